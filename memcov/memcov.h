@@ -1,0 +1,92 @@
+/* memcov: coverage of a shared library that is already loaded, and the place where a child died.
+ *
+ * One C ABI for every backend; Python loads it with ctypes (tzerlike/coverage.py). Everything a child
+ * records lies in memory shared with its ancestors, so a child that is killed loses nothing.
+ *
+ * Life of the breakpoint backend:
+ *   zygote:  blocks = memcov_find_blocks(file)          (cached by the caller, see blocks.cc)
+ *            cov    = memcov_create(lib, blocks, slots)
+ *   worker s, before a case:  memcov_begin(cov, s)
+ *   its forked child, first:  memcov_enter(cov, s)      (maps the armed text over the library's own)
+ *   worker, after the case:   memcov_new(cov, s, ...)   the blocks that this case was the first to reach
+ *                             memcov_commit(cov, s)     counts them, or
+ *                             memcov_rearm(cov, s, 0)   arms them again: the case was rejected or died
+ *
+ * Only processes that called memcov_enter run armed text: what a worker does for itself is no coverage.
+ * All functions return 0 (or the value asked for) on success and a negative errno on failure.
+ */
+#ifndef MEMCOV_H
+#define MEMCOV_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define MEMCOV_API __attribute__((visibility("default")))
+#define MEMCOV_ABI 1
+
+typedef struct memcov memcov;
+
+MEMCOV_API int memcov_abi(void);
+
+/* Basic blocks of `file` (ELF64, x86-64) that belong to the program itself and not to a library linked into
+ * it: ascending virtual addresses as in the file. `own_prefix` is the source-path prefix that marks the
+ * program's own functions ("/project/"); NULL takes every function. The array is malloc'ed into *blocks
+ * (memcov_free releases it). Returns the number of blocks. */
+MEMCOV_API int64_t memcov_find_blocks(const char *file, const char *own_prefix, uint32_t **blocks);
+MEMCOV_API void memcov_free(void *pointer);
+
+/* Prepare coverage of the loaded library whose load bias is `base` (dlpi_addr): n blocks at base + blocks[i],
+ * `slots` independent logs. Copies the text pages to a memfd, writes a breakpoint at each block, installs the
+ * SIGTRAP handler (foreign breakpoints go to the previous handler). NULL on failure, with errno. */
+MEMCOV_API memcov *memcov_create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots);
+
+/* Take blocks as already counted (resume): disarms them and adds them to the total. */
+MEMCOV_API int memcov_restore(memcov *, const uint32_t *indices, size_t n);
+
+/* In a forked child, once: run armed text from here on and log to `slot`. */
+MEMCOV_API int memcov_enter(memcov *, unsigned slot);
+
+/* Forget the slot's log. */
+MEMCOV_API int memcov_begin(memcov *, unsigned slot);
+/* Number of blocks in the slot's log; *indices points to them (indices into `blocks`), in the order of discovery. */
+MEMCOV_API int64_t memcov_new(memcov *, unsigned slot, const uint32_t **indices);
+/* Count the log from position `from` on; returns how many blocks were new to the total. */
+MEMCOV_API int64_t memcov_commit(memcov *, unsigned slot, size_t from);
+/* Arm the blocks of the log again from position `from` on, and cut the log there. */
+MEMCOV_API int memcov_rearm(memcov *, unsigned slot, size_t from);
+/* Arm every block again and forget the total: the state after memcov_create. */
+MEMCOV_API int memcov_reset(memcov *);
+
+/* Blocks counted so far, by all slots. */
+MEMCOV_API int64_t memcov_total(const memcov *);
+/* One byte a block, 1 where counted; n bytes, shared. */
+MEMCOV_API const uint8_t *memcov_counted(const memcov *);
+
+/* --- where a child died (crash.cc) --------------------------------------------------------------------- */
+
+#define MEMCOV_FRAMES 64
+typedef struct {
+    int32_t signal;      /* 0: none */
+    int32_t code;        /* si_code */
+    uint64_t address;    /* si_addr */
+    uint64_t stack;      /* stack pointer at the fault, to tell a stack overflow */
+    uint32_t n;          /* frames, innermost first */
+    uint32_t depth;      /* frames in all, 0xffffffff when deeper than 100000 or the unwinder failed */
+    uint64_t frames[MEMCOV_FRAMES];  /* return addresses; the first is the faulting instruction */
+} memcov_death;
+
+/* In a forked child: on SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGSYS fill *death (shared memory of
+ * the caller), then die of the signal by its default action. Runs on an alternate stack. */
+MEMCOV_API int memcov_watch_death(memcov_death *death);
+
+/* The function that holds `address`: its demangled name when a dynamic symbol covers it, else empty, and its
+ * start relative to its library in *offset, the library's file name in `library`. 0, or -ENOENT. */
+MEMCOV_API int memcov_describe(uintptr_t address, char *name, size_t name_size, char *library, size_t library_size,
+                               uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,285 @@
+"""The plain values that describe one test: no live TVM object, no pickle.
+
+Textual grammar of a pass, and of a sequence of them::
+
+    pass     = name [ "{" argument { ", " argument } "}" ]
+    argument = key "=" json-value
+    sequence = pass { "; " pass }
+
+for example ``s_tir.ThreadSync{storage_scope="shared"}; tirx.UnrollLoop``.
+Printing is canonical, and parsing what was printed gives the same value back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tzerlike.errors import UserError
+
+SCHEMA_VERSION = 1
+
+Scalar = None | bool | int | float | str
+"""The type of a pass argument or of a PassContext option's leaf."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+def canonical_json(value: object) -> str:
+    """Return the one text of a JSON value: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def content_hash(text: str) -> str:
+    """Return the sha256 of `text` in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PassSpec:
+    """A pass with concrete arguments; names are those of TVM's Python signatures.
+
+    `name` carries its namespace, `tirx.UnrollLoop` or `s_tir.ThreadSync`; `args`
+    is sorted by key.
+    """
+
+    name: str
+    args: tuple[tuple[str, Scalar], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"not a pass name: {self.name!r}")
+        for key, value in self.args:
+            if not _NAME.fullmatch(key):
+                raise ValueError(f"not an argument name: {key!r}")
+            if value is not None and not isinstance(value, bool | int | float | str):
+                raise ValueError(f"not a scalar argument: {key}={value!r}")
+        if list(self.args) != sorted(self.args, key=lambda item: item[0]):
+            object.__setattr__(self, "args", tuple(sorted(self.args, key=lambda item: item[0])))
+
+    def __str__(self) -> str:
+        if not self.args:
+            return self.name
+        return self.name + "{" + ", ".join(f"{k}={json.dumps(v)}" for k, v in self.args) + "}"
+
+
+def print_sequence(passes: tuple[PassSpec, ...]) -> str:
+    """Return the text of a pass sequence; the empty sequence is the empty string."""
+    return "; ".join(map(str, passes))
+
+
+def parse_sequence(text: str) -> tuple[PassSpec, ...]:
+    """Parse the grammar of this module.
+
+    Raises UserError with the position of the first character that does not fit.
+    """
+    decoder = json.JSONDecoder()
+    passes: list[PassSpec] = []
+    position = 0
+
+    def skip_spaces() -> None:
+        nonlocal position
+        while position < len(text) and text[position].isspace():
+            position += 1
+
+    def name(what: str) -> str:
+        nonlocal position
+        match = _NAME.match(text, position)
+        if match is None:
+            raise UserError(f"pass sequence: expected {what} at character {position + 1} of {text!r}")
+        position = match.end()
+        return match.group()
+
+    def symbol(expected: str) -> str:
+        nonlocal position
+        skip_spaces()
+        if position >= len(text) or text[position] not in expected:
+            wanted = " or ".join(repr(c) for c in expected)
+            raise UserError(f"pass sequence: expected {wanted} at character {position + 1} of {text!r}")
+        position += 1
+        return text[position - 1]
+
+    skip_spaces()
+    while position < len(text):
+        pass_name = name("a pass name")
+        args: dict[str, Scalar] = {}
+        skip_spaces()
+        if position < len(text) and text[position] == "{":
+            position += 1
+            skip_spaces()
+            closing = ","
+            if position < len(text) and text[position] == "}":
+                closing = symbol("}")
+            while closing == ",":
+                skip_spaces()
+                key = name("an argument name")
+                symbol("=")
+                skip_spaces()
+                try:
+                    value, position = decoder.raw_decode(text, position)
+                except json.JSONDecodeError as error:
+                    raise UserError(
+                        f"pass sequence: the value of {key!r} at character {position + 1} is not JSON"
+                    ) from error
+                if key in args:
+                    raise UserError(f"pass sequence: argument {key!r} of {pass_name} is given twice")
+                if isinstance(value, list | dict):
+                    raise UserError(f"pass sequence: the value of {key!r} must be a number, string, bool or null")
+                args[key] = value
+                closing = symbol(",}")
+        passes.append(PassSpec(pass_name, tuple(sorted(args.items()))))
+        skip_spaces()
+        if position < len(text):
+            symbol(";")
+            skip_spaces()
+    return tuple(passes)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextConfig:
+    """The PassContext a case is built under.
+
+    `options` are PassContext configuration entries (`tirx.disable_assert`, ...), sorted by key.
+    """
+
+    opt_level: int = 4
+    options: tuple[tuple[str, Scalar], ...] = ()
+    disabled_passes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(sorted(self.options, key=lambda item: item[0])))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "opt_level": self.opt_level,
+            "options": dict(self.options),
+            "disabled_passes": list(self.disabled_passes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test: a program, the passes that run on it, and how it is built and fed.
+
+    `ir` is the text of `tvm_api.dump_ir` (canonical JSON of an IRModule whose entry is `main`);
+    `target` is a target kind or its JSON; `input_seed` names the inputs. `id` is the sha256 of it all.
+    """
+
+    ir: str
+    passes: tuple[PassSpec, ...] = ()
+    config: ContextConfig = ContextConfig()
+    target: str = "llvm"
+    input_seed: int = 0
+    id: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", content_hash(canonical_json(self.to_json())))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "ir": self.ir,
+            "passes": [{"name": p.name, "args": dict(p.args)} for p in self.passes],
+            "config": self.config.to_json(),
+            "target": self.target,
+            "input_seed": self.input_seed,
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Case:
+        """Build a case from parsed JSON.
+
+        Raises UserError that names the first field that is missing or of the wrong type.
+        """
+        root = _mapping(data, "case")
+        version = _field(root, "schema_version", int, "case")
+        if version != SCHEMA_VERSION:
+            raise UserError(f"case: schema_version {version} is not {SCHEMA_VERSION}; use the tzerlike that wrote it")
+        config = _mapping(_field(root, "config", dict, "case"), "case.config")
+        passes = []
+        for index, item in enumerate(_field(root, "passes", list, "case")):
+            where = f"case.passes[{index}]"
+            entry = _mapping(item, where)
+            args = _scalars(_field(entry, "args", dict, where), where)
+            passes.append((_field(entry, "name", str, where), args))
+        disabled = _field(config, "disabled_passes", list, "case.config")
+        if not all(isinstance(name, str) for name in disabled):
+            raise UserError("case.config.disabled_passes: expected strings")
+        try:
+            return cls(
+                ir=_field(root, "ir", str, "case"),
+                passes=tuple(PassSpec(name, args) for name, args in passes),
+                config=ContextConfig(
+                    opt_level=_field(config, "opt_level", int, "case.config"),
+                    options=_scalars(_field(config, "options", dict, "case.config"), "case.config.options"),
+                    disabled_passes=tuple(disabled),
+                ),
+                target=_field(root, "target", str, "case"),
+                input_seed=_field(root, "input_seed", int, "case"),
+            )
+        except (ValueError, UnicodeError) as error:
+            raise UserError(f"case: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a case comes from: a seed by name, or a parent with the mutator that made it."""
+
+    origin: str
+    parent: str | None = None
+    mutator: str | None = None
+    worker: int = 0
+    iteration: int = 0
+    generation: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "origin": self.origin,
+            "parent": self.parent,
+            "mutator": self.mutator,
+            "worker": self.worker,
+            "iteration": self.iteration,
+            "generation": self.generation,
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Provenance:
+        """Build from parsed JSON; raises UserError that names the faulty field."""
+        root = _mapping(data, "provenance")
+        for key in ("parent", "mutator"):
+            if root.get(key) is not None and not isinstance(root[key], str):
+                raise UserError(f"provenance.{key}: expected a string or null")
+        return cls(
+            origin=_field(root, "origin", str, "provenance"),
+            parent=root.get("parent"),
+            mutator=root.get("mutator"),
+            worker=_field(root, "worker", int, "provenance"),
+            iteration=_field(root, "iteration", int, "provenance"),
+            generation=_field(root, "generation", int, "provenance"),
+        )
+
+
+def _mapping(value: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: expected an object")
+    return value
+
+
+def _field(data: Mapping[str, Any], key: str, kind: type, where: str) -> Any:
+    if key not in data:
+        raise UserError(f"{where}.{key}: missing")
+    value = data[key]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UserError(f"{where}.{key}: expected {kind.__name__}, found {type(value).__name__}")
+    return value
+
+
+def _scalars(data: Mapping[str, Any], where: str) -> tuple[tuple[str, Scalar], ...]:
+    for key, value in data.items():
+        if value is not None and not isinstance(value, bool | int | float | str):
+            raise UserError(f"{where}.{key}: expected a scalar")
+    return tuple(sorted(data.items()))

@@ -1,0 +1,13 @@
+"""What tzerlike itself does wrong or is asked to do wrong.
+
+What the compiler under test does is never an exception here; it is an
+:class:`tzerlike.execute.Observation`.
+"""
+
+
+class TzerlikeError(Exception):
+    """A fault of ours: stop loudly."""
+
+
+class UserError(TzerlikeError):
+    """A request that cannot be met: one line that says what is wrong and what to do; exit status 2."""

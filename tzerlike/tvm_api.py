@@ -1,0 +1,95 @@
+"""The one door to TVM: no other module imports it, and version differences end here.
+
+Everything here acts on live TVM objects. Importing this module imports TVM (about
+0.9 s) and therefore happens only in processes that need the compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+ENTRY = "main"
+"""The name of the function under test in every module."""
+
+IRModule = tvm.IRModule
+PrimFunc = tirx.PrimFunc
+structural_equal = tvm_ffi.structural_equal
+structural_hash = tvm_ffi.structural_hash
+structural_walk = tvm_ffi.structural_walk
+structural_map = tvm_ffi.structural_map
+
+__all__ = [
+    "ENTRY",
+    "IRModule",
+    "PrimFunc",
+    "dump_ir",
+    "entry_of",
+    "load_ir",
+    "module_of",
+    "parse_script",
+    "s_tir",
+    "script_of",
+    "structural_equal",
+    "structural_hash",
+    "structural_map",
+    "structural_walk",
+    "tirx",
+    "tvm",
+    "tvm_ffi",
+    "uses_blocks",
+    "well_formed",
+]
+
+
+def module_of(func: Any) -> Any:
+    """Return the IRModule that holds `func` alone, under the name and global symbol `main`."""
+    return tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
+
+
+def entry_of(module: Any) -> Any:
+    """Return the PrimFunc `main` of `module`; KeyError when there is none."""
+    for name, func in module.functions.items():
+        if name.name_hint == ENTRY:
+            return func
+    raise KeyError(ENTRY)
+
+
+def dump_ir(module: Any) -> str:
+    """Return the JSON text of an IRModule; saving what was loaded gives the same text."""
+    return str(tvm.ir.save_json(module))
+
+
+def load_ir(text: str) -> Any:
+    """Return the IRModule that `dump_ir` wrote; TVM's own exceptions on bad text."""
+    return tvm.ir.load_json(text)
+
+
+def script_of(module: Any) -> str:
+    """Return the TVMScript text of an IRModule or PrimFunc."""
+    return str(module.script())
+
+
+def parse_script(text: str) -> Any:
+    """Return the IRModule or PrimFunc that TVMScript `text` defines."""
+    return tvm.script.from_source(text)
+
+
+def uses_blocks(func: Any) -> bool:
+    """Whether `func` is in S-TIR, the dialect with SBlock nodes."""
+    return bool(func.attrs is not None and func.attrs.get("s_tir", False))
+
+
+def well_formed(module: Any) -> bool:
+    """Whether TVM's own verifiers accept `module` (tirx or s_tir VerifyWellFormed, and VerifySSA)."""
+    for func in module.functions.values():
+        verify = s_tir.analysis.verify_well_formed if uses_blocks(func) else tirx.analysis.verify_well_formed
+        try:
+            if not verify(func, assert_mode=False) or not tirx.analysis.verify_ssa(func):
+                return False
+        except (tvm.error.InternalError, ValueError, TypeError, RuntimeError):
+            return False
+    return True
