@@ -6,11 +6,16 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
+
+from tzerlike.case import ContextConfig
 
 ENTRY = "main"
 """The name of the function under test in every module."""
@@ -22,27 +27,6 @@ structural_hash = tvm_ffi.structural_hash
 structural_walk = tvm_ffi.structural_walk
 structural_map = tvm_ffi.structural_map
 
-__all__ = [
-    "ENTRY",
-    "IRModule",
-    "PrimFunc",
-    "dump_ir",
-    "entry_of",
-    "load_ir",
-    "module_of",
-    "parse_script",
-    "s_tir",
-    "script_of",
-    "structural_equal",
-    "structural_hash",
-    "structural_map",
-    "structural_walk",
-    "tirx",
-    "tvm",
-    "tvm_ffi",
-    "uses_blocks",
-    "well_formed",
-]
 
 
 def module_of(func: Any) -> Any:
@@ -93,3 +77,47 @@ def well_formed(module: Any) -> bool:
         except (tvm.error.InternalError, ValueError, TypeError, RuntimeError):
             return False
     return True
+
+
+def target_of(text: str) -> Any:
+    """Return the TVM target that a case names: a kind (`llvm`) or a JSON object, with its host set."""
+    description = json.loads(text) if text.lstrip().startswith("{") else {"kind": text}
+    target = tvm.target.Target(description)
+    host = target if target.kind.name == "llvm" else tvm.target.Target({"kind": "llvm"})
+    return target.with_host(host)
+
+
+def bind_target(module: Any, target: Any) -> Any:
+    """Give every function of `module` its target, as tirx.build does before anything else."""
+    return tirx.transform.BindTarget(target)(module)
+
+
+def build(module: Any, target: Any) -> Any:
+    """Compile to a runtime module through the target's default pipeline, under the current PassContext."""
+    return tvm.compile(module, target)
+
+
+@tvm.ir.instrument.pass_instrument
+class PassWatch:
+    """Tells `note(name)` each pass before it runs, those inside the default pipeline included."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note = note
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self.note(str(info.name))
+
+
+def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
+    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
+    return tvm.transform.PassContext(
+        opt_level=config.opt_level,
+        config=dict(config.options),
+        disabled_pass=list(config.disabled_passes),
+        instruments=list(instruments),
+    )
+
+
+def compiler_library() -> Path:
+    """Return the path of the loaded library that holds the compiler."""
+    return Path(tvm.__file__).resolve().parent / "lib" / "libtvm_compiler.so"

@@ -1,0 +1,136 @@
+"""What the compiler did with one case: the values that oracles judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tzerlike.errors import UserError
+
+
+class Exit(StrEnum):
+    """How a case ended; HARNESS is a fault of ours, never of the compiler."""
+
+    OK = "ok"
+    REJECTED = "rejected"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    HARNESS = "harness"
+
+
+class Stage(StrEnum):
+    """What was under way when a case ended; MUTATE happens in the worker, the rest in the forked child."""
+
+    MUTATE = "mutate"
+    LOAD = "load"
+    PASSES = "passes"
+    BUILD = "build"
+    BUILD_REFERENCE = "build_reference"
+    RUN_REFERENCE = "run_reference"
+    RUN = "run"
+    COMPARE = "compare"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A stack frame without its address.
+
+    `function` is a demangled name, or `library+0xSTART` where the library has no symbol for it: the start of
+    the function, a constant of that build.
+    """
+
+    function: str
+    library: str
+
+    def __str__(self) -> str:
+        return self.function
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The one outcome of one case.
+
+    `pass_name` is the pass under way, a prefix pass or one of the default pipeline, else empty. `seconds`
+    maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
+    died of one. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    """
+
+    exit: Exit
+    stage: Stage
+    message: str = ""
+    pass_name: str = ""
+    signal: int = 0
+    backtrace: tuple[Frame, ...] = ()
+    depth: int = 0
+    stack_overflow: bool = False
+    stderr: str = ""
+    elapsed: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    new_blocks: int = 0
+    peak_memory: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "exit": self.exit.value,
+            "stage": self.stage.value,
+            "message": self.message,
+            "pass": self.pass_name,
+            "signal": self.signal,
+            "backtrace": [[f.function, f.library] for f in self.backtrace],
+            "depth": self.depth,
+            "stack_overflow": self.stack_overflow,
+            "stderr": self.stderr,
+            "elapsed": round(self.elapsed, 6),
+            "seconds": {k: round(v, 6) for k, v in self.seconds.items()},
+            "new_blocks": self.new_blocks,
+            "peak_memory": self.peak_memory,
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Observation:
+        """Rebuild from `to_json`; UserError when a field is missing or of the wrong type."""
+        try:
+            assert isinstance(data, dict)
+            return cls(
+                exit=Exit(data["exit"]),
+                stage=Stage(data["stage"]),
+                message=str(data["message"]),
+                pass_name=str(data["pass"]),
+                signal=int(data["signal"]),
+                backtrace=tuple(Frame(str(function), str(library)) for function, library in data["backtrace"]),
+                depth=int(data["depth"]),
+                stack_overflow=bool(data["stack_overflow"]),
+                stderr=str(data["stderr"]),
+                elapsed=float(data["elapsed"]),
+                seconds={str(k): float(v) for k, v in data["seconds"].items()},
+                new_blocks=int(data["new_blocks"]),
+                peak_memory=int(data["peak_memory"]),
+            )
+        except (AssertionError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"observation: not readable ({type(error).__name__}: {error})") from error
+
+
+_VARIABLE_PARTS = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
+    (re.compile(r"\"[^\"]*\""), "<string>"),
+    (re.compile(r"'[^']*'"), "<string>"),
+    (re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?"), "<n>"),
+)
+
+
+def message_template(message: str, width: int = 160) -> str:
+    """Return what stays the same of a compiler's message: its first line without addresses, names and numbers."""
+    for line in message.splitlines():
+        line = line.strip()
+        if line and not line.startswith(("Traceback", "File ", "[")):
+            break
+    else:
+        line = message.strip().splitlines()[0] if message.strip() else ""
+    for pattern, replacement in _VARIABLE_PARTS:
+        line = pattern.sub(replacement, line)
+    return line[:width]

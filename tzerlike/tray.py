@@ -1,0 +1,112 @@
+"""The memory that a worker, its runner and the runner's children share.
+
+The worker lays a request down, the child notes each step before it takes it and lays its results
+down; what stands there survives any death of the child.
+
+    0      header: index of the case under way, ordinal of its stage, when the stage began
+    64     name of the pass under way
+    256    seconds per stage of the case under way
+    512    memcov's death record
+    4096   request: length, bytes
+    ...    results: length and bytes of one record per finished case
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+import time
+from typing import Any
+
+from tzerlike.observation import Stage
+
+STAGES = tuple(Stage)
+_ORDINAL = {stage: ordinal for ordinal, stage in enumerate(STAGES)}
+
+_INDEX, _STAGE, _BEGAN = 0, 4, 8
+_PASS, _PASS_SIZE = 64, 192
+_SECONDS = 256
+DEATH, DEATH_SIZE = 512, 3072
+_REQUEST, _REQUEST_SIZE = 4096, 16 << 20
+_RESULTS, _RESULTS_SIZE = _REQUEST + _REQUEST_SIZE, 32 << 20
+
+
+class Tray:
+    """One shared mapping; made before any fork, so that every process of the family sees it."""
+
+    def __init__(self) -> None:
+        self.memory = mmap.mmap(-1, _RESULTS + _RESULTS_SIZE)
+        self._write_at = _RESULTS + 4
+
+    def lay_request(self, request: dict[str, Any]) -> None:
+        """Write the request and clear everything that an earlier child left; ValueError when it does not fit."""
+        text = json.dumps(request, ensure_ascii=False).encode()
+        if len(text) > _REQUEST_SIZE - 4:
+            raise ValueError(f"request of {len(text)} bytes")
+        self.memory[:_REQUEST] = bytes(_REQUEST)
+        struct.pack_into("<I", self.memory, _REQUEST, len(text))
+        self.memory[_REQUEST + 4 : _REQUEST + 4 + len(text)] = text
+        struct.pack_into("<I", self.memory, _RESULTS, 0)
+
+    def request(self) -> dict[str, Any]:
+        (length,) = struct.unpack_from("<I", self.memory, _REQUEST)
+        data: dict[str, Any] = json.loads(self.memory[_REQUEST + 4 : _REQUEST + 4 + length])
+        return data
+
+    def begin_case(self, index: int) -> None:
+        struct.pack_into(f"<{len(STAGES)}d", self.memory, _SECONDS, *([0.0] * len(STAGES)))
+        struct.pack_into("<IId", self.memory, _INDEX, index, _ORDINAL[Stage.LOAD], time.perf_counter())
+        self.note_pass("")
+
+    def enter_stage(self, stage: Stage) -> None:
+        """Close the stage under way, adding its time, and enter `stage`."""
+        now = time.perf_counter()
+        ordinal, began = struct.unpack_from("<Id", self.memory, _STAGE)
+        slot = _SECONDS + 8 * ordinal
+        (spent,) = struct.unpack_from("<d", self.memory, slot)
+        struct.pack_into("<d", self.memory, slot, spent + now - began)
+        struct.pack_into("<Id", self.memory, _STAGE, _ORDINAL[stage], now)
+
+    def note_pass(self, name: str) -> None:
+        data = name.encode()[: _PASS_SIZE - 1]
+        struct.pack_into(f"<B{len(data)}s", self.memory, _PASS, len(data), data)
+
+    def case_index(self) -> int:
+        return int(struct.unpack_from("<I", self.memory, _INDEX)[0])
+
+    def stage(self) -> Stage:
+        return STAGES[struct.unpack_from("<I", self.memory, _STAGE)[0]]
+
+    def pass_name(self) -> str:
+        length = self.memory[_PASS]
+        return self.memory[_PASS + 1 : _PASS + 1 + length].decode(errors="replace")
+
+    def seconds(self) -> dict[str, float]:
+        values = struct.unpack_from(f"<{len(STAGES)}d", self.memory, _SECONDS)
+        return {stage.value: value for stage, value in zip(STAGES, values, strict=True) if value}
+
+    def add_result(self, record: dict[str, Any]) -> None:
+        """Append one case's record; the count of records grows only when the record is whole.
+
+        ValueError when it does not fit.
+        """
+        data = json.dumps(record, ensure_ascii=False).encode(errors="replace")
+        end = self._write_at + 4 + len(data)
+        if end > _RESULTS + _RESULTS_SIZE:
+            raise ValueError(f"result of {len(data)} bytes")
+        struct.pack_into("<I", self.memory, self._write_at, len(data))
+        self.memory[self._write_at + 4 : end] = data
+        self._write_at = end
+        (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
+        struct.pack_into("<I", self.memory, _RESULTS, count + 1)
+
+    def results(self) -> list[dict[str, Any]]:
+        (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
+        records = []
+        at = _RESULTS + 4
+        for _ in range(count):
+            (length,) = struct.unpack_from("<I", self.memory, at)
+            records.append(json.loads(self.memory[at + 4 : at + 4 + length]))
+            at += 4 + length
+        return records
