@@ -7,13 +7,16 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import tvm
-import tvm_ffi
-from tvm import s_tir, tirx
+import tvm as tvm
+import tvm_ffi as tvm_ffi
+from tvm import s_tir as s_tir
+from tvm import tirx as tirx
 
 from tzerlike.case import ContextConfig
 
@@ -26,7 +29,6 @@ structural_equal = tvm_ffi.structural_equal
 structural_hash = tvm_ffi.structural_hash
 structural_walk = tvm_ffi.structural_walk
 structural_map = tvm_ffi.structural_map
-
 
 
 def module_of(func: Any) -> Any:
@@ -109,10 +111,21 @@ class PassWatch:
 
 
 def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
-    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
+    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know.
+
+    The option `a.B.c` sets field `c` of the option `a.B` where that one is an object.
+    """
+    known = tvm.transform.PassContext.list_configs()
+    options: dict[str, Any] = {}
+    for key, value in config.options:
+        owner, _, leaf = key.rpartition(".")
+        if key not in known and owner in known:
+            options.setdefault(owner, {})[leaf] = value
+        else:
+            options[key] = value
     return tvm.transform.PassContext(
         opt_level=config.opt_level,
-        config=dict(config.options),
+        config=options,
         disabled_pass=list(config.disabled_passes),
         instruments=list(instruments),
     )
@@ -121,3 +134,23 @@ def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
 def compiler_library() -> Path:
     """Return the path of the loaded library that holds the compiler."""
     return Path(tvm.__file__).resolve().parent / "lib" / "libtvm_compiler.so"
+
+
+@cache
+def pass_constructors() -> Mapping[str, tuple[str, ...]]:
+    """Return each registered global function that returns a pass, with the type names of its arguments."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in tvm_ffi.registry.list_global_func_names():
+        try:
+            schema = json.loads(tvm_ffi.get_global_func_metadata(name).get("type_schema", "{}"))
+        except (ValueError, RuntimeError):
+            continue
+        types = [part.get("type", "") for part in schema.get("args", ())]
+        if types and (types[0] == "transform.Pass" or name.endswith(".CreatePrimFuncPass")):
+            found[name] = tuple(types[1:])
+    return found
+
+
+def pass_modules() -> Mapping[str, ModuleType]:
+    """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
+    return {"tirx.transform": tirx.transform, "s_tir.transform": s_tir.transform}

@@ -1,0 +1,4 @@
+"""The second dimension of the search: passes, their arguments and preconditions, and sequences of them.
+
+Nothing here but `catalog` and `pipeline` needs TVM.
+"""

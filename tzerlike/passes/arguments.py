@@ -1,0 +1,109 @@
+"""The tables of arguments and PassContext options: what exists is TVM's word, what is worth trying is ours.
+
+Argument names are those of the Python constructors in `tvm/tirx/transform/transform.py` and
+`tvm/s_tir/transform/transform.py`; passes that only the FFI registry knows get the names of the C++ parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tzerlike.case import Scalar
+
+Domain = tuple[Scalar, ...]
+
+LLVM: Final = '{"kind": "llvm"}'
+LLVM_O0: Final = '{"kind": "llvm", "opt-level": 0}'
+
+THREAD_AXES: Final = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z")
+
+ARGUMENTS: Final[Mapping[str, Mapping[str, Domain]]] = {
+    "s_tir.CompactBufferAllocation": {"is_strict": (True, False)},
+    "s_tir.HoistIfThenElse": {"variant": (None, "basic")},
+    "s_tir.InjectPTXLDG32": {"enable_inject_ptx_intrin": (True, False)},
+    "s_tir.RemoveWeightLayoutRewriteBlock": {"skip_tensor_rewrite": (False, True)},
+    "s_tir.ThreadSync": {"storage_scope": ("shared", "shared.dyn", "warp", "global", "local")},
+    "s_tir.VerifyGPUCode": {
+        "max_local_memory_per_block": (16384, 1 << 30),
+        "max_shared_memory_per_block": (49152, 1 << 30),
+        "max_threads_per_block": (1024, 1 << 20),
+        "max_vthread": (8, 1 << 20),
+        "max_vector_bytes": (16, 1024),
+        "max_kernels": (1, 64),
+    },
+    "s_tir.VerifyVTCMLimit": {"default_target": (None, LLVM)},
+    "tirx.BindTarget": {"target": (LLVM, LLVM_O0)},
+    "tirx.FP8ComputeLegalize": {"promote_dtype": ("float32", "float16")},
+    "tirx.NarrowDataType": {"target_bits": (32, 64, 16, 8)},
+    "tirx.RemapThreadAxis": {
+        "blockIdx.x": ("blockIdx.x", "blockIdx.y", "threadIdx.x"),
+        "threadIdx.x": ("threadIdx.x", "threadIdx.y", "threadIdx.z"),
+    },
+    "tirx.VectorizeLoop": {"enable_vectorize": (True, False)},
+}
+"""Pass -> argument -> values worth trying; the first is the one TVM's pipelines use."""
+
+MAP_ARGUMENT: Final = ("s_tir.VerifyGPUCode", "tirx.RemapThreadAxis")
+"""Passes whose single FFI argument is a map: its keys are their argument names here."""
+
+EXCLUDED: Final[Mapping[str, str]] = {
+    "s_tir.HoistIfThenElseBasic": 's_tir.HoistIfThenElse{variant="basic"} constructs it',
+    "tirx.CreatePrimFuncPass": "wraps a Python callable",
+    "tirx.Filter": "takes a Python callable",
+}
+"""Registered constructors that are no passes of their own, with the reason."""
+
+OPTIONS: Final[Mapping[str, Domain]] = {
+    "s_tir.HoistExpression.hoisted_conditionals": (0, 1, 2, 4, 8, 7, 15),
+    "s_tir.HoistExpression.hoisted_let_bindings": (0, 1, 2, 4, 7),
+    "s_tir.HoistIfThenElse.support_block_scope_hoisting": (True, False),
+    "s_tir.InjectDoubleBuffer.split_loop": (1, 2, 3, 4),
+    "s_tir.LoopPartition.no_unroll_loop_with_extent_one": (True, False),
+    "s_tir.LoopPartition.partition_const_loop": (True, False),
+    "s_tir.LoopPartition.unroll_loop_with_partition_hint_no_interval": (True, False),
+    "tirx.RemoveNoOp.ignore_profiler_call": (True, False),
+    "tirx.StmtSimplify.apply_constraints_to_boolean_branches": (True, False),
+    "tirx.StmtSimplify.convert_boolean_to_and_of_ors": (True, False),
+    "tirx.StmtSimplify.transitively_prove_inequalities": (True, False),
+    "tirx.UnrollLoop.auto_max_depth": (1, 2, 8),
+    "tirx.UnrollLoop.auto_max_extent": (0, 1, 4, 16),
+    "tirx.UnrollLoop.auto_max_step": (0, 1, 4, 16, 64),
+    "tirx.UnrollLoop.explicit_unroll": (True, False),
+    "tirx.UnrollLoop.unroll_local_access": (True, False),
+    "tirx.debug_keep_trivial_loop": (True,),
+    "tirx.disable_assert": (True, False),
+    "tirx.disable_cse_tir": (True,),
+    "tirx.disable_storage_rewrite": (True,),
+    "tirx.disable_vectorize": (True,),
+    "tirx.enable_buffer_level_predication": (True, False),
+    "tirx.enable_debug": (True,),
+    "tirx.enable_fast_math": (True,),
+    "tirx.instrument_bound_checkers": (True,),
+    "tirx.merge_static_smem": (True, False),
+    "tirx.noalias": (True, False),
+    "tirx.use_async_copy": (True,),
+}
+"""PassContext options and values worth trying. `a.B.c` sets field `c` of the option `a.B`, which is an object.
+
+Left out: options of Relax and meta-schedule, `tirx.add_lower_pass` (callables), `tirx.vtcm_capacity` and the
+profiling options, whose instrumented code needs a run-time library that the wheel does not carry.
+"""
+
+OPTIMISATIONS: Final = (
+    "s_tir.AnnotateIrregularLoop",
+    "s_tir.CompactBufferAllocation",
+    "s_tir.HoistIfThenElse",
+    "s_tir.LoopPartition",
+    "s_tir.RenormalizeSplitPattern",
+    "s_tir.RewriteUnsafeSelect",
+    "s_tir.StmtSimplify",
+    "tirx.CommonSubexprElim",
+    "tirx.NarrowDataType",
+    "tirx.RemoveNoOp",
+    "tirx.StmtSimplify",
+    "tirx.StorageRewrite",
+    "tirx.UnrollLoop",
+    "tirx.VerifyMemory",
+)
+"""Passes of the default pipelines that a build can do without: what `disabled_pass` draws from."""

@@ -1,0 +1,129 @@
+"""The passes of the installed TVM, found by reflection, and the way from a PassSpec to a TVM pass."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from tzerlike.case import PassSpec, Scalar
+from tzerlike.errors import UserError
+from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT
+from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
+from tzerlike.tvm_api import pass_constructors, pass_modules, tirx, tvm
+
+_TARGET_ARGUMENTS = frozenset({"target", "default_target"})
+
+
+@cache
+def discover() -> Catalog:
+    """Return the passes of the installed TVM that take scalar arguments, sorted by name.
+
+    A pass is a registered global function of the namespaces `tirx` or `s_tir` that
+    returns `transform.Pass`. Its argument names are those of the Python constructor
+    where there is one. Passes that the tables do not know come with the defaults of their
+    constructor; what needs an argument that the tables do not give is left out.
+    """
+    found = [info for ffi_name in registered_passes() if (info := _describe(ffi_name)) is not None]
+    return tuple(sorted(found, key=lambda info: info.name))
+
+
+def registered_passes() -> tuple[str, ...]:
+    """Return the sorted FFI names of everything that constructs a tensor-level pass, excluded ones too."""
+    return tuple(sorted(n for n in pass_constructors() if n.startswith(("tirx.", "s_tir."))))
+
+
+def short_name(ffi_name: str) -> str:
+    """Return the name that sequences use: `s_tir.transform.ThreadSync` becomes `s_tir.ThreadSync`."""
+    return ".".join(part for part in ffi_name.split(".") if part not in ("transform", "transforms"))
+
+
+def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
+    """Return the TVM pass that `spec` names, ready to be called on an IRModule.
+
+    Raises UserError for an unknown pass or argument, for a missing required one, and for a
+    value that the constructor refuses.
+    """
+    known = by_name(discover() if catalog is None else catalog)
+    info = known.get(spec.name)
+    if info is None:
+        raise UserError(f"no pass {spec.name!r} in this TVM{_nearest(spec.name, known)}")
+    names = [p.name for p in info.parameters]
+    given = dict(spec.args)
+    for name in given:
+        if name not in names:
+            hint = _nearest(name, names) if names else "; it takes none"
+            raise UserError(f"pass {spec.name} has no argument {name!r}{hint}")
+    missing = [p.name for p in info.parameters if p.required and p.name not in given]
+    if missing:
+        raise UserError(f"pass {spec.name} needs the argument {missing[0]!r}")
+    try:
+        if spec.name in MAP_ARGUMENT:
+            return tvm.get_global_func(info.ffi_name)(_map_argument(spec.name, given))
+        values = {name: _target(value) if name in _TARGET_ARGUMENTS else value for name, value in given.items()}
+        constructor = _python_constructor(info.ffi_name)
+        if constructor is not None:
+            return constructor(**values)
+        return tvm.get_global_func(info.ffi_name)(*(values[name] for name in names))
+    except (TypeError, ValueError, RuntimeError) as error:
+        text = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        raise UserError(f"pass {spec}: the constructor refuses these arguments: {text}") from error
+
+
+def _describe(ffi_name: str) -> PassInfo | None:
+    name = short_name(ffi_name)
+    if name in EXCLUDED:
+        return None
+    table = ARGUMENTS.get(name, {})
+    parameters: list[Parameter] = []
+    constructor = _python_constructor(ffi_name)
+    if constructor is None or name in MAP_ARGUMENT:
+        parameters = [Parameter(key, domain, name not in MAP_ARGUMENT) for key, domain in table.items()]
+        if len(pass_constructors()[ffi_name]) > len(parameters):
+            return None
+    else:
+        for parameter in inspect.signature(constructor).parameters.values():
+            required = parameter.default is inspect.Parameter.empty
+            if parameter.name in table:
+                parameters.append(Parameter(parameter.name, table[parameter.name], required))
+            elif required:
+                return None
+            else:
+                parameters.append(Parameter(parameter.name, (parameter.default,), required))
+    info = PassInfo(name, ffi_name, tuple(parameters))
+    first = PassSpec(name, tuple((p.name, p.domain[0]) for p in parameters))
+    internal = instantiate(first, (info,)).info.name
+    return PassInfo(name, ffi_name, tuple(parameters), str(internal))
+
+
+def _python_constructor(ffi_name: str) -> Any:
+    namespace, _, function = ffi_name.rpartition(".")
+    module = pass_modules().get(namespace)
+    return None if module is None else getattr(module, function, None)
+
+
+def _map_argument(name: str, given: dict[str, Scalar]) -> dict[str, Any]:
+    if name == "tirx.RemapThreadAxis":
+        var = tirx.Var
+        return {
+            key: tirx.IterVar(None, var(str(tag), "int32"), tirx.IterVar.ThreadIndex, str(tag))
+            for key, tag in given.items()
+        }
+    return {key: tirx.IntImm("int32", value) for key, value in given.items()}
+
+
+def _target(value: Scalar) -> Any:
+    if not isinstance(value, str):
+        return value
+    return tvm.target.Target(json.loads(value) if value.startswith("{") else value)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if not close:
+        close = [n for n in names if n.rpartition(".")[2].lower() == name.rpartition(".")[2].lower()][:3]
+    return "; nearest: " + ", ".join(close) if close else ""

@@ -1,0 +1,49 @@
+"""What is known of a pass, as plain values; no TVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from tzerlike.case import PassSpec, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a pass: the values worth trying, and whether a sequence must give one.
+
+    `domain` is never empty; the value TVM's own pipelines use comes first.
+    """
+
+    name: str
+    domain: tuple[Scalar, ...]
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PassInfo:
+    """A pass of the installed TVM.
+
+    `name` is the FFI name without its `transform` segment (`s_tir.ThreadSync`), which is
+    also what `tvm.s_tir.transform.ThreadSync` becomes; `internal_name` is what
+    `PassContext(disabled_pass=...)` compares with; `ffi_name` is the registered global function.
+    """
+
+    name: str
+    ffi_name: str
+    parameters: tuple[Parameter, ...] = ()
+    internal_name: str = ""
+
+    def random_spec(self, rng: Random) -> PassSpec:
+        """Return this pass with every argument drawn from its domain."""
+        return PassSpec(self.name, tuple((p.name, rng.choice(p.domain)) for p in self.parameters))
+
+
+Catalog = tuple[PassInfo, ...]
+"""Passes sorted by name, so that equal draws choose equal passes."""
+
+
+def by_name(catalog: Iterable[PassInfo]) -> dict[str, PassInfo]:
+    """Return the catalogue as a mapping from name to pass."""
+    return {info.name: info for info in catalog}
