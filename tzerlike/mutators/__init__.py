@@ -1,0 +1,74 @@
+"""Mutators: functions from a PrimFunc to a child.
+
+`MUTATORS` is the one table, name -> factory; a mutator is made by `make_mutators`, which also
+guards it: what TVM's constructors refuse, a child that is too large and a child that is the
+parent itself all become None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tzerlike.errors import UserError
+from tzerlike.mutators import starter
+from tzerlike.mutators.protocol import MutationEnv, Mutator
+from tzerlike.mutators.tree import Tree
+from tzerlike.tvm_api import CONSTRUCTION_ERRORS
+
+__all__ = ["ALL", "GROUPS", "MUTATORS", "STARTER", "Guarded", "MutationEnv", "Mutator", "make_mutators"]
+
+MUTATORS: Mapping[str, Callable[[], Mutator]] = {
+    "constants": starter.Constants,
+    "operators": starter.Operators,
+    "dtypes": starter.Dtypes,
+    "delete": starter.DeleteStatement,
+    "swap": starter.SwapExpressions,
+    "loop-kind": starter.LoopKind,
+}
+
+STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
+"""The small local changes."""
+
+ALL = tuple(MUTATORS)
+
+GROUPS: Mapping[str, tuple[str, ...]] = {"starter": STARTER, "all": ALL}
+"""Names that stand for several mutators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A mutator that refuses instead of raising, and keeps the child within `env.max_nodes`."""
+
+    mutator: Mutator
+
+    @property
+    def name(self) -> str:
+        return self.mutator.name
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        try:
+            child = self.mutator(func, rng, env)
+        except CONSTRUCTION_ERRORS:
+            return None
+        if child is None or child.same_as(func) or Tree(child).size > env.max_nodes:
+            return None
+        return child
+
+
+def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
+    """Make the mutators that `names` lists, in the order of the table; a group's name stands for its members.
+
+    Raises UserError that names an unknown mutator and lists the known ones.
+    """
+    wanted: set[str] = set()
+    for name in names:
+        if name in GROUPS:
+            wanted.update(GROUPS[name])
+        elif name in MUTATORS:
+            wanted.add(name)
+        else:
+            raise UserError(f"unknown mutator {name!r}; known: {', '.join([*MUTATORS, *GROUPS])}")
+    return tuple(Guarded(make()) for name, make in MUTATORS.items() if name in wanted)

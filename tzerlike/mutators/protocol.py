@@ -1,0 +1,44 @@
+"""What a mutator is, and what it may know besides the function it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+
+def no_donor() -> Any | None:
+    """The donor of a campaign whose corpus has no other member."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class MutationEnv:
+    """The surroundings of one mutation.
+
+    `target` is a target kind (`llvm`, `cuda`); `max_nodes` bounds the child's size in sites;
+    `donor` returns another corpus member to take parts from, or None; `defined_weight` is the
+    probability that generated code is in defined mode: in bounds, free of division by zero,
+    overflow, uninitialised reads and races.
+    """
+
+    target: str = "llvm"
+    max_nodes: int = 2000
+    donor: Callable[[], Any | None] = no_donor
+    defined_weight: float = 0.5
+
+
+class Mutator(Protocol):
+    """Makes a child of a PrimFunc, or None when it does not apply.
+
+    A mutator never changes its argument, draws only from `rng`, and gives the same child for
+    the same function, generator state and environment in every process. It may raise
+    `tvm_api.CONSTRUCTION_ERRORS` for nodes that do not fit together; `make_mutators` turns
+    those into None.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None: ...
