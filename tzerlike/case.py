@@ -21,7 +21,11 @@ from typing import Any
 
 from tzerlike.errors import UserError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 1 had no `config.pipeline`: it was always "default"."""
+
+PIPELINES = ("default", "none")
+"""What may run after the passes of a case; see ContextConfig."""
 
 Scalar = None | bool | int | float | str
 """The type of a pass argument or of a PassContext option's leaf."""
@@ -143,14 +147,19 @@ def parse_sequence(text: str) -> tuple[PassSpec, ...]:
 class ContextConfig:
     """The PassContext a case is built under.
 
-    `options` are PassContext configuration entries (`tirx.disable_assert`, ...), sorted by key.
+    `options` are PassContext configuration entries (`tirx.disable_assert`, ...), sorted by key. `pipeline` says
+    what runs after the case's own passes: "default", the target's lowering pipeline, or "none", where
+    the passes are the whole lowering themselves and only finalisation and code generation follow.
     """
 
     opt_level: int = 4
     options: tuple[tuple[str, Scalar], ...] = ()
     disabled_passes: tuple[str, ...] = ()
+    pipeline: str = "default"
 
     def __post_init__(self) -> None:
+        if self.pipeline not in PIPELINES:
+            raise ValueError(f"not a pipeline: {self.pipeline!r}; one of {', '.join(PIPELINES)}")
         object.__setattr__(self, "options", tuple(sorted(self.options, key=lambda item: item[0])))
 
     def to_json(self) -> dict[str, Any]:
@@ -158,6 +167,7 @@ class ContextConfig:
             "opt_level": self.opt_level,
             "options": dict(self.options),
             "disabled_passes": list(self.disabled_passes),
+            "pipeline": self.pipeline,
         }
 
 
@@ -197,7 +207,7 @@ class Case:
         """
         root = _mapping(data, "case")
         version = _field(root, "schema_version", int, "case")
-        if version != SCHEMA_VERSION:
+        if version not in (1, SCHEMA_VERSION):
             raise UserError(f"case: schema_version {version} is not {SCHEMA_VERSION}; use the tzerlike that wrote it")
         config = _mapping(_field(root, "config", dict, "case"), "case.config")
         passes = []
@@ -217,6 +227,7 @@ class Case:
                     opt_level=_field(config, "opt_level", int, "case.config"),
                     options=_scalars(_field(config, "options", dict, "case.config"), "case.config.options"),
                     disabled_passes=tuple(disabled),
+                    pipeline="default" if version == 1 else _field(config, "pipeline", str, "case.config"),
                 ),
                 target=_field(root, "target", str, "case"),
                 input_seed=_field(root, "input_seed", int, "case"),

@@ -122,9 +122,19 @@ def bind_target(module: Any, target: Any) -> Any:
     return tirx.transform.BindTarget(target)(module)
 
 
-def build(module: Any, target: Any) -> Any:
-    """Compile to a runtime module through the target's default pipeline, under the current PassContext."""
-    return tvm.compile(module, target)
+def build(module: Any, target: Any, pipeline: str = "default") -> Any:
+    """Compile to a runtime module, under the current PassContext.
+
+    With the pipeline "default" the target's own lowering pipeline runs first. With "none" `module` is what such
+    a pipeline leaves, and only the rest of `tirx.build` runs: splitting, host and device finalisation, code generation.
+    """
+    if pipeline == "default":
+        return tvm.compile(module, target)
+    driver = importlib.import_module("tvm.tirx.build")
+    _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+    host, devices = driver.split_host_device_mods(module)
+    devices = {kind: finalize_device()(device) for kind, device in devices.items()}
+    return tvm.runtime.Executable(driver.tir_to_runtime(finalize_host()(host), devices, target.host or target))
 
 
 @tvm.ir.instrument.pass_instrument
@@ -177,6 +187,11 @@ def pass_constructors() -> Mapping[str, tuple[str, ...]]:
         if types and (types[0] == "transform.Pass" or name.endswith(".CreatePrimFuncPass")):
             found[name] = tuple(types[1:])
     return found
+
+
+def pipeline_factories() -> tuple[Any, Mapping[str, Any]]:
+    """Return the function that chooses a target's lowering pipeline, and the pipelines' factories by name."""
+    return tirx.get_default_tir_pipeline, tirx.compilation_pipeline.PIPELINE_MAP
 
 
 def pass_modules() -> Mapping[str, ModuleType]:

@@ -1,0 +1,122 @@
+"""TVM's default lowering pipelines as data: what a build runs, as a list of PassSpecs.
+
+The pipelines are Python functions (`tvm/s_tir/pipeline.py`, `tvm/tirx/compilation_pipeline.py`) that build
+a list and run it at once. Here their own code runs with recorders in the place of TVM's modules, so every branch
+that depends on a PassContext option is taken as TVM takes it, and no list is kept twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from tzerlike.case import ContextConfig, PassSpec
+from tzerlike.errors import TzerlikeError
+from tzerlike.passes.catalog import discover, short_name
+from tzerlike.passes.info import by_name
+from tzerlike.tvm_api import pass_context, pipeline_factories, target_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What `tirx.build` runs on a module whose target is bound.
+
+    `passes` run on the whole module, then `host` and `device` on the two halves that splitting makes.
+    """
+
+    passes: tuple[PassSpec, ...]
+    host: tuple[PassSpec, ...]
+    device: tuple[PassSpec, ...]
+
+
+def default_pipeline(target: str = "llvm", config: ContextConfig | None = None) -> Pipeline:
+    """Return the pipeline that a build for `target` under `config` runs, disabled passes included.
+
+    Raises TzerlikeError when TVM's pipeline function does something that a recorder cannot follow.
+    """
+    return _recorded(target, config or ContextConfig())
+
+
+@cache
+def _recorded(target: str, config: ContextConfig) -> Pipeline:
+    select, factories = pipeline_factories()
+    name = _rebound(select, {"get_tir_pipeline": lambda name: name})(target_of(target))
+    name = "s_tir" if name == "default" else name
+    tape = _Tape({key: True for key, value in pass_context(config).config.items() if value is True})
+    parts = _play(factories[name], tape)()
+    if not isinstance(parts, tuple):
+        raise TzerlikeError(f"the TVM pipeline {name!r} comes without its host and device passes")
+    lowering, host, device = parts
+    _play(lowering, tape)(None, None)
+    passes = tape.take()
+    finals = []
+    for finalize in (host, device):
+        _play(finalize, tape)()
+        finals.append(tape.take())
+    return Pipeline(passes, *finals)
+
+
+class _Tape:
+    """What the recorders have heard: the sequence that is under construction."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self._passes: tuple[PassSpec, ...] = ()
+
+    def put(self, passes: list[PassSpec]) -> None:
+        self._passes = tuple(passes)
+
+    def take(self) -> tuple[PassSpec, ...]:
+        passes, self._passes = self._passes, ()
+        return passes
+
+
+class _Recorder:
+    """Stands for a module of TVM, or anything in it, while a pipeline function runs."""
+
+    def __init__(self, path: str, tape: _Tape) -> None:
+        self._path = path
+        self._tape = tape
+        self.config = tape.options
+
+    def __getattr__(self, name: str) -> _Recorder:
+        return _Recorder(f"{self._path}.{name}", self._tape)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        last = self._path.rpartition(".")[2]
+        if last == "module_pass":
+            return lambda function: function
+        if last == "current":
+            return self
+        if last == "Sequential":
+            self._tape.put(args[0])
+            return lambda module: module
+        return _spec(short_name(self._path.removeprefix("tvm.")), args, kwargs)
+
+
+def _spec(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> PassSpec:
+    known = by_name(discover())
+    if name not in known:
+        # The backends' Python modules leave out the namespace of the FFI name: backend.cuda.LowerIket.
+        name = next((n for n in known if n.endswith(f".{name}")), name)
+    if name not in known:
+        raise TzerlikeError(f"TVM's pipeline runs {name!r}, which is not in the catalogue")
+    given = dict(zip((p.name for p in known[name].parameters), args, strict=False)) | dict(kwargs)
+    return PassSpec(name, tuple(given.items()))
+
+
+def _play(function: Any, tape: _Tape) -> Any:
+    """Return `function` with recorders for the modules among its globals."""
+    recorders = {
+        key: _Recorder(value.__name__, tape)
+        for key, value in function.__globals__.items()
+        if isinstance(value, ModuleType)
+    }
+    return _rebound(function, recorders)
+
+
+def _rebound(function: Any, names: Mapping[str, Any]) -> Any:
+    return FunctionType(function.__code__, {**function.__globals__, **names}, closure=function.__closure__)
