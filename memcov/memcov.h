@@ -37,20 +37,26 @@ MEMCOV_API int memcov_abi(void);
 MEMCOV_API int64_t memcov_find_blocks(const char *file, const char *own_prefix, uint32_t **blocks);
 MEMCOV_API void memcov_free(void *pointer);
 
+/* The load bias (dlpi_addr) of the loaded library whose file is `path`, an absolute path without symbolic links;
+ * -ENOENT when this process has not loaded it. */
+MEMCOV_API int memcov_base(const char *path, uintptr_t *base);
+
 /* Prepare coverage of the loaded library whose load bias is `base` (dlpi_addr): n blocks at base + blocks[i],
- * `slots` independent logs. Copies the text pages to a memfd, writes a breakpoint at each block, installs the
- * SIGTRAP handler (foreign breakpoints go to the previous handler). NULL on failure, with errno. */
+ * `slots` independent logs. Copies the text pages to a memfd and writes a breakpoint at each block of the copy;
+ * nothing changes for the caller. NULL on failure, with errno. */
 MEMCOV_API memcov *memcov_create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots);
 
 /* Take blocks as already counted (resume): disarms them and adds them to the total. */
 MEMCOV_API int memcov_restore(memcov *, const uint32_t *indices, size_t n);
 
-/* In a forked child, once: run armed text from here on and log to `slot`. */
+/* In a forked child: run armed text from here on and log to `slot`; again: log to another slot. Installs the SIGTRAP
+ * handler; breakpoints of others go to the handler that it replaces. Needs the memfd, so close no descriptors before. */
 MEMCOV_API int memcov_enter(memcov *, unsigned slot);
 
 /* Forget the slot's log. */
 MEMCOV_API int memcov_begin(memcov *, unsigned slot);
-/* Number of blocks in the slot's log; *indices points to them (indices into `blocks`), in the order of discovery. */
+/* Number of blocks in the slot's log; *indices (unless NULL) points to a copy of them (indices into `blocks`), in the
+ * order of discovery, valid until the next call. Two threads that reach a block in the same instant log it twice. */
 MEMCOV_API int64_t memcov_new(memcov *, unsigned slot, const uint32_t **indices);
 /* Count the log from position `from` on; returns how many blocks were new to the total. */
 MEMCOV_API int64_t memcov_commit(memcov *, unsigned slot, size_t from);
@@ -81,8 +87,9 @@ typedef struct {
  * the caller), then die of the signal by its default action. Runs on an alternate stack. */
 MEMCOV_API int memcov_watch_death(memcov_death *death);
 
-/* The function that holds `address`: its demangled name when a dynamic symbol covers it, else empty, and its
- * start relative to its library in *offset, the library's file name in `library`. 0, or -ENOENT. */
+/* The function that holds `address`: its demangled name when a dynamic symbol stands at its start, else empty; its
+ * start relative to its library in *offset; the library's file name without the directory in `library`. Pass a return
+ * address less 1. 0, or -ENOENT. */
 MEMCOV_API int memcov_describe(uintptr_t address, char *name, size_t name_size, char *library, size_t library_size,
                                uint64_t *offset);
 

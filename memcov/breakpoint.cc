@@ -1,0 +1,414 @@
+// One-shot breakpoints: a block costs one trap when it is first reached, and nothing from then on.
+//
+// The text that traps is a copy in a memfd. A child maps it over the library's own text; everybody writes it through a
+// second mapping that the ancestors made, so a block disarmed by one child is disarmed for all, and a child that dies
+// anywhere leaves a consistent state: the handler can be cut off after any of its stores.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <vector>
+
+#include "memcov.h"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U
+#endif
+
+namespace {
+
+constexpr uint8_t int3 = 0xcc;
+constexpr uintptr_t page = 4096;
+// Text is copied in units of huge pages: a child then faults in 2 MiB at a time, and forks stay cheap.
+constexpr uintptr_t huge = uintptr_t{2} << 20;
+// The handler finds a block from an index of the text in steps of this many bytes, some ten blocks each.
+constexpr unsigned step_bits = 8;
+
+template <class T>
+using Shared = std::atomic<T>;
+static_assert(Shared<uint8_t>::is_always_lock_free && Shared<uint32_t>::is_always_lock_free);
+
+// A slot's log. Entries are block + 1, and 0 is free: claiming an entry and writing it are one store, so that a child
+// killed in between leaves no hole.
+struct Log {
+    Shared<uint32_t> count;
+    Shared<uint32_t> entries[];
+};
+
+struct Run {  // text that is mapped in one piece
+    uintptr_t start, end;
+};
+
+}  // namespace
+
+struct memcov {
+    uintptr_t base;
+    uintptr_t low, high;  // all blocks lie in [low, high)
+    size_t n;
+    unsigned slots;
+    int memfd;
+    uintptr_t text;           // the address that the start of the memfd stands for
+    Shared<uint8_t> *alias;   // the memfd, writable
+    std::vector<Run> *runs;
+
+    // Shared tables.
+    const uint32_t *blocks;
+    const uint32_t *first;    // step of the text -> its first block, or the next one behind it
+    const uint8_t *original;  // first byte of each block
+    Shared<uint8_t> *hit;
+    Shared<uint8_t> *counted;
+    Shared<uint64_t> *total;
+    uint8_t *logs;
+    size_t log_bytes;
+
+    // Of this process.
+    unsigned slot;
+    std::vector<uint32_t> *copy;  // what memcov_new returned
+    memcov *next_entered;
+};
+
+namespace {
+
+memcov *entered;  // the libraries of which this process runs armed text
+struct sigaction previous;
+
+Log *log_of(const memcov *cov, unsigned slot) { return reinterpret_cast<Log *>(cov->logs + slot * cov->log_bytes); }
+
+Shared<uint8_t> &text_of(const memcov *cov, size_t block) {
+    return cov->alias[cov->base + cov->blocks[block] - cov->text];
+}
+
+// The number of entries; one that its writer could not count any more is counted here.
+uint32_t log_size(const memcov *cov, Log *log) {
+    uint32_t count = log->count.load();
+    while (count < cov->n && log->entries[count].load()) ++count;
+    return count;
+}
+
+void append(const memcov *cov, uint32_t block) {
+    Log *log = log_of(cov, cov->slot);
+    for (uint32_t at = log->count.load(); at < cov->n; ++at) {
+        uint32_t free_entry = 0;
+        if (!log->entries[at].compare_exchange_strong(free_entry, block + 1)) continue;
+        uint32_t count = log->count.load();
+        while (count < at + 1 && !log->count.compare_exchange_weak(count, at + 1)) {
+        }
+        return;
+    }
+}
+
+// Whether `address` is that of an armed block; if so it is disarmed now, and logged where this process was first.
+// The order matters: logged, then hit, then disarmed. Cut off anywhere, the block is either still armed or logged.
+bool take_trap(uintptr_t address) {
+    for (memcov *cov = entered; cov; cov = cov->next_entered) {
+        if (address < cov->low || address >= cov->high) continue;
+        const auto wanted = static_cast<uint32_t>(address - cov->base);
+        size_t block = cov->first[(address - cov->low) >> step_bits];
+        while (block < cov->n && cov->blocks[block] < wanted) ++block;
+        if (block >= cov->n || cov->blocks[block] != wanted) continue;
+        if (cov->original[block] == int3) return false;  // the program's own
+        if (!cov->hit[block].load()) {
+            append(cov, static_cast<uint32_t>(block));
+            cov->hit[block].store(1);
+        }
+        text_of(cov, block).store(cov->original[block]);
+        return true;
+    }
+    return false;
+}
+
+void on_trap(int signal, siginfo_t *info, void *context) {
+    auto *registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+    // int3 raises SIGTRAP with SI_KERNEL; single steps, watchpoints and kill() say something else.
+    const bool trap = info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
+    if (trap && take_trap(static_cast<uintptr_t>(registers[REG_RIP]) - 1)) {
+        registers[REG_RIP] -= 1;
+        return;
+    }
+    if (previous.sa_handler == SIG_DFL || (previous.sa_handler == SIG_IGN && trap)) {
+        // The kernel does not let a trap be ignored either.
+        struct sigaction standard = {};
+        standard.sa_handler = SIG_DFL;
+        sigaction(signal, &standard, nullptr);
+        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+    } else if (previous.sa_flags & SA_SIGINFO) {
+        previous.sa_sigaction(signal, info, context);
+    } else if (previous.sa_handler != SIG_IGN) {
+        previous.sa_handler(signal);
+    }
+}
+
+void *map_shared(size_t size, int flags = 0) {
+    void *mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | flags, -1, 0);
+    return mapping == MAP_FAILED ? nullptr : mapping;
+}
+
+struct Text {  // the executable segment of the object at `base`
+    uintptr_t base, start = 0, end = 0;
+};
+
+int find_text(struct dl_phdr_info *info, size_t, void *argument) {
+    auto *text = static_cast<Text *>(argument);
+    if (info->dlpi_addr != text->base) return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+        const auto &p = info->dlpi_phdr[i];
+        if (p.p_type != PT_LOAD || !(p.p_flags & PF_X)) continue;
+        if (text->end) return 0;  // two of them: not what any linker makes
+        text->start = (text->base + p.p_vaddr) & ~(page - 1);
+        text->end = (text->base + p.p_vaddr + p.p_memsz + page - 1) & ~(page - 1);
+    }
+    return 1;
+}
+
+struct Wanted {
+    const char *path;
+    uintptr_t base;
+};
+
+int find_base(struct dl_phdr_info *info, size_t, void *argument) {
+    auto *wanted = static_cast<Wanted *>(argument);
+    char real[PATH_MAX];
+    if (!info->dlpi_name[0] || !realpath(info->dlpi_name, real) || strcmp(real, wanted->path) != 0) return 0;
+    wanted->base = info->dlpi_addr;
+    return 1;
+}
+
+// Cover every block with whole huge pages, as far as the segment reaches.
+std::vector<Run> runs_of(const Text &text, const uint32_t *blocks, size_t n) {
+    std::vector<Run> runs;
+    for (size_t i = 0; i < n; ++i) {
+        const uintptr_t address = text.base + blocks[i];
+        if (!runs.empty() && address < runs.back().end) continue;
+        const uintptr_t start = std::max(address & ~(huge - 1), text.start);
+        const uintptr_t end = std::min((address & ~(huge - 1)) + huge, text.end);
+        if (!runs.empty() && runs.back().end == start) runs.back().end = end;
+        else runs.push_back({start, end});
+    }
+    return runs;
+}
+
+// Release what a failed memcov_create made.
+struct Guard {
+    memcov *cov;
+    ~Guard() {
+        if (!cov) return;
+        if (cov->memfd >= 0) close(cov->memfd);
+        delete cov->runs;
+        delete cov->copy;
+        delete cov;
+    }
+};
+
+memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots) {
+    Text text{base};
+    dl_iterate_phdr(find_text, &text);
+    if (!text.end || n == 0 || n >= UINT32_MAX || slots == 0) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (base + blocks[i] < text.start || base + blocks[i] >= text.end || (i > 0 && blocks[i] <= blocks[i - 1])) {
+            errno = EINVAL;
+            return nullptr;
+        }
+    }
+
+    auto *cov = new memcov{};
+    Guard guard{cov};
+    cov->memfd = -1;
+    cov->base = base;
+    cov->n = n;
+    cov->slots = slots;
+    cov->low = base + blocks[0];
+    cov->high = base + blocks[n - 1] + 1;
+    cov->runs = new std::vector<Run>(runs_of(text, blocks, n));
+    cov->copy = new std::vector<uint32_t>;
+
+    // The copy. Its offsets agree with the addresses modulo the size of a huge page, or the kernel could not use any.
+    cov->text = cov->runs->front().start & ~(huge - 1);
+    const size_t size = (cov->runs->back().end - cov->text + huge - 1) & ~(huge - 1);
+    cov->memfd = memfd_create("memcov", MFD_CLOEXEC | MFD_EXEC);
+    if (cov->memfd < 0) cov->memfd = memfd_create("memcov", MFD_CLOEXEC);  // kernels before 6.3
+    if (cov->memfd < 0 || ftruncate(cov->memfd, static_cast<off_t>(size)) != 0) return nullptr;
+    auto *reserved = static_cast<uint8_t *>(
+        mmap(nullptr, size + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (reserved == MAP_FAILED) return nullptr;
+    auto *alias = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(reserved) + huge - 1) & ~(huge - 1));
+    if (mmap(alias, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, cov->memfd, 0) == MAP_FAILED) return nullptr;
+    madvise(alias, size, MADV_HUGEPAGE);
+    cov->alias = reinterpret_cast<Shared<uint8_t> *>(alias);
+    for (const Run &run : *cov->runs)
+        memcpy(alias + (run.start - cov->text), reinterpret_cast<const void *>(run.start), run.end - run.start);
+
+    const size_t steps = ((cov->high - cov->low) >> step_bits) + 1;
+    const size_t words = n + steps + 2;
+    const size_t table_bytes = words * sizeof(uint32_t) + 3 * n;
+    auto *tables = static_cast<uint32_t *>(map_shared(table_bytes));
+    cov->log_bytes = (sizeof(Log) + n * sizeof(uint32_t) + page - 1) & ~(page - 1);
+    cov->logs = static_cast<uint8_t *>(map_shared(cov->log_bytes * slots, MAP_NORESERVE));
+    if (!tables || !cov->logs) return nullptr;
+    madvise(tables, table_bytes, MADV_HUGEPAGE);
+    cov->total = reinterpret_cast<Shared<uint64_t> *>(tables);
+    uint32_t *shared_blocks = tables + 2;
+    uint32_t *first = shared_blocks + n;
+    auto *original = reinterpret_cast<uint8_t *>(first + steps);
+    cov->hit = reinterpret_cast<Shared<uint8_t> *>(original + n);
+    cov->counted = reinterpret_cast<Shared<uint8_t> *>(original + 2 * n);
+    memcpy(shared_blocks, blocks, n * sizeof(uint32_t));
+    for (size_t i = 0, step = 0; step < steps; ++step) {
+        while (i < n && blocks[i] - blocks[0] < step << step_bits) ++i;
+        first[step] = static_cast<uint32_t>(i);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        uint8_t *byte = alias + (base + blocks[i] - cov->text);
+        original[i] = *byte;
+        *byte = int3;
+    }
+    cov->blocks = shared_blocks;
+    cov->first = first;
+    cov->original = original;
+    guard.cov = nullptr;
+    return cov;
+}
+
+}  // namespace
+
+extern "C" int memcov_base(const char *path, uintptr_t *base) {
+    Wanted wanted{path, 0};
+    if (!dl_iterate_phdr(find_base, &wanted)) return -ENOENT;
+    *base = wanted.base;
+    return 0;
+}
+
+extern "C" memcov *memcov_create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots) {
+    try {
+        return create(base, blocks, n, slots);
+    } catch (const std::bad_alloc &) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+extern "C" int memcov_enter(memcov *cov, unsigned slot) {
+    if (slot >= cov->slots) return -EINVAL;
+    cov->slot = slot;
+    for (const memcov *other = entered; other; other = other->next_entered)
+        if (other == cov) return 0;
+    if (!entered) {
+        // Asynchronous signals wait until the handler is done; it must be able to trap itself all the same, because a
+        // blocked trap is fatal. An alternate stack, where there is one, leaves the depth of recursion as it was.
+        struct sigaction action = {};
+        action.sa_sigaction = on_trap;
+        action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
+        sigfillset(&action.sa_mask);
+        for (int fault : {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&action.sa_mask, fault);
+        if (sigaction(SIGTRAP, &action, &previous) != 0) return -errno;
+    }
+    cov->next_entered = entered;
+    entered = cov;
+    for (const Run &run : *cov->runs) {
+        void *mapping = mmap(reinterpret_cast<void *>(run.start), run.end - run.start, PROT_READ | PROT_EXEC,
+                             MAP_SHARED | MAP_FIXED, cov->memfd, static_cast<off_t>(run.start - cov->text));
+        if (mapping == MAP_FAILED) return -errno;
+    }
+    return 0;
+}
+
+extern "C" int64_t memcov_new(memcov *cov, unsigned slot, const uint32_t **indices) {
+    if (slot >= cov->slots) return -EINVAL;
+    Log *log = log_of(cov, slot);
+    const uint32_t count = log_size(cov, log);
+    if (indices) {
+        try {
+            cov->copy->resize(count);
+        } catch (const std::bad_alloc &) {
+            return -ENOMEM;
+        }
+        for (uint32_t i = 0; i < count; ++i) (*cov->copy)[i] = log->entries[i].load() - 1;
+        *indices = cov->copy->data();
+    }
+    return count;
+}
+
+namespace {
+
+// Forget the log from position `from` on, and do to each of its blocks what `visit` says.
+template <class F>
+void cut(memcov *cov, unsigned slot, size_t from, F visit) {
+    Log *log = log_of(cov, slot);
+    const uint32_t count = log_size(cov, log);
+    if (from >= count) return;
+    for (size_t i = from; i < count; ++i) visit(log->entries[i].exchange(0) - 1);
+    log->count.store(static_cast<uint32_t>(from));
+}
+
+bool count_block(memcov *cov, size_t block) {
+    cov->hit[block].store(1);
+    text_of(cov, block).store(cov->original[block]);
+    if (cov->counted[block].exchange(1)) return false;
+    cov->total->fetch_add(1);
+    return true;
+}
+
+// Not hit first, then armed: a trap in between finds the block as it was created.
+void arm(memcov *cov, size_t block) {
+    cov->hit[block].store(0);
+    text_of(cov, block).store(int3);
+}
+
+}  // namespace
+
+extern "C" int memcov_begin(memcov *cov, unsigned slot) {
+    if (slot >= cov->slots) return -EINVAL;
+    cut(cov, slot, 0, [](uint32_t) {});
+    return 0;
+}
+
+extern "C" int64_t memcov_commit(memcov *cov, unsigned slot, size_t from) {
+    if (slot >= cov->slots) return -EINVAL;
+    Log *log = log_of(cov, slot);
+    const uint32_t count = log_size(cov, log);
+    int64_t fresh = 0;
+    for (size_t i = from; i < count; ++i) fresh += count_block(cov, log->entries[i].load() - 1);
+    return fresh;
+}
+
+extern "C" int memcov_rearm(memcov *cov, unsigned slot, size_t from) {
+    if (slot >= cov->slots) return -EINVAL;
+    cut(cov, slot, from, [cov](uint32_t block) { arm(cov, block); });
+    return 0;
+}
+
+extern "C" int memcov_restore(memcov *cov, const uint32_t *indices, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        if (indices[i] >= cov->n) return -EINVAL;
+    for (size_t i = 0; i < n; ++i) count_block(cov, indices[i]);
+    return 0;
+}
+
+extern "C" int memcov_reset(memcov *cov) {
+    for (unsigned slot = 0; slot < cov->slots; ++slot) memcov_begin(cov, slot);
+    for (size_t block = 0; block < cov->n; ++block) {
+        cov->counted[block].store(0);
+        arm(cov, block);
+    }
+    cov->total->store(0);
+    return 0;
+}
+
+extern "C" int64_t memcov_total(const memcov *cov) { return static_cast<int64_t>(cov->total->load()); }
+
+extern "C" const uint8_t *memcov_counted(const memcov *cov) {
+    return reinterpret_cast<const uint8_t *>(cov->counted);
+}
