@@ -6,7 +6,7 @@ down; what stands there survives any death of the child.
     0      header: index of the case under way, ordinal of its stage, when the stage began
     64     name of the pass under way
     256    seconds per stage of the case under way
-    512    memcov's death record
+    384    the mutation under way in the worker: mutator and parent
     4096   request: length, bytes
     ...    results: length and bytes of one record per finished case
 """
@@ -27,7 +27,7 @@ _ORDINAL = {stage: ordinal for ordinal, stage in enumerate(STAGES)}
 _INDEX, _STAGE, _BEGAN = 0, 4, 8
 _PASS, _PASS_SIZE = 64, 192
 _SECONDS = 256
-DEATH, DEATH_SIZE = 512, 3072
+_MUTATION, _MUTATION_SIZE = 384, 128
 _REQUEST, _REQUEST_SIZE = 4096, 16 << 20
 _RESULTS, _RESULTS_SIZE = _REQUEST + _REQUEST_SIZE, 32 << 20
 
@@ -44,7 +44,7 @@ class Tray:
         text = json.dumps(request, ensure_ascii=False).encode()
         if len(text) > _REQUEST_SIZE - 4:
             raise ValueError(f"request of {len(text)} bytes")
-        self.memory[:_REQUEST] = bytes(_REQUEST)
+        self.memory[:_MUTATION] = bytes(_MUTATION)
         struct.pack_into("<I", self.memory, _REQUEST, len(text))
         self.memory[_REQUEST + 4 : _REQUEST + 4 + len(text)] = text
         struct.pack_into("<I", self.memory, _RESULTS, 0)
@@ -72,11 +72,27 @@ class Tray:
         data = name.encode()[: _PASS_SIZE - 1]
         struct.pack_into(f"<B{len(data)}s", self.memory, _PASS, len(data), data)
 
+    def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None:
+        """Said by the worker before it mutates: if TVM kills it, this is what it was doing."""
+        data = f"{mutator[:30]} {iteration} {draw} {parent}".encode()[: _MUTATION_SIZE - 1]
+        struct.pack_into(f"<B{len(data)}s", self.memory, _MUTATION, len(data), data)
+
+    def clear_mutation(self) -> None:
+        self.memory[_MUTATION] = 0
+
+    def mutation(self) -> tuple[str, int, int, str] | None:
+        """The mutation under way: mutator, iteration, draw, id of the parent; None between mutations."""
+        length = self.memory[_MUTATION]
+        if not length:
+            return None
+        mutator, iteration, draw, parent = self.memory[_MUTATION + 1 : _MUTATION + 1 + length].decode().split(" ")
+        return mutator, int(iteration), int(draw), parent
+
     def case_index(self) -> int:
         return int(struct.unpack_from("<I", self.memory, _INDEX)[0])
 
     def stage(self) -> Stage:
-        return STAGES[struct.unpack_from("<I", self.memory, _STAGE)[0]]
+        return STAGES[int(struct.unpack_from("<I", self.memory, _STAGE)[0])]
 
     def pass_name(self) -> str:
         length = self.memory[_PASS]

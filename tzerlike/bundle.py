@@ -1,0 +1,171 @@
+"""Bundles: everything that a finding needs to be seen again, as plain files that run nothing when read."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tzerlike.campaign import StoredCase, read_json, read_stored_case, write_atomic, write_json
+from tzerlike.errors import UserError
+from tzerlike.limits import Limits
+from tzerlike.observation import Observation
+from tzerlike.oracles.finding import Finding
+from tzerlike.repro import repro_script
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle directory says: the case, what was seen, and under which limits."""
+
+    path: Path
+    stored: StoredCase
+    kind: str
+    signature: str
+    parts: tuple[str, ...]
+    observation: Observation
+    limits: Limits
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind}: {' / '.join(self.parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """How many of the runs after the first showed the same signature."""
+
+    runs: int
+    same: int
+
+
+def write_bundle(
+    directory: Path,
+    finding: Finding,
+    stored: StoredCase,
+    limits: Limits,
+    confirmation: Confirmation,
+    rendering: tuple[str, bool],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Write a bundle under `directory`, whole or not at all; None when its signature has one already.
+
+    `rendering` is the TVMScript of the module and whether parsing it gives the module back.
+    """
+    target = directory / finding.directory
+    if target.exists() or any(directory.glob(f"*-{finding.signature}")):
+        return None
+    temporary = directory / f".tmp-{os.getpid()}-{finding.signature}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    script, faithful = rendering
+    try:
+        temporary.mkdir()
+        write_json(temporary / "case.json", {"schema_version": SCHEMA_VERSION, **stored.to_json()})
+        write_atomic(temporary / "module.py", script or "# TVM cannot print this module; case.json holds it.\n")
+        write_atomic(temporary / "inputs.npz", _no_inputs())
+        write_json(
+            temporary / "observation.json",
+            {
+                "schema_version": SCHEMA_VERSION,
+                "kind": finding.kind,
+                "signature": finding.signature,
+                "parts": list(finding.parts),
+                "limits": {"seconds": limits.seconds, "memory": limits.memory},
+                "confirmed": {"runs": confirmation.runs, "same": confirmation.same},
+                "observation": finding.observation.to_json(),
+                "environment": dict(environment),
+            },
+        )
+        write_atomic(temporary / "repro.py", repro_script(finding, limits, script if faithful else ""))
+        write_atomic(temporary / "report.md", _report(finding, stored, confirmation, script, environment))
+        os.rename(temporary, target)
+    except FileExistsError:
+        return None
+    except OSError as error:
+        if target.exists():
+            return None
+        raise UserError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return target
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle; UserError in one line that names the file and the field at fault."""
+    if not path.is_dir():
+        raise UserError(f"{path}: not a bundle (no such directory)")
+    stored = read_stored_case(path / "case.json")
+    file = path / "observation.json"
+    data = read_json(file)
+    try:
+        if data["schema_version"] != SCHEMA_VERSION:
+            raise UserError(f"{file}: schema_version {data['schema_version']!r} is not {SCHEMA_VERSION}")
+        limits = Limits(float(data["limits"]["seconds"]), int(data["limits"]["memory"]))
+        if not (0 < limits.seconds <= 36_000 and 0 < limits.memory <= 1 << 42):
+            raise UserError(f"{file}: limits out of range")
+        parts = data["parts"]
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise UserError(f"{file}: parts is not a list of strings")
+        return Bundle(
+            path=path,
+            stored=stored,
+            kind=str(data["kind"]),
+            signature=str(data["signature"]),
+            parts=tuple(parts),
+            observation=Observation.from_json(data["observation"]),
+            limits=limits,
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{file}: not a bundle's observation ({type(error).__name__}: {error})") from error
+
+
+def _no_inputs() -> bytes:
+    """The archive of a finding of the compiler itself, which ran on no inputs."""
+    buffer = io.BytesIO()
+    np.savez(buffer)
+    return buffer.getvalue()
+
+
+def _report(
+    finding: Finding,
+    stored: StoredCase,
+    confirmation: Confirmation,
+    script: str,
+    environment: Mapping[str, Any],
+) -> str:
+    seen = finding.observation
+    case = finding.case
+    happened = {
+        "crash": f"The compiler process dies ({seen.message or 'no message'}).",
+        "hang": f"The compiler does not end within {seen.elapsed:.0f} s of processor time.",
+        "oom": "The compiler runs out of memory.",
+    }.get(finding.kind, seen.message)
+    lines = [
+        f"# {finding.title}",
+        "",
+        happened,
+        "",
+        f"- stage: {seen.stage}" + (f", pass: `{seen.pass_name}`" if seen.pass_name else ""),
+        f"- passes before the default pipeline: `{'; '.join(map(str, case.passes)) or 'none'}`",
+        f"- PassContext: `{json.dumps(case.config.to_json())}`",
+        f"- target: `{case.target}`",
+        f"- seen again in {confirmation.same} of {confirmation.runs} further runs",
+        f"- origin: {stored.provenance.origin}, generation {stored.provenance.generation}",
+        *(f"- {key}: {value}" for key, value in sorted(environment.items()) if isinstance(value, str | int)),
+        "",
+        "Run `python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows.",
+        "",
+    ]
+    if seen.backtrace:
+        lines += ["## Backtrace", "", "```", *map(str, seen.backtrace[:24]), "```", ""]
+    lines += ["## Program", "", "```python", script.rstrip() or "# TVM cannot print it; see case.json", "```", ""]
+    return "\n".join(lines)

@@ -1,0 +1,281 @@
+"""One forked child per case, one Observation per case, whatever dies.
+
+The worker owns a `ForkExecutor`. It does not fork itself: it asks its *runner*, a process forked from
+the zygote that does nothing but fork. The runner's heap is therefore the same before every case, so that a
+case behaves alike whatever ran before it, and it stays small, so that a fork is cheap.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tzerlike.case import Case
+from tzerlike.coverage import Coverage, DeathRecord, describe_death
+from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.errors import TzerlikeError
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Frame, Observation, Stage
+from tzerlike.stages import render_module, run_case
+from tzerlike.tray import Tray
+
+_ORDER = struct.Struct("<ddQ")
+_REPLY = struct.Struct("<iiddQ")
+_STDERR_LIMIT = 16_384
+_STACK_OVERFLOW_DEPTH = 500
+_ENDLESS_STACK = 100_001
+_GAVE_UP = 3
+"""Exit status of a child that ran out of memory in our own code and left the rest of its cases to another."""
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that forked it ends."""
+    parent = os.getppid()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent or parent == 1:
+        os._exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What the zygote prepares for one worker before it forks: shared memory, a stderr file, a log slot."""
+
+    slot: int
+    tray: Tray
+    stderr: int
+    death: DeathRecord
+    coverage: Coverage
+
+    @classmethod
+    def prepare(cls, slot: int, coverage: Coverage) -> Lane:
+        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage)
+
+
+def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
+    """Fork a child per order until the worker hangs up; never returns."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    mapped = _mapped_bytes()
+    while True:
+        order = orders.recv(_ORDER.size)
+        if len(order) < _ORDER.size:
+            os._exit(0)
+        seconds, wall, memory = _ORDER.unpack(order)
+        began = time.perf_counter()
+        child = os.fork()
+        if child == 0:
+            _serve_child(lane, seconds, mapped + memory)
+        handle = os.pidfd_open(child)
+        waiter = select.poll()
+        waiter.register(handle, select.POLLIN)
+        timed_out = not waiter.poll(wall * 1000)
+        _kill_group(child)
+        _, status, usage = os.wait4(child, 0)
+        os.close(handle)
+        ended = time.perf_counter()
+        orders.send(_REPLY.pack(status, timed_out, began, ended, usage.ru_maxrss * 1024))
+
+
+def _serve_child(lane: Lane, seconds: float, address_space: int) -> NoReturn:
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        die_with_parent()
+        os.dup2(lane.stderr, 2)
+        os.dup2(lane.stderr, 1)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+        lane.death.watch()
+        lane.coverage.enter(lane.slot)
+        request = lane.tray.request()
+        for index, data in enumerate(request["cases"]):
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            lane.tray.begin_case(index)
+            start = lane.coverage.new(lane.slot)
+            case = Case.from_json(data)
+            record = render_module(case.ir) if request["render"] else run_case(case, lane.tray)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
+            lane.tray.enter_stage(Stage.DONE)
+            record["seconds"] = lane.tray.seconds()
+            if record["exit"] != Exit.OK.value or not request["count"]:
+                lane.coverage.rearm(lane.slot, start)
+            record["log"] = [start, lane.coverage.new(lane.slot)]
+            lane.tray.add_result(record)
+        status = 0
+    except MemoryError:
+        lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
+        status = _GAVE_UP
+    except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
+        lane.tray.add_result({"exit": Exit.HARNESS.value, "message": traceback.format_exc()})
+    finally:
+        os._exit(status)
+
+
+def _kill_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        # The group exists only once the child has called setpgid; before that the child is alone.
+        try:
+            os.kill(leader, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+
+def _mapped_bytes() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+class ForkExecutor:
+    """Runs cases through a runner; exactly one Observation per case."""
+
+    def __init__(self, lane: Lane, runner: socket.socket, limits: Limits) -> None:
+        self._lane = lane
+        self._runner = runner
+        self.limits = limits
+        self.fork_seconds = 0.0
+        self.waiting = False
+        """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
+
+    def run(self, cases: Sequence[Case], *, count: bool = True, limits: Limits | None = None) -> list[Observation]:
+        """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
+
+        With `count`, the blocks of a case that compiles are added to the total and its observation says how
+        many were new; the blocks of every other case are armed again. Raises TzerlikeError on a fault of ours.
+        """
+        observations: list[Observation] = []
+        while len(observations) < len(cases):
+            remaining = cases[len(observations) :]
+            observations += self._run_child(remaining, count, limits or self.limits)
+        return observations
+
+    def render(self, case: Case) -> tuple[str, bool]:
+        """Return the TVMScript of the case's module and whether it parses back; ("", False) if printing fails.
+
+        Printing runs in a child too: a program that breaks a pass may well break the printer.
+        """
+        self._order([case], render=True, count=False, limits=self.limits.relaxed(3))
+        results = self._lane.tray.results()
+        if not results or results[0]["exit"] != Exit.OK.value:
+            return "", False
+        return results[0]["script"], results[0]["faithful"]
+
+    def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits) -> list[Observation]:
+        lane = self._lane
+        reply = self._order(cases, render=False, count=count, limits=limits)
+        status, timed_out, began, ended, peak_memory = reply
+        records = lane.tray.results()
+        observations = []
+        for record in records:
+            if record["exit"] == Exit.HARNESS.value:
+                raise TzerlikeError(f"the child failed outside the compiler:\n{record['message']}")
+            observations.append(self._finished(record, count, peak_memory))
+        gave_up = os.WIFEXITED(status) and os.WEXITSTATUS(status) == _GAVE_UP
+        if len(observations) < len(cases) and not gave_up:
+            observations.append(self._died(status, bool(timed_out), len(observations), peak_memory))
+        inside = sum(o.elapsed for o in observations)
+        self.fork_seconds += max(0.0, ended - began - inside)
+        return observations
+
+    def _order(self, cases: Sequence[Case], *, render: bool, count: bool, limits: Limits) -> tuple[Any, ...]:
+        lane = self._lane
+        lane.tray.lay_request({"render": render, "count": count, "cases": [case.to_json() for case in cases]})
+        os.lseek(lane.stderr, 0, os.SEEK_SET)
+        os.ftruncate(lane.stderr, 0)
+        lane.coverage.begin(lane.slot)
+        lane.death.clear()
+        wall = 10 * limits.seconds * len(cases) + 5
+        self._runner.send(_ORDER.pack(limits.seconds, wall, limits.memory))
+        self.waiting = True
+        reply = self._runner.recv(_REPLY.size)
+        self.waiting = False
+        if len(reply) < _REPLY.size:
+            raise TzerlikeError("the runner process ended")
+        return _REPLY.unpack(reply)
+
+    def _finished(self, record: dict[str, Any], count: bool, peak_memory: int) -> Observation:
+        exit_ = Exit(record["exit"])
+        new_blocks = 0
+        if exit_ is Exit.OK and count:
+            start, stop = record["log"]
+            new_blocks = stop - start
+            self._lane.coverage.commit(self._lane.slot, start)
+        seconds = record.get("seconds", {})
+        return Observation(
+            exit=exit_,
+            stage=Stage(record.get("stage", Stage.LOAD.value)),
+            message=record.get("message", ""),
+            pass_name=record.get("pass", ""),
+            backtrace=tuple(Frame(name, "") for name in record.get("backtrace", ())),
+            stderr="" if exit_ is Exit.OK else self._stderr(),
+            elapsed=sum(seconds.values()),
+            seconds=seconds,
+            new_blocks=new_blocks,
+            peak_memory=peak_memory,
+        )
+
+    def _died(self, status: int, timed_out: bool, index: int, peak_memory: int) -> Observation:
+        lane = self._lane
+        tray = lane.tray
+        if tray.case_index() != index or tray.stage() is Stage.MUTATE:
+            raise TzerlikeError(f"the child ended with status {status} before it reached its case")
+        lane.coverage.rearm(lane.slot, tray.results()[-1]["log"][1] if index else 0)
+        tray.enter_stage(tray.stage())
+        seconds = tray.seconds()
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        stderr = self._stderr()
+        exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
+        death = lane.death.read()
+        frames: tuple[Frame, ...] = ()
+        depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
+        if exit_ is Exit.CRASH and death is not None:
+            frames = tuple(map(_frame, describe_death(death)))
+        return Observation(
+            exit=exit_,
+            stage=tray.stage(),
+            message=message,
+            pass_name=tray.pass_name(),
+            signal=number,
+            backtrace=frames,
+            depth=depth,
+            stack_overflow=number == signal.SIGSEGV and depth > _STACK_OVERFLOW_DEPTH,
+            stderr=stderr,
+            elapsed=sum(seconds.values()),
+            seconds=seconds,
+            peak_memory=peak_memory,
+        )
+
+    def _stderr(self) -> str:
+        size = os.fstat(self._lane.stderr).st_size
+        return os.pread(self._lane.stderr, _STDERR_LIMIT, max(0, size - _STDERR_LIMIT)).decode(errors="replace")
+
+
+def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:
+    if timed_out or number == signal.SIGPROF:
+        return Exit.TIMEOUT, "over the time limit"
+    if "bad_alloc" in stderr or "out of memory" in stderr.lower():
+        return Exit.OOM, "over the memory limit"
+    if number:
+        last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "")
+        return Exit.CRASH, f"{signal.Signals(number).name} {last}".strip()
+    return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
+
+
+def _frame(found: CodeFrame | None) -> Frame:
+    if found is None:
+        return Frame("unmapped", "")
+    return Frame(found.name or f"{found.library}+{found.offset:#x}", found.library)

@@ -1,0 +1,263 @@
+"""The coverage-guided loop over pairs of program and pass sequence: Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Protocol
+
+from tzerlike import tvm_api
+from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
+from tzerlike.corpus import Corpus, Entry
+from tzerlike.mutators import MutationEnv, Mutator
+from tzerlike.observation import Exit, Observation, message_template
+from tzerlike.oracles import Oracle
+from tzerlike.oracles.finding import Finding
+from tzerlike.rng import rng_for
+from tzerlike.seedgen.seed import Seed
+
+PASS_MUTATION = "passes"
+SEED_IMPORT = "seed"
+_DRAWS = 12
+
+
+class Executor(Protocol):
+    """What the loop needs of `tzerlike.execute.ForkExecutor`."""
+
+    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]: ...
+
+
+class MutationNotes(Protocol):
+    """Told each mutation before it starts, since it may crash TVM; `tzerlike.tray.Tray` is one."""
+
+    def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None: ...
+
+    def clear_mutation(self) -> None: ...
+
+
+class PassSource(Protocol):
+    """Where pass sequences and the configurations they run under come from."""
+
+    def fresh(self, rng: Random) -> tuple[tuple[PassSpec, ...], ContextConfig]: ...
+
+    def mutate(
+        self, passes: tuple[PassSpec, ...], config: ContextConfig, rng: Random, donor: tuple[PassSpec, ...]
+    ) -> tuple[tuple[PassSpec, ...], ContextConfig]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A seed on its way into the corpus: with a random sequence first, `bare` when it did not compile so."""
+
+    seed: Seed
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A case to run, and whence: an `entry` that was mutated, or a seed's `arrival`."""
+
+    case: Case
+    provenance: Provenance
+    how: str
+    entry: Entry | None = None
+    arrival: Import | None = None
+
+
+@dataclass(slots=True)
+class Yield:
+    """How often something was tried, compiled, and found new coverage."""
+
+    tried: int = 0
+    valid: int = 0
+    valuable: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counters of one worker."""
+
+    iterations: int = 0
+    valid: int = 0
+    valuable: int = 0
+    exits: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    mutators: dict[str, Yield] = field(default_factory=dict)
+    passes: dict[str, Yield] = field(default_factory=dict)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came of one trial."""
+
+    trial: Trial
+    observation: Observation
+    findings: tuple[Finding, ...]
+    inserted: bool
+
+
+class Fuzzer:
+    """One worker's loop. Every draw comes from `rng_for(seed, worker, iteration, ...)`, so the same seed, TVM
+    and coverage backend give the same corpus and the same findings.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        worker: int,
+        corpus: Corpus,
+        pending: list[Import],
+        executor: Executor,
+        mutators: Sequence[Mutator],
+        passes: PassSource,
+        oracles: Sequence[Oracle],
+        n_max: int = 4,
+        pass_mode: str = "joint",
+        target: str = "llvm",
+        pairs_per_fork: int = 1,
+        max_nodes: int = 2000,
+        notes: MutationNotes,
+    ) -> None:
+        self.seed = seed
+        self.worker = worker
+        self.corpus = corpus
+        self.pending = pending
+        self.executor = executor
+        self.mutators = tuple(mutators)
+        self.passes = passes
+        self.oracles = tuple(oracles)
+        self.n_max = n_max
+        self.pass_mode = pass_mode
+        self.target = target
+        self.pairs_per_fork = pairs_per_fork
+        self.max_nodes = max_nodes
+        self.notes = notes
+        self.tally = Tally()
+
+    def step(self) -> list[Step]:
+        """One round: propose as many trials as a fork takes, run them, learn from each."""
+        first = self.tally.iterations
+        proposals = [self.propose(first + k) for k in range(self.pairs_per_fork)]
+        trials = [trial for trial in proposals if trial is not None]
+        observations = self.executor.run([trial.case for trial in trials])
+        # Only now: an iteration that is interrupted while it runs is done again after a resume.
+        self.tally.iterations = first + self.pairs_per_fork
+        return [self.learn(trial, seen) for trial, seen in zip(trials, observations, strict=True)]
+
+    def propose(self, iteration: int) -> Trial | None:
+        """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
+        rng = rng_for(self.seed, self.worker, iteration)
+        if self.pending:
+            return self._import(self.pending.pop(0), iteration, rng)
+        if not len(self.corpus):
+            return None
+        entry = self.corpus.choose(rng)
+        if self.pass_mode == "joint" and entry.n >= self.n_max:
+            return self._mutate_passes(entry, iteration, rng)
+        return self._mutate_program(entry, iteration, rng)
+
+    def learn(self, trial: Trial, seen: Observation) -> Step:
+        """Judge an observation, update the pool as Algorithm 1 says, and count."""
+        began = time.perf_counter()
+        findings = tuple(f for f in (oracle(trial.case, seen) for oracle in self.oracles) if f is not None)
+        self.tally.seconds["oracle"] += time.perf_counter() - began
+        new = seen.exit is Exit.OK and seen.new_blocks > 0
+        entry, case, provenance = trial.entry, trial.case, trial.provenance
+        inserted = False
+        if entry is None:
+            if seen.exit is Exit.OK:
+                inserted = self.corpus.add(Entry(case, provenance))
+            elif trial.arrival is not None and not trial.arrival.bare:
+                self.pending.insert(0, Import(trial.arrival.seed, bare=True))
+        elif trial.how == PASS_MUTATION:
+            entry.n = 0
+            if new and case.id not in self.corpus:
+                self.corpus.replace_case(entry, case, provenance)
+                inserted = True
+        elif new:
+            inserted = self.corpus.add(Entry(case, provenance))
+            entry.n = 0
+        else:
+            entry.n += 1
+        self._count(trial, seen, new)
+        return Step(trial, seen, findings, inserted)
+
+    def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
+        passes, config = self.passes.fresh(rng)
+        if arrival.bare or self.pass_mode == "none":
+            passes, config = (), ContextConfig()
+        case = Case(arrival.seed.ir, passes, config, self.target, rng.getrandbits(32))
+        provenance = Provenance(arrival.seed.name, worker=self.worker, iteration=iteration)
+        return Trial(case, provenance, SEED_IMPORT, arrival=arrival)
+
+    def _mutate_program(self, entry: Entry, iteration: int, rng: Random) -> Trial | None:
+        began = time.perf_counter()
+        parent = self.corpus.program(entry.case)
+        try:
+            for draw in range(_DRAWS):
+                mutator = self.mutators[rng.randrange(len(self.mutators))]
+                draws = rng_for(self.seed, self.worker, iteration, "mutate", draw)
+                self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
+                child = mutator(parent, draws, self._environment(draws))
+                if child is None:
+                    continue
+                module = tvm_api.module_of(child)
+                if not tvm_api.well_formed(module):
+                    self._yield(self.tally.mutators, mutator.name).tried += 1
+                    self.tally.exits["ill-formed"] += 1
+                    continue
+                passes, config = entry.case.passes, entry.case.config
+                if self.pass_mode == "random":
+                    passes, config = self.passes.fresh(rng)
+                case = replace(entry.case, ir=tvm_api.dump_ir(module), passes=passes, config=config)
+                return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
+        finally:
+            self.notes.clear_mutation()
+            self.tally.seconds["mutate"] += time.perf_counter() - began
+        entry.n += 1
+        return None
+
+    def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
+        began = time.perf_counter()
+        donor = self.corpus.choose(rng).case.passes
+        passes, config = self.passes.mutate(entry.case.passes, entry.case.config, rng, donor)
+        case = replace(entry.case, passes=passes, config=config)
+        self.tally.seconds["mutate"] += time.perf_counter() - began
+        return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
+
+    def _environment(self, rng: Random) -> MutationEnv:
+        def donor() -> Any:
+            return self.corpus.program(self.corpus.choose(rng).case)
+
+        return MutationEnv(target=self.target, max_nodes=self.max_nodes, donor=donor)
+
+    def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
+        parent = entry.provenance
+        return Provenance(parent.origin, entry.case.id, how, self.worker, iteration, parent.generation + 1)
+
+    @staticmethod
+    def _yield(table: dict[str, Yield], name: str) -> Yield:
+        return table.setdefault(name, Yield())
+
+    def _count(self, trial: Trial, seen: Observation, new: bool) -> None:
+        tally = self.tally
+        tally.exits[seen.exit.value] += 1
+        valid = seen.exit is Exit.OK
+        tally.valid += valid
+        tally.valuable += new
+        for row in (
+            self._yield(tally.mutators, trial.how),
+            *(self._yield(tally.passes, name) for name in sorted({spec.name for spec in trial.case.passes})),
+        ):
+            row.tried += 1
+            row.valid += valid
+            row.valuable += new
+        if seen.exit is Exit.REJECTED:
+            tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
+        for stage, spent in seen.seconds.items():
+            tally.seconds[stage] += spent

@@ -1,0 +1,20 @@
+"""What a case may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use: `seconds` of processor time a case, `memory` bytes beyond what the zygote maps.
+
+    Processor time and not wall-clock time, so that a loaded machine does not change an outcome; a child that
+    sleeps is ended after ten times `seconds` of wall-clock time.
+    """
+
+    seconds: float = 5.0
+    memory: int = 2 << 30
+
+    def relaxed(self, factor: float) -> Limits:
+        return Limits(self.seconds * factor, self.memory)

@@ -1,0 +1,121 @@
+"""Judging cases outside a campaign: `tzerlike run` and `tzerlike replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.campaign import read_stored_case
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+from tzerlike.limits import Limits
+from tzerlike.oracles import ORACLES, make_oracles
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of one bundle: `same` of `times` runs showed its signature; `seen` says what the last one did."""
+
+    bundle: Bundle
+    times: int
+    same: int
+    seen: str
+
+    @property
+    def verdict(self) -> str:
+        if self.same == self.times:
+            return "shows"
+        return "flaky" if self.same else "does not show"
+
+    def line(self) -> str:
+        tail = "" if self.same == self.times else f" (last run: {self.seen})"
+        return f"{self.verdict} {self.same}/{self.times}  {self.bundle.path}{tail}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bundle": str(self.bundle.path),
+            "signature": self.bundle.signature,
+            "times": self.times,
+            "same": self.same,
+            "verdict": self.verdict,
+            "last": self.seen,
+        }
+
+
+def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
+    """Run each bundle `times` times, each in a fresh child of a fresh zygote; UserError on an unreadable one."""
+    bundles = [read_bundle(path) for path in paths]
+    results = []
+    with open_family() as family:
+        for bundle in bundles:
+            item = {
+                "path": str((bundle.path / "case.json").resolve()),
+                "seconds": bundle.limits.seconds,
+                "memory": bundle.limits.memory,
+                "times": times,
+            }
+            answers = family.ask("judge-files", {"items": [item], "oracles": list(ORACLES)})
+            same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
+            results.append(Replayed(bundle, times, same, _describe(answers[-1])))
+    return results
+
+
+def _describe(answer: dict[str, Any]) -> str:
+    if answer["findings"]:
+        finding = answer["findings"][0]
+        return f"{finding['kind']} {finding['signature']}: {' / '.join(finding['parts'])}"
+    seen = answer["observation"]
+    return f"{seen['exit']} in {seen['stage']}"
+
+
+def judge_file(
+    path: Path,
+    open_family: Callable[[], Family],
+    *,
+    passes: str,
+    function: str | None,
+    target: str,
+    oracles: Sequence[str],
+    input_seed: int,
+    seconds: float,
+    memory: int,
+) -> dict[str, Any]:
+    """Judge a case.json or a TVMScript file as a campaign would; returns what `tzerlike run --json` prints."""
+    make_oracles(oracles)
+    limits = Limits(seconds, memory)
+    if not path.is_file():
+        raise UserError(f"{path}: not found")
+    with open_family() as family:
+        if path.suffix == ".json":
+            read_stored_case(path)
+            item = {
+                "path": str(path.resolve()),
+                "seconds": limits.seconds,
+                "memory": limits.memory,
+                "times": 1,
+            }
+            (answer,) = family.ask("judge-files", {"items": [item], "oracles": list(oracles)})
+        else:
+            params = {
+                "path": str(path.resolve()),
+                "passes": passes,
+                "function": function,
+                "target": target,
+                "input_seed": input_seed,
+                "oracles": list(oracles),
+                "seconds": limits.seconds,
+                "memory": limits.memory,
+            }
+            (answer,) = family.ask("judge-script", params)
+    seen = answer["observation"]
+    found = answer["findings"]
+    return {
+        "exit": seen["exit"],
+        "stage": seen["stage"],
+        "message": seen["message"],
+        "reference": {"verdict": "unknown", "rule": None, "where": None},
+        "finding": {"kind": found[0]["kind"], "signature": found[0]["signature"], "blame": None} if found else None,
+    }

@@ -1,0 +1,193 @@
+"""What a worker process can be for. Each role runs in a fork of the zygote with its lane and its runner."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import tzerlike
+from tzerlike import tvm_api
+from tzerlike.campaign import CampaignDir, read_stored_case
+from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
+from tzerlike.config import CampaignConfig
+from tzerlike.coverage import Coverage
+from tzerlike.errors import UserError
+from tzerlike.execute import ForkExecutor, Lane
+from tzerlike.limits import Limits
+from tzerlike.observation import Observation
+from tzerlike.oracles import make_oracles
+from tzerlike.passes.catalog import instantiate
+from tzerlike.seedgen import builtin_seeds, seeds_from_directory
+from tzerlike.seedgen.seed import Seed
+from tzerlike.worker import Worker
+
+Report = Callable[[dict[str, Any]], None]
+Role = Callable[[Lane, socket.socket, Report, dict[str, Any]], None]
+
+
+def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Fuzz on one shard of a campaign until it is over."""
+    directory = CampaignDir(Path(params["root"]))
+    config = CampaignConfig.from_toml(directory.config)
+    seeds, problems = load_seeds(config.seeds, config.target, Path(params["cache_dir"]))
+    executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
+    worker = Worker(
+        lane.slot,
+        config,
+        directory,
+        seeds,
+        executor,
+        lane.coverage,
+        params["elapsed"],
+        lane.tray,
+        params["resume_after"],
+    )
+    worker.problems += problems
+    worker.run()
+
+
+def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Make the seeds (once, they are cached) and restore the coverage that earlier runs of the campaign had."""
+    seeds, problems = load_seeds(params["seeds"], params["target"], Path(params["cache_dir"]))
+    report({"event": "prepared", "seeds": len(seeds), "problems": problems})
+
+
+def load_seeds(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], list[str]]:
+    """Return the seeds of `--seeds` that fit the target, and what was wrong with those left out.
+
+    UserError when the source does not exist or holds nothing that fits.
+    """
+    problems: list[str] = []
+    if source == "none":
+        return [_empty_seed(target)], problems
+    if source == "builtin":
+        seeds = list(builtin_seeds(cache_dir))
+    else:
+        found, faults = seeds_from_directory(Path(source))
+        seeds = list(found)
+        problems = [f"{path}: {reason}" for path, reason in faults]
+    fitting = [seed for seed in seeds if seed.target == target]
+    if not fitting:
+        raise UserError(f"--seeds: {source} has no seed for --target {target}")
+    return fitting, problems
+
+
+def _empty_seed(target: str) -> Seed:
+    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(0, "int32")))
+    return Seed("empty", "none", target, tvm_api.dump_ir(tvm_api.module_of(func)), 3)
+
+
+def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run case files (of a corpus or of bundles), each `times` times, and report every observation."""
+    for item in params["items"]:
+        case = read_stored_case(Path(item["path"])).case
+        executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]))
+        _judge(executor, case, params["oracles"], item["times"], report)
+
+
+def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run a function of a user's TVMScript file once; UserError when the file does not hold one."""
+    path = Path(params["path"])
+    try:
+        parsed = tvm_api.parse_script(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        text = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        raise UserError(f"{path}: not TVMScript that this TVM parses: {text}") from error
+    case = Case(
+        tvm_api.dump_ir(_one_function(parsed, params["function"], path)),
+        parse_sequence(params["passes"]),
+        ContextConfig(),
+        params["target"],
+        params["input_seed"],
+    )
+    for spec in case.passes:
+        instantiate(spec)
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    _judge(executor, case, params["oracles"], 1, report)
+
+
+def _judge(executor: ForkExecutor, case: Case, oracles: list[str], times: int, report: Report) -> None:
+    judges = make_oracles(oracles)
+    for _ in range(times):
+        seen = executor.run([case], count=False)[0]
+        findings = [f for f in (judge(case, seen) for judge in judges) if f is not None]
+        report(
+            {
+                "event": "judged",
+                "observation": _short(seen),
+                "findings": [{"kind": f.kind, "signature": f.signature, "parts": list(f.parts)} for f in findings],
+            }
+        )
+
+
+def _one_function(parsed: Any, wanted: str | None, path: Path) -> Any:
+    if isinstance(parsed, tvm_api.PrimFunc):
+        return tvm_api.module_of(parsed)
+    if not isinstance(parsed, tvm_api.IRModule):
+        raise UserError(f"{path}: defines neither a PrimFunc nor an IRModule")
+    functions = {name.name_hint: func for name, func in parsed.functions.items() if isinstance(func, tvm_api.PrimFunc)}
+    if wanted is None:
+        if tvm_api.ENTRY in functions:
+            wanted = tvm_api.ENTRY
+        elif len(functions) == 1:
+            wanted = next(iter(functions))
+    if wanted not in functions:
+        names = ", ".join(sorted(functions)) or "none"
+        raise UserError(f"{path}: name the function to run with --function; there are: {names}")
+    return tvm_api.module_of(functions[wanted])
+
+
+def _short(seen: Observation) -> dict[str, Any]:
+    data = seen.to_json()
+    for key in ("message", "stderr"):
+        data[key] = data[key][:8192]
+    return data
+
+
+def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
+    """Return what a result depends on besides the configuration: versions, the compiler's identity, the CPU."""
+    library = tvm_api.compiler_library()
+    return {
+        "tzerlike": tzerlike.__version__,
+        "tvm": str(tvm_api.tvm.__version__),
+        "tvm_ffi": _version("apache-tvm-ffi"),
+        "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
+        "numpy": str(numpy.__version__),
+        "python": platform.python_version(),
+        "compiler_library": content_hash(f"{library.name} {library.stat().st_size} {tvm_api.tvm.__version__}")[:16],
+        "cpu": _cpu(),
+        "kernel": platform.release(),
+        "coverage_backend": coverage.backend,
+        "coverage_total": coverage.total,
+        "address_randomisation": "on" if randomised else "off",
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+ROLES: dict[str, Role] = {
+    "campaign": campaign,
+    "prepare": prepare,
+    "judge-files": judge_files,
+    "judge-script": judge_script,
+}

@@ -1,0 +1,303 @@
+"""The supervisor: starts the workers of a campaign, restarts those that die, and keeps the books."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, TextIO
+
+from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
+from tzerlike.config import CampaignConfig
+from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.family import Family
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.finding import Finding
+from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point
+
+REFRESH = 0.5
+SAVE_EVERY = 2.0
+CURVE_EVERY = 5.0
+STOP_PATIENCE = 15.0
+MAX_RESTARTS = 50
+
+_SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
+_FREE_ON_RESUME = ("budget", "iterations")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a screen shows: the resolved configuration and the numbers so far."""
+
+    config: CampaignConfig
+    directory: CampaignDir
+    stats: Mapping[str, Any]
+    curve: tuple[CurvePoint, ...]
+    status: str
+
+
+@dataclass(slots=True)
+class _Shard:
+    alive: bool = False
+    restarts: int = 0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event."""
+
+    config: CampaignConfig
+    directory: CampaignDir
+    cache_dir: Path
+    environment: Mapping[str, str]
+    show: Callable[[View], None]
+    tell: Callable[[str], None]
+    _interrupted: bool = False
+    _curve: list[CurvePoint] = field(default_factory=list)
+    _told_findings: set[str] = field(default_factory=set)
+    _failure: UserError | TzerlikeError | None = None
+
+    def run(self) -> tuple[dict[str, Any], bool]:
+        """Run to the end of the budget; returns the final statistics and whether it was interrupted.
+
+        Raises UserError or TzerlikeError when the campaign cannot start or cannot go on; all that was found is
+        saved by then.
+        """
+        with self._lock(), self._signals():
+            self.directory.sweep()
+            elapsed = self._elapsed_before()
+            if elapsed >= self.config.budget:
+                raise UserError(
+                    f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
+                    "give a larger --budget with --resume"
+                )
+            self._curve = self._read_curve()
+            self._told_findings = {path.name for path in self.directory.bundles()}
+            self.show(self._view({}, "starting TVM"))
+            with Family(
+                slots=self.config.jobs,
+                coverage=self.config.coverage,
+                cache_dir=self.cache_dir,
+                environment=self.environment,
+                restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
+            ) as family:
+                self._check_environment(family.facts)
+                self.show(self._view({}, "preparing seeds"))
+                params = {
+                    "seeds": self.config.seeds,
+                    "target": self.config.target,
+                    "cache_dir": str(self.cache_dir),
+                }
+                for answer in family.ask("prepare", params):
+                    for problem in answer["problems"]:
+                        self.tell(f"seed left out: {problem}")
+                if not self._interrupted:
+                    self._supervise(family, elapsed)
+            stats = self._save()
+            if self._failure is not None:
+                raise self._failure
+            return stats, self._interrupted
+
+    def _supervise(self, family: Family, elapsed: float) -> None:
+        shards = [_Shard() for _ in range(self.config.jobs)]
+        for slot, shard in enumerate(shards):
+            self._spawn(family, slot, elapsed, -1)
+            shard.alive = True
+        started = time.monotonic()
+        stopping_since: float | None = None
+        saved = 0.0
+        while any(shard.alive for shard in shards):
+            for packet in family.events(REFRESH):
+                self._hear(family, shards, packet, elapsed + time.monotonic() - started)
+            now = time.monotonic()
+            if (self._interrupted or self._failure is not None) and stopping_since is None:
+                stopping_since = now
+                family.stop_workers()
+            if stopping_since is not None and now - stopping_since > STOP_PATIENCE:
+                self.tell("a worker did not stop in time and was ended; its last save stands")
+                return
+            stats = self._stats()
+            if now - saved > SAVE_EVERY:
+                saved = now
+                try:
+                    self._save()
+                except UserError as error:
+                    self._failure = self._failure or error
+            self._announce_findings()
+            self.show(self._view(stats, "stopping" if stopping_since is not None else "fuzzing"))
+
+    def _hear(self, family: Family, shards: list[_Shard], packet: dict[str, Any], elapsed: float) -> None:
+        slot = packet["slot"]
+        if packet["event"] == "failed":
+            kind = UserError if packet["user"] else TzerlikeError
+            self._failure = self._failure or kind(packet["message"])
+        elif packet["event"] == "exited":
+            shards[slot].alive = False
+            if packet["signal"] and not self._interrupted and self._failure is None:
+                self._worker_died(family, shards[slot], packet, elapsed)
+
+    def _worker_died(self, family: Family, shard: _Shard, packet: dict[str, Any], elapsed: float) -> None:
+        """A worker died of a signal: bundle the mutation that killed it, and put a new one in its place."""
+        slot = packet["slot"]
+        name = signal.Signals(packet["signal"]).name
+        resume_after = -1
+        if packet["mutation"] is not None:
+            mutator, iteration, draw, parent = packet["mutation"]
+            resume_after = iteration
+            self._bundle_mutation(mutator, iteration, draw, parent, slot, packet["signal"])
+            self.tell(f"worker {slot} died ({name}) in mutator {mutator}; restarted")
+        else:
+            self.tell(f"worker {slot} died ({name}) outside a mutation; restarted")
+        shard.restarts += 1
+        if shard.restarts > MAX_RESTARTS:
+            self._failure = TzerlikeError(f"worker {slot} died {shard.restarts} times; see its findings")
+            return
+        self._spawn(family, slot, elapsed, resume_after)
+        shard.alive = True
+
+    def _bundle_mutation(self, mutator: str, iteration: int, draw: int, parent: str, slot: int, number: int) -> None:
+        try:
+            stored = self.directory.load_case(parent)
+        except UserError as error:
+            self.tell(f"the mutation's parent cannot be read: {error}")
+            return
+        seen = Observation(
+            Exit.CRASH,
+            Stage.MUTATE,
+            message=f"{signal.Signals(number).name} while mutator {mutator} built a program",
+            pass_name=mutator,
+            signal=number,
+        )
+        finding = Finding("crash", (Stage.MUTATE.value, mutator, signal.Signals(number).name), stored.case, seen)
+        provenance = replace(stored.provenance, parent=parent, mutator=mutator, worker=slot, iteration=iteration)
+        write_bundle(
+            self.directory.findings,
+            finding,
+            replace(stored, provenance=provenance),
+            Limits(self.config.timeout, self.config.memory_limit),
+            Confirmation(0, 0),
+            ("", False),
+            {"mutation": f"seed {self.config.seed}, worker {slot}, iteration {iteration}, draw {draw}"},
+        )
+
+    def _spawn(self, family: Family, slot: int, elapsed: float, resume_after: int) -> None:
+        params = {
+            "root": str(self.directory.root.resolve()),
+            "cache_dir": str(self.cache_dir),
+            "elapsed": elapsed,
+            "resume_after": resume_after,
+        }
+        family.spawn("campaign", params, slot)
+
+    def _check_environment(self, facts: Mapping[str, Any]) -> None:
+        """Record what the campaign depends on, or compare with what an earlier run recorded."""
+        path = self.directory.environment
+        if path.exists():
+            before = read_json(path)
+            for key in _SAME_ON_RESUME:
+                if before.get(key) != facts.get(key):
+                    raise UserError(
+                        f"{self.directory.root}: the campaign ran with {key} {before.get(key)}, here is "
+                        f"{facts.get(key)}; resume it with the former, or start a new one with another --out"
+                    )
+        write_json(path, dict(facts))
+        if facts.get("address_randomisation") == "on":
+            self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
+
+    def _states(self) -> list[dict[str, Any]]:
+        states = []
+        for number in range(self.config.jobs):
+            path = self.directory.worker_state(number)
+            if path.exists():
+                states.append(read_json(path, limit=1 << 30))
+        return states
+
+    def _elapsed_before(self) -> float:
+        return max((float(state["elapsed"]) for state in self._states()), default=0.0)
+
+    def _stats(self) -> dict[str, Any]:
+        findings = Counter(path.name.split("-", 1)[0] for path in self.directory.bundles())
+        return add_up(self._states(), len(self.directory.corpus_ids()), findings)
+
+    def _save(self) -> dict[str, Any]:
+        stats = self._stats()
+        write_atomic(self.directory.stats, json.dumps(stats, ensure_ascii=False, indent=1) + "\n")
+        point = curve_point(stats)
+        if not self._curve or point.elapsed_s - self._curve[-1].elapsed_s >= CURVE_EVERY:
+            self._curve.append(point)
+        elif point.elapsed_s > self._curve[-1].elapsed_s and len(self._curve) > 1:
+            self._curve[-1] = point
+        lines = [CSV_HEADER, *(p.to_csv() for p in self._curve)]
+        write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
+        return stats
+
+    def _read_curve(self) -> list[CurvePoint]:
+        try:
+            lines = self.directory.coverage_csv.read_text().splitlines()
+        except OSError:
+            return []
+        return [CurvePoint.from_csv(line) for line in lines[1:]]
+
+    def _announce_findings(self) -> None:
+        for path in self.directory.bundles():
+            if path.name not in self._told_findings:
+                self._told_findings.add(path.name)
+                self.tell(f"finding: {path}")
+
+    def _view(self, stats: Mapping[str, Any], status: str) -> View:
+        return View(self.config, self.directory, stats, tuple(self._curve), status)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[TextIO]:
+        with open(self.directory.root / ".lock", "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(f"--out: {self.directory.root} is in use by another tzerlike") from error
+            yield file
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        def stop(number: int, frame: FrameType | None) -> None:
+            self._interrupted = True
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def open_campaign(config: CampaignConfig, directory: CampaignDir, *, resume: bool) -> CampaignConfig:
+    """Make the campaign directory, or take up an existing one; returns the configuration to run.
+
+    A resumed campaign keeps its own configuration but for the budget and the iterations. UserError when a new
+    campaign's directory is not empty or a resumed one is none.
+    """
+    root = directory.root
+    if resume:
+        stored = CampaignConfig.from_toml(directory.config)
+        merged = replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME})
+        directory.create(merged.jobs)
+        write_atomic(directory.config, merged.to_toml())
+        return merged
+    try:
+        if root.exists() and any(root.iterdir()):
+            raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
+    except NotADirectoryError as error:
+        raise UserError(f"--out: {root} is a file; name a directory") from error
+    except PermissionError as error:
+        raise UserError(f"--out: {root}: {error.strerror}") from error
+    directory.create(config.jobs)
+    write_atomic(directory.config, config.to_toml())
+    return config

@@ -1,0 +1,313 @@
+"""One worker process: the fuzz loop on one shard of a campaign."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
+from tzerlike.config import CampaignConfig
+from tzerlike.corpus import Corpus, Entry
+from tzerlike.coverage import Coverage
+from tzerlike.errors import UserError
+from tzerlike.execute import ForkExecutor
+from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, Step, Yield
+from tzerlike.mutators import make_mutators
+from tzerlike.oracles import make_oracles
+from tzerlike.oracles.finding import Finding
+from tzerlike.passes.catalog import discover
+from tzerlike.passes.source import CatalogSource
+from tzerlike.seedgen.seed import Seed
+
+SAVE_EVERY = 2.0
+"""Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
+
+EXCHANGE_EVERY = 64
+"""Iterations between two looks at what the other workers found."""
+
+_CONFIRMATIONS = 2
+_HANG_FACTOR = 3.0
+
+
+class Interrupted(Exception):
+    """The worker was asked to stop while it waited for a child."""
+
+
+class Worker:
+    """Runs one shard until the budget, the iterations or a signal end it, and saves what it has as it goes."""
+
+    def __init__(
+        self,
+        number: int,
+        config: CampaignConfig,
+        directory: CampaignDir,
+        seeds: list[Seed],
+        executor: ForkExecutor,
+        coverage: Coverage,
+        elapsed_before: float,
+        notes: MutationNotes,
+        resume_after: int = -1,
+    ) -> None:
+        self.number = number
+        self.config = config
+        self.directory = directory
+        self.executor = executor
+        self.coverage = coverage
+        self.elapsed_before = elapsed_before
+        self.resume_after = resume_after
+        self.started = time.monotonic()
+        self.saved = 0.0
+        self.stopping = False
+        self.signatures: set[str] = set()
+        self.findings: Counter[str] = Counter()
+        self.unconfirmed: Counter[str] = Counter()
+        self.superseded: list[str] = []
+        self.seen_files: set[str] = set()
+        self.problems: list[str] = []
+        self.last_finding = ""
+        self.events = EventLog(directory.worker_events(number))
+        share = [seed for index, seed in enumerate(seeds) if index % config.jobs == number]
+        self.fuzzer = Fuzzer(
+            seed=config.seed,
+            worker=number,
+            corpus=Corpus(),
+            pending=[Import(seed) for seed in share],
+            executor=executor,
+            mutators=make_mutators(config.mutators),
+            passes=CatalogSource(discover()),
+            oracles=make_oracles(config.oracles),
+            n_max=config.n_max,
+            pass_mode=config.pass_mode,
+            target=config.target,
+            pairs_per_fork=config.pairs_per_fork,
+            notes=notes,
+        )
+
+    def run(self) -> None:
+        """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        self.restore()
+        self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, self.resume_after + 1)
+        # The first save tells the supervisor that the worker is up.
+        self.save()
+        try:
+            while not self.done():
+                before = time.perf_counter()
+                executed = dict(self.fuzzer.tally.seconds)
+                self.turn()
+                self._account(time.perf_counter() - before, executed)
+                if time.monotonic() - self.saved > SAVE_EVERY:
+                    self.save()
+        except Interrupted:
+            pass
+        finally:
+            self.save()
+
+    def done(self) -> bool:
+        quota = self._quota()
+        return (
+            self.stopping
+            or self.elapsed() >= self.config.budget
+            or (quota is not None and self.fuzzer.tally.iterations >= quota)
+        )
+
+    def elapsed(self) -> float:
+        return self.elapsed_before + time.monotonic() - self.started
+
+    def turn(self) -> None:
+        if self.config.jobs > 1 and self.fuzzer.tally.iterations % EXCHANGE_EVERY == 0:
+            self.adopt_from_others()
+        for step in self.fuzzer.step():
+            self.record(step)
+
+    def record(self, step: Step) -> None:
+        """Store what a step brought, and append its event."""
+        case, seen = step.trial.case, step.observation
+        stored = StoredCase(case, step.trial.provenance)
+        if step.inserted:
+            self.directory.save_case(stored)
+            self.seen_files.add(case.id)
+            if step.trial.how == PASS_MUTATION:
+                parent = step.trial.provenance.parent
+                if parent is not None:
+                    self.superseded.append(parent)
+        signatures = [self.report(finding, stored) for finding in step.findings]
+        self.events.add(
+            {
+                "t": round(self.elapsed(), 3),
+                "i": step.trial.provenance.iteration,
+                "how": step.trial.how,
+                "exit": seen.exit.value,
+                "stage": seen.stage.value,
+                "pass": seen.pass_name,
+                "new": seen.new_blocks,
+                "ms": round(seen.elapsed * 1000, 2),
+                "case": case.id[:16] if step.inserted else None,
+                "finding": [s for s in signatures if s],
+            }
+        )
+
+    def report(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Confirm a finding and bundle it, once per signature; None when it did not show again.
+
+        A hang is confirmed with three times the time, everything else by running it again.
+        """
+        if finding.signature in self.signatures:
+            return finding.signature
+        limits = self.executor.limits
+        if finding.kind == "hang":
+            limits = limits.relaxed(_HANG_FACTOR)
+        oracles = self.fuzzer.oracles
+        runs = 1 if finding.kind in ("hang", "oom") else _CONFIRMATIONS
+        again = [self.executor.run([finding.case], count=False, limits=limits)[0] for _ in range(runs)]
+        same = sum(
+            any(f is not None and f.signature == finding.signature for f in (o(finding.case, seen) for o in oracles))
+            for seen in again
+        )
+        if not same:
+            self.unconfirmed[finding.kind] += 1
+            return None
+        self.signatures.add(finding.signature)
+        environment = read_json(self.directory.environment)
+        rendering = self.executor.render(finding.case)
+        path = write_bundle(
+            self.directory.findings,
+            finding,
+            stored,
+            self.executor.limits,
+            Confirmation(runs, same),
+            rendering,
+            environment,
+        )
+        if path is not None:
+            self.findings[finding.kind] += 1
+            self.last_finding = path.name
+        self.save()
+        return finding.signature
+
+    def adopt_from_others(self) -> None:
+        """Take over the corpus entries that other workers have saved since the last look."""
+        for case_id in self.directory.corpus_ids():
+            if case_id in self.seen_files:
+                continue
+            self.seen_files.add(case_id)
+            stored = self.directory.load_case(case_id)
+            if case_id not in self.fuzzer.corpus:
+                self.fuzzer.corpus.add(Entry(stored.case, stored.provenance))
+
+    def restore(self) -> None:
+        """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
+        path = self.directory.worker_state(self.number)
+        state = read_json(path) if path.exists() else {}
+        tally = self.fuzzer.tally
+        tally.iterations = state.get("iterations", 0)
+        tally.valid = state.get("valid", 0)
+        tally.valuable = state.get("valuable", 0)
+        tally.exits.update(state.get("exits", {}))
+        tally.rejected.update(state.get("rejected", {}))
+        tally.seconds.update(state.get("seconds", {}))
+        tally.mutators.update({k: Yield(*v) for k, v in state.get("mutators", {}).items()})
+        tally.passes.update({k: Yield(*v) for k, v in state.get("passes", {}).items()})
+        self.findings.update(state.get("findings", {}))
+        self.unconfirmed.update(state.get("unconfirmed", {}))
+        self.superseded = list(state.get("superseded", []))
+        self.last_finding = state.get("last_finding", "")
+        self.problems = list(state.get("problems", []))
+        self.signatures = {bundle.name.rpartition("-")[2] for bundle in self.directory.bundles()}
+        known = {case_id: n for case_id, n in state.get("entries", [])}
+        gone = set(self.superseded)
+        arrived: list[Entry] = []
+        for case_id in dict.fromkeys([*known, *self.directory.corpus_ids()]):
+            if case_id in gone:
+                self.seen_files.add(case_id)
+                continue
+            try:
+                stored = self.directory.load_case(case_id)
+            except UserError as error:
+                self._set_aside(case_id, error)
+                continue
+            self.seen_files.add(case_id)
+            entry = Entry(stored.case, stored.provenance, known.get(case_id, 0))
+            if case_id in known:
+                self.fuzzer.corpus.add(entry)
+            else:
+                arrived.append(entry)
+        arrived.sort(key=lambda e: (e.provenance.worker, e.provenance.iteration))
+        for entry in arrived:
+            self.fuzzer.corpus.add(entry)
+            if entry.provenance.worker == self.number:
+                # Saved after the state was: the iterations up to it are done.
+                tally.iterations = max(tally.iterations, entry.provenance.iteration + 1)
+        imported = {e.provenance.origin for e in self.fuzzer.corpus if e.provenance.parent is None}
+        imported |= set(state.get("refused_seeds", []))
+        pending = [p for p in self.fuzzer.pending if p.seed.name not in imported] if state else self.fuzzer.pending
+        self.fuzzer.pending[:] = pending
+
+    def _set_aside(self, case_id: str, error: UserError) -> None:
+        try:
+            where = self.directory.set_aside(case_id)
+        except FileNotFoundError:
+            return
+        self.problems.append(f"{error}; set aside as {where.relative_to(self.directory.root)}")
+
+    def save(self) -> None:
+        """Write the shard's state and coverage, each whole, and flush its events."""
+        self.events.flush()
+        tally = self.fuzzer.tally
+        state: dict[str, Any] = {
+            "worker": self.number,
+            "time": time.time(),
+            "elapsed": self.elapsed(),
+            "iterations": tally.iterations,
+            "valid": tally.valid,
+            "valuable": tally.valuable,
+            "exits": tally.exits,
+            "rejected": dict(tally.rejected.most_common(500)),
+            "seconds": {**tally.seconds, "fork": self.executor.fork_seconds + tally.seconds["fork"]},
+            "mutators": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.mutators.items())},
+            "passes": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.passes.items())},
+            "findings": self.findings,
+            "unconfirmed": self.unconfirmed,
+            "last_finding": self.last_finding,
+            "problems": self.problems,
+            "coverage": self.coverage.covered(),
+            "coverage_total": self.coverage.total,
+            "coverage_backend": self.coverage.backend,
+            "corpus": len(self.fuzzer.corpus),
+            "entries": [[entry.case.id, entry.n] for entry in self.fuzzer.corpus],
+            "superseded": self.superseded,
+            "pending": len(self.fuzzer.pending),
+        }
+        write_atomic(self.directory.worker_coverage(self.number), self.coverage.snapshot())
+        write_atomic(self.directory.worker_state(self.number), json.dumps(state))
+        self.saved = time.monotonic()
+
+    def _account(self, spent: float, before: dict[str, float]) -> None:
+        """Book what a turn spent outside its named stages as bookkeeping."""
+        seconds = self.fuzzer.tally.seconds
+        named = sum(
+            seconds[name] - before.get(name, 0.0) for name in list(seconds) if name not in ("bookkeeping", "fork")
+        )
+        forked = self.executor.fork_seconds
+        self.executor.fork_seconds = 0.0
+        seconds["fork"] += forked
+        seconds["bookkeeping"] += max(0.0, spent - named - forked)
+
+    def _quota(self) -> int | None:
+        total = self.config.iterations
+        if total is None:
+            return None
+        return total // self.config.jobs + (self.number < total % self.config.jobs)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        """Stop after the iteration under way; one that waits for a child is given up, to be done after a resume."""
+        self.stopping = True
+        if self.executor.waiting:
+            self.executor.waiting = False
+            raise Interrupted
