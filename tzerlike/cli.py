@@ -26,7 +26,7 @@ from tzerlike.doctor import examine
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
 from tzerlike.replay import judge_file, replay_bundles
-from tzerlike.supervisor import Supervisor, open_campaign
+from tzerlike.supervisor import Supervisor, resolve
 from tzerlike.ui import make_screen
 
 INTERRUPTED = 130
@@ -126,14 +126,20 @@ def fuzz(
     )
     make_oracles(config.oracles)
     directory = CampaignDir(out)
-    config = open_campaign(config, directory, resume=resume)
+    config = resolve(config, directory, resume=resume)
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
     with screen:
         supervisor = Supervisor(
-            config, directory, cache_directory(), zygote_environment(), show=screen.show, tell=screen.tell
+            config,
+            directory,
+            cache_directory(),
+            zygote_environment(),
+            show=screen.show,
+            tell=screen.tell,
+            resume=resume,
         )
         stats, interrupted = supervisor.run()
     if ui != "none":

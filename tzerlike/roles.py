@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 import tzerlike
-from tzerlike import tvm_api
+from tzerlike import seedgen, tvm_api
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.config import CampaignConfig
@@ -20,10 +20,10 @@ from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
 from tzerlike.limits import Limits
+from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import make_oracles
 from tzerlike.passes.catalog import instantiate
-from tzerlike.seedgen import builtin_seeds, seeds_from_directory
 from tzerlike.seedgen.seed import Seed
 from tzerlike.worker import Worker
 
@@ -53,9 +53,10 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
 
 
 def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Make the seeds (once, they are cached) and restore the coverage that earlier runs of the campaign had."""
+    """Check what only a process with TVM can check, and make the seeds once: they are cached for the workers."""
+    make_mutators(params["mutators"])
     seeds, problems = load_seeds(params["seeds"], params["target"], Path(params["cache_dir"]))
-    report({"event": "prepared", "seeds": len(seeds), "problems": problems})
+    report({"event": "prepared", "seeds": len(seeds), "problems": problems[:50]})
 
 
 def load_seeds(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], list[str]]:
@@ -67,9 +68,9 @@ def load_seeds(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], l
     if source == "none":
         return [_empty_seed(target)], problems
     if source == "builtin":
-        seeds = list(builtin_seeds(cache_dir))
+        seeds = list(seedgen.builtin_seeds(cache_dir))
     else:
-        found, faults = seeds_from_directory(Path(source))
+        found, faults = seedgen.seeds_from_directory(Path(source))
         seeds = list(found)
         problems = [f"{path}: {reason}" for path, reason in faults]
     fitting = [seed for seed in seeds if seed.target == target]

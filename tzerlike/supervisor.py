@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 import signal
 import time
 from collections import Counter
@@ -61,6 +62,7 @@ class Supervisor:
     environment: Mapping[str, str]
     show: Callable[[View], None]
     tell: Callable[[str], None]
+    resume: bool = False
     _interrupted: bool = False
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
@@ -72,8 +74,10 @@ class Supervisor:
         Raises UserError or TzerlikeError when the campaign cannot start or cannot go on; all that was found is
         saved by then.
         """
-        with self._lock(), self._signals():
-            self.directory.sweep()
+        with self._signals(), contextlib.ExitStack() as stack:
+            if self.resume:
+                stack.enter_context(self._lock())
+                self.directory.sweep()
             elapsed = self._elapsed_before()
             if elapsed >= self.config.budget:
                 raise UserError(
@@ -83,29 +87,41 @@ class Supervisor:
             self._curve = self._read_curve()
             self._told_findings = {path.name for path in self.directory.bundles()}
             self.show(self._view({}, "starting TVM"))
-            with Family(
-                slots=self.config.jobs,
-                coverage=self.config.coverage,
-                cache_dir=self.cache_dir,
-                environment=self.environment,
-                restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
-            ) as family:
-                self._check_environment(family.facts)
-                self.show(self._view({}, "preparing seeds"))
-                params = {
-                    "seeds": self.config.seeds,
-                    "target": self.config.target,
-                    "cache_dir": str(self.cache_dir),
-                }
-                for answer in family.ask("prepare", params):
-                    for problem in answer["problems"]:
-                        self.tell(f"seed left out: {problem}")
-                if not self._interrupted:
-                    self._supervise(family, elapsed)
+            family = stack.enter_context(
+                Family(
+                    slots=self.config.jobs,
+                    coverage=self.config.coverage,
+                    cache_dir=self.cache_dir,
+                    environment=self.environment,
+                    restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
+                )
+            )
+            self._check_environment(family.facts)
+            self.show(self._view({}, "preparing seeds"))
+            self._prepare(family)
+            # Only now, so that a set-up that fails leaves nothing behind.
+            self.directory.create(self.config.jobs)
+            if not self.resume:
+                stack.enter_context(self._lock())
+            write_atomic(self.directory.config, self.config.to_toml())
+            write_json(self.directory.environment, family.facts)
+            if not self._interrupted:
+                self._supervise(family, elapsed)
             stats = self._save()
             if self._failure is not None:
                 raise self._failure
             return stats, self._interrupted
+
+    def _prepare(self, family: Family) -> None:
+        params = {
+            "mutators": list(self.config.mutators),
+            "seeds": self.config.seeds,
+            "target": self.config.target,
+            "cache_dir": str(self.cache_dir),
+        }
+        for answer in family.ask("prepare", params):
+            for problem in answer["problems"]:
+                self.tell(f"seed left out: {problem}")
 
     def _supervise(self, family: Family, elapsed: float) -> None:
         shards = [_Shard() for _ in range(self.config.jobs)]
@@ -199,9 +215,9 @@ class Supervisor:
         family.spawn("campaign", params, slot)
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
-        """Record what the campaign depends on, or compare with what an earlier run recorded."""
+        """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
         path = self.directory.environment
-        if path.exists():
+        if self.resume:
             before = read_json(path)
             for key in _SAME_ON_RESUME:
                 if before.get(key) != facts.get(key):
@@ -209,7 +225,6 @@ class Supervisor:
                         f"{self.directory.root}: the campaign ran with {key} {before.get(key)}, here is "
                         f"{facts.get(key)}; resume it with the former, or start a new one with another --out"
                     )
-        write_json(path, dict(facts))
         if facts.get("address_randomisation") == "on":
             self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
 
@@ -278,8 +293,8 @@ class Supervisor:
                 signal.signal(number, handler)
 
 
-def open_campaign(config: CampaignConfig, directory: CampaignDir, *, resume: bool) -> CampaignConfig:
-    """Make the campaign directory, or take up an existing one; returns the configuration to run.
+def resolve(config: CampaignConfig, directory: CampaignDir, *, resume: bool) -> CampaignConfig:
+    """Return the configuration to run.
 
     A resumed campaign keeps its own configuration but for the budget and the iterations. UserError when a new
     campaign's directory is not empty or a resumed one is none.
@@ -287,17 +302,21 @@ def open_campaign(config: CampaignConfig, directory: CampaignDir, *, resume: boo
     root = directory.root
     if resume:
         stored = CampaignConfig.from_toml(directory.config)
-        merged = replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME})
-        directory.create(merged.jobs)
-        write_atomic(directory.config, merged.to_toml())
-        return merged
+        return replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME})
     try:
         if root.exists() and any(root.iterdir()):
             raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
+        if not os.access(_nearest_existing(root), os.W_OK):
+            raise UserError(f"--out: {root} cannot be written; name another directory")
     except NotADirectoryError as error:
         raise UserError(f"--out: {root} is a file; name a directory") from error
     except PermissionError as error:
         raise UserError(f"--out: {root}: {error.strerror}") from error
-    directory.create(config.jobs)
-    write_atomic(directory.config, config.to_toml())
     return config
+
+
+def _nearest_existing(path: Path) -> Path:
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path

@@ -17,7 +17,7 @@ from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, Step, Yield
-from tzerlike.mutators import make_mutators
+from tzerlike.mutators import MUTATORS, make_mutators
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
@@ -78,7 +78,7 @@ class Worker:
             corpus=Corpus(),
             pending=[Import(seed) for seed in share],
             executor=executor,
-            mutators=make_mutators(config.mutators),
+            mutators=make_mutators(config.mutators or tuple(MUTATORS)),
             passes=CatalogSource(discover()),
             oracles=make_oracles(config.oracles),
             n_max=config.n_max,

@@ -73,8 +73,9 @@ class _Zygote:
 
         self.roles = roles.ROLES
         slots = int(order["slots"])
+        backend = "breakpoint" if order["coverage"] == "auto" else order["coverage"]
         self.coverage = open_coverage(
-            order["coverage"], tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
+            backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
         )
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
