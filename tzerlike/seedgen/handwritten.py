@@ -1,0 +1,69 @@
+"""Seeds written by hand: TVMScript files that `MANIFEST.toml` lists, parsed and never executed."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tzerlike.errors import TzerlikeError
+from tzerlike.seedgen.generate import Recipe
+from tzerlike.tvm_api import parse_script
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the manifest: where a function is, what it is for, and the target it needs."""
+
+    file: str
+    function: str
+    why: str
+    tags: tuple[str, ...]
+    target: str = "llvm"
+
+
+def manifest(directory: Path) -> tuple[Entry, ...]:
+    """Return the entries of `directory`/MANIFEST.toml; TzerlikeError names the faulty one."""
+    path = directory / "MANIFEST.toml"
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))["seed"]
+        entries = tuple(Entry(**{**item, "tags": tuple(item["tags"])}) for item in listed)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise TzerlikeError(f"{path}: {error}") from error
+    return entries
+
+
+def definitions(text: str) -> dict[str, str]:
+    """Return the source of every top-level function and class of a Python text, decorators included, by name.
+
+    Raises SyntaxError when the text is not Python.
+    """
+    lines = text.splitlines(keepends=True)
+    found: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            found[node.name] = "".join(lines[first - 1 : node.end_lineno])
+    return found
+
+
+def recipes(directory: Path) -> Iterator[Recipe]:
+    """Yield the recipe of every manifest entry; TzerlikeError where manifest and files disagree."""
+    entries = manifest(directory)
+    files = {entry.file for entry in entries}
+    texts = {name: definitions((directory / name).read_text(encoding="utf-8")) for name in sorted(files)}
+    listed = [(entry.file, entry.function) for entry in entries]
+    present = [(name, function) for name, functions in texts.items() for function in functions]
+    for pair in sorted(set(listed) ^ set(present)):
+        raise TzerlikeError(f"{directory}: {pair[1]} of {pair[0]} is in the manifest or in the file, but not in both")
+    for entry in entries:
+        name = f"handwritten.{Path(entry.file).stem}.{entry.function}"
+        yield Recipe(name, partial(_parse, texts[entry.file][entry.function]), entry.target)
+
+
+def _parse(text: str) -> dict[str, Any]:
+    return {"": parse_script(text)}
