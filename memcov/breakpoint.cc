@@ -30,7 +30,8 @@ namespace {
 
 constexpr uint8_t int3 = 0xcc;
 constexpr uintptr_t page = 4096;
-// Text is copied in units of huge pages: a child then faults in 2 MiB at a time, and forks stay cheap.
+// Text is copied in units of huge pages: where the kernel grants these to shared memory, a child then faults in 2 MiB
+// at a time.
 constexpr uintptr_t huge = uintptr_t{2} << 20;
 // The handler finds a block from an index of the text in steps of this many bytes, some ten blocks each.
 constexpr unsigned step_bits = 8;
@@ -96,6 +97,7 @@ uint32_t log_size(const memcov *cov, Log *log) {
     return count;
 }
 
+// The log of the slot gets the block; two threads that get here with the same block both append it.
 void append(const memcov *cov, uint32_t block) {
     Log *log = log_of(cov, cov->slot);
     for (uint32_t at = log->count.load(); at < cov->n; ++at) {

@@ -45,7 +45,7 @@ _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument) {
         walk->started = true;
         pc += walk->shift;
     }
-    if (pc == 0) return _URC_END_OF_STACK;
+    if (pc == 0) return _URC_NO_REASON;  // what lies behind the outermost frame
     if (record->n < MEMCOV_FRAMES) record->frames[record->n++] = pc;
     return ++walk->depth > deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }

@@ -405,6 +405,17 @@ def _first_bytes(base: int, blocks: Indices) -> npt.NDArray[np.uint8]:
     return first
 
 
+def _in_text(base: int, blocks: Indices) -> bool:
+    """Whether all blocks lie in one executable mapping, and so may be read."""
+    low, high = base + int(blocks[0]), base + int(blocks[-1])
+    for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
+        span, rights = line.split(maxsplit=2)[:2]
+        start, end = (int(address, 16) for address in span.split("-"))
+        if start <= low < end:
+            return high < end and "x" in rights
+    return False
+
+
 def _blocks_of(library: Path, identity: str, base: int, cache_dir: Path, prefix: str | None) -> Indices:
     """Return the blocks of a loaded library, from the cache if it holds them for exactly this code."""
     key = hashlib.sha256(f"{_CACHE_VERSION}:{identity}:{prefix}".encode()).hexdigest()[:32]
@@ -450,7 +461,11 @@ def _decode(data: bytes, base: int) -> Indices:
     deltas[wide] = large
     blocks: Indices = np.cumsum(deltas, dtype=np.uint32)
     # A block list of other code would plant breakpoints inside instructions.
-    if zlib.crc32(blocks.tobytes()) != blocks_crc or zlib.crc32(_first_bytes(base, blocks).tobytes()) != bytes_crc:
+    if (
+        zlib.crc32(blocks.tobytes()) != blocks_crc
+        or not _in_text(base, blocks)
+        or zlib.crc32(_first_bytes(base, blocks).tobytes()) != bytes_crc
+    ):
         raise ValueError("blocks of other code")
     return blocks
 
