@@ -18,7 +18,6 @@ from tzerlike.errors import UserError
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation
 from tzerlike.oracles.finding import Finding
-from tzerlike.repro import repro_script
 
 SCHEMA_VERSION = 1
 
@@ -34,6 +33,7 @@ class Bundle:
     parts: tuple[str, ...]
     observation: Observation
     limits: Limits
+    environment: Mapping[str, Any]
 
     @property
     def title(self) -> str:
@@ -54,19 +54,19 @@ def write_bundle(
     stored: StoredCase,
     limits: Limits,
     confirmation: Confirmation,
-    rendering: tuple[str, bool],
+    script: str,
+    repro: str,
     environment: Mapping[str, Any],
 ) -> Path | None:
     """Write a bundle under `directory`, whole or not at all; None when its signature has one already.
 
-    `rendering` is the TVMScript of the module and whether parsing it gives the module back.
+    `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py.
     """
     target = directory / finding.directory
     if target.exists() or any(directory.glob(f"*-{finding.signature}")):
         return None
     temporary = directory / f".tmp-{os.getpid()}-{finding.signature}"
     shutil.rmtree(temporary, ignore_errors=True)
-    script, faithful = rendering
     try:
         temporary.mkdir()
         write_json(temporary / "case.json", {"schema_version": SCHEMA_VERSION, **stored.to_json()})
@@ -85,7 +85,7 @@ def write_bundle(
                 "environment": dict(environment),
             },
         )
-        write_atomic(temporary / "repro.py", repro_script(finding, limits, script if faithful else ""))
+        write_atomic(temporary / "repro.py", repro)
         write_atomic(temporary / "report.md", _report(finding, stored, confirmation, script, environment))
         os.rename(temporary, target)
     except FileExistsError:
@@ -123,6 +123,7 @@ def read_bundle(path: Path) -> Bundle:
             parts=tuple(parts),
             observation=Observation.from_json(data["observation"]),
             limits=limits,
+            environment=dict(data["environment"]),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UserError(f"{file}: not a bundle's observation ({type(error).__name__}: {error})") from error

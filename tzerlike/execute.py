@@ -30,12 +30,10 @@ from tzerlike.stages import render_module, run_case
 from tzerlike.tray import Tray
 
 _ORDER = struct.Struct("<ddQ")
-_REPLY = struct.Struct("<iiddQ")
+_REPLY = struct.Struct("<?i?")
 _STDERR_LIMIT = 16_384
 _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
-_GAVE_UP = 3
-"""Exit status of a child that ran out of memory in our own code and left the rest of its cases to another."""
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,65 +61,108 @@ class Lane:
         return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage)
 
 
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A forked child that waits for its order on `line`; `handle` is a pidfd."""
+
+    pid: int
+    handle: int
+    line: socket.socket
+
+
 def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
-    """Fork a child per order until the worker hangs up; never returns."""
+    """Hand each order to a child of its own until the worker hangs up; never returns.
+
+    The next child is forked, and the last one reaped, while the worker thinks: on a machine with a core to spare
+    neither costs the worker anything.
+    """
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     mapped = _mapped_bytes()
+    spare = _fork_child(lane, mapped)
     while True:
         order = orders.recv(_ORDER.size)
         if len(order) < _ORDER.size:
             os._exit(0)
-        seconds, wall, memory = _ORDER.unpack(order)
-        began = time.perf_counter()
-        child = os.fork()
-        if child == 0:
-            _serve_child(lane, seconds, mapped + memory)
-        handle = os.pidfd_open(child)
+        child = spare
+        child.line.send(order)
         waiter = select.poll()
-        waiter.register(handle, select.POLLIN)
+        waiter.register(child.handle, select.POLLIN)
+        waiter.register(child.line, select.POLLIN)
+        _, wall, _ = _ORDER.unpack(order)
         timed_out = not waiter.poll(wall * 1000)
-        _kill_group(child)
-        _, status, usage = os.wait4(child, 0)
-        os.close(handle)
-        ended = time.perf_counter()
-        orders.send(_REPLY.pack(status, timed_out, began, ended, usage.ru_maxrss * 1024))
+        status = 0
+        done = not timed_out and bool(_receive_now(child.line))
+        if not done:
+            _kill_group(child.pid)
+            _, status = os.waitpid(child.pid, 0)
+        orders.send(_REPLY.pack(done, status, timed_out))
+        spare = _fork_child(lane, mapped)
+        if done:
+            os.waitpid(child.pid, 0)
+            _kill_group(child.pid)
+        os.close(child.handle)
+        child.line.close()
 
 
-def _serve_child(lane: Lane, seconds: float, address_space: int) -> NoReturn:
-    status = 1
+def _receive_now(line: socket.socket) -> bytes:
+    try:
+        return line.recv(1, socket.MSG_DONTWAIT)
+    except (BlockingIOError, ConnectionError):
+        return b""
+
+
+def _fork_child(lane: Lane, mapped: int) -> _Child:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        _serve_child(lane, theirs, mapped)
+    theirs.close()
+    return _Child(pid, os.pidfd_open(pid), ours)
+
+
+def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
         die_with_parent()
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
         lane.death.watch()
         lane.coverage.enter(lane.slot)
-        request = lane.tray.request()
-        for index, data in enumerate(request["cases"]):
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-            lane.tray.begin_case(index)
-            start = lane.coverage.new(lane.slot)
-            case = Case.from_json(data)
-            record = render_module(case.ir) if request["render"] else run_case(case, lane.tray)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
-            lane.tray.enter_stage(Stage.DONE)
-            record["seconds"] = lane.tray.seconds()
-            if record["exit"] != Exit.OK.value or not request["count"]:
-                lane.coverage.rearm(lane.slot, start)
-            record["log"] = [start, lane.coverage.new(lane.slot)]
-            lane.tray.add_result(record)
-        status = 0
+        order = line.recv(_ORDER.size)
+        if len(order) < _ORDER.size:
+            os._exit(0)
+        seconds, _, memory = _ORDER.unpack(order)
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+        _work(lane, seconds)
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
-        status = _GAVE_UP
     except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
         lane.tray.add_result({"exit": Exit.HARNESS.value, "message": traceback.format_exc()})
-    finally:
-        os._exit(status)
+    line.send(b"d")
+    os._exit(0)
+
+
+def _work(lane: Lane, seconds: float) -> None:
+    """Take the request's cases in turn; results, stages and blocks go to shared memory as they come."""
+    request = lane.tray.request()
+    for index, data in enumerate(request["cases"]):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        lane.tray.begin_case(index)
+        start = lane.coverage.new(lane.slot)
+        case = Case.from_json(data)
+        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
+        lane.tray.enter_stage(Stage.DONE)
+        record["seconds"] = lane.tray.seconds()
+        record["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if record["exit"] != Exit.OK.value or not request["count"]:
+            lane.coverage.rearm(lane.slot, start)
+        record["log"] = [start, lane.coverage.new(lane.slot)]
+        lane.tray.add_result(record)
 
 
 def _kill_group(leader: int) -> None:
@@ -177,18 +218,17 @@ class ForkExecutor:
     def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits) -> list[Observation]:
         lane = self._lane
         reply = self._order(cases, render=False, count=count, limits=limits)
-        status, timed_out, began, ended, peak_memory = reply
+        done, status, timed_out, waited = reply
         records = lane.tray.results()
         observations = []
         for record in records:
             if record["exit"] == Exit.HARNESS.value:
                 raise TzerlikeError(f"the child failed outside the compiler:\n{record['message']}")
-            observations.append(self._finished(record, count, peak_memory))
-        gave_up = os.WIFEXITED(status) and os.WEXITSTATUS(status) == _GAVE_UP
-        if len(observations) < len(cases) and not gave_up:
-            observations.append(self._died(status, bool(timed_out), len(observations), peak_memory))
+            observations.append(self._finished(record, count))
+        if not done and len(observations) < len(cases):
+            observations.append(self._died(status, timed_out, len(observations)))
         inside = sum(o.elapsed for o in observations)
-        self.fork_seconds += max(0.0, ended - began - inside)
+        self.fork_seconds += max(0.0, waited - inside)
         return observations
 
     def _order(self, cases: Sequence[Case], *, render: bool, count: bool, limits: Limits) -> tuple[Any, ...]:
@@ -199,15 +239,16 @@ class ForkExecutor:
         lane.coverage.begin(lane.slot)
         lane.death.clear()
         wall = 10 * limits.seconds * len(cases) + 5
+        began = time.perf_counter()
         self._runner.send(_ORDER.pack(limits.seconds, wall, limits.memory))
         self.waiting = True
         reply = self._runner.recv(_REPLY.size)
         self.waiting = False
         if len(reply) < _REPLY.size:
             raise TzerlikeError("the runner process ended")
-        return _REPLY.unpack(reply)
+        return (*_REPLY.unpack(reply), time.perf_counter() - began)
 
-    def _finished(self, record: dict[str, Any], count: bool, peak_memory: int) -> Observation:
+    def _finished(self, record: dict[str, Any], count: bool) -> Observation:
         exit_ = Exit(record["exit"])
         new_blocks = 0
         if exit_ is Exit.OK and count:
@@ -225,10 +266,10 @@ class ForkExecutor:
             elapsed=sum(seconds.values()),
             seconds=seconds,
             new_blocks=new_blocks,
-            peak_memory=peak_memory,
+            peak_memory=record.get("peak_memory", 0),
         )
 
-    def _died(self, status: int, timed_out: bool, index: int, peak_memory: int) -> Observation:
+    def _died(self, status: int, timed_out: bool, index: int) -> Observation:
         lane = self._lane
         tray = lane.tray
         if tray.case_index() != index or tray.stage() is Stage.MUTATE:
@@ -256,7 +297,6 @@ class ForkExecutor:
             stderr=stderr,
             elapsed=sum(seconds.values()),
             seconds=seconds,
-            peak_memory=peak_memory,
         )
 
     def _stderr(self) -> str:

@@ -21,6 +21,9 @@ from tzerlike.seedgen.seed import Seed
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
+MAX_NODES = 2000
+"""Size of a child in IR nodes at most."""
+
 _DRAWS = 12
 
 
@@ -120,7 +123,6 @@ class Fuzzer:
         pass_mode: str = "joint",
         target: str = "llvm",
         pairs_per_fork: int = 1,
-        max_nodes: int = 2000,
         notes: MutationNotes,
     ) -> None:
         self.seed = seed
@@ -135,7 +137,6 @@ class Fuzzer:
         self.pass_mode = pass_mode
         self.target = target
         self.pairs_per_fork = pairs_per_fork
-        self.max_nodes = max_nodes
         self.notes = notes
         self.tally = Tally()
 
@@ -234,7 +235,7 @@ class Fuzzer:
         def donor() -> Any:
             return self.corpus.program(self.corpus.choose(rng).case)
 
-        return MutationEnv(target=self.target, max_nodes=self.max_nodes, donor=donor)
+        return MutationEnv(target=self.target, max_nodes=MAX_NODES, donor=donor)
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance

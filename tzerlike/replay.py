@@ -12,6 +12,7 @@ from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
+from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES, make_oracles
 
 
@@ -51,6 +52,9 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
     results = []
     with open_family() as family:
         for bundle in bundles:
+            if bundle.observation.stage is Stage.MUTATE:
+                results.append(_replay_mutation(bundle, times, family))
+                continue
             item = {
                 "path": str((bundle.path / "case.json").resolve()),
                 "seconds": bundle.limits.seconds,
@@ -61,6 +65,25 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
             same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
             results.append(Replayed(bundle, times, same, _describe(answers[-1])))
     return results
+
+
+def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
+    provenance = bundle.stored.provenance
+    try:
+        params = {
+            "path": str((bundle.path / "case.json").resolve()),
+            "mutator": provenance.mutator or "",
+            "worker": provenance.worker,
+            "iteration": provenance.iteration,
+            "seed": int(bundle.environment["seed"]),
+            "draw": int(bundle.environment["draw"]),
+            "times": times,
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{bundle.path / 'observation.json'}: no coordinates of the mutation") from error
+    answers = family.ask("mutate-again", params)
+    same = sum(answer["signal"] == bundle.observation.signal for answer in answers)
+    return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")
 
 
 def _describe(answer: dict[str, Any]) -> str:

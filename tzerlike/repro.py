@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from tzerlike.limits import Limits
-from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Finding
+from tzerlike.passes.catalog import constructor_source
+from tzerlike.tvm_api import grouped_options
 
 _TEMPLATE = '''\
 """{title}
@@ -19,13 +20,11 @@ import json
 import resource
 import signal
 
-import numpy  # noqa: F401
 import tvm
 from tvm import s_tir, tirx
 
 {program}
 
-PASSES = {passes!r}
 OPT_LEVEL = {opt_level!r}
 CONFIG = {options!r}
 DISABLED_PASSES = {disabled!r}
@@ -34,13 +33,8 @@ SECONDS = {seconds!r}
 MEMORY = {memory!r}
 
 
-def instantiate(name, args):
-    """A pass by its name; one that Python does not expose is made through the FFI registry."""
-    namespace, _, short = name.partition(".")
-    constructor = getattr({{"tirx": tirx, "s_tir": s_tir}}[namespace].transform, short, None)
-    if constructor is None:
-        return tvm.get_global_func(f"{{namespace}}.transform.{{short}}")(*args.values())
-    return constructor(**args)
+def passes():
+    return [{passes}]
 
 
 def main():
@@ -56,9 +50,9 @@ def main():
     )
     with target, context:
         mod = tirx.transform.BindTarget(target)(module)
-        for name, args in PASSES:
-            mod = instantiate(name, args)(mod)
-        tvm.compile(mod, target)
+        for step in passes():
+            mod = step(mod)
+{build}
 
 
 try:
@@ -73,26 +67,22 @@ else:
     print("TVM compiles the program: the bug does not show")
 '''
 
-_MUTATION_TEMPLATE = '''\
-"""{title}
+_BUILD = {
+    "default": "        tvm.compile(mod, target)",
+    "none": """\
+        from tvm.tirx.build import split_host_device_mods, tir_to_runtime
 
-TVM dies while a program is built in memory, before any pass runs, so this needs tzerlike to build it.
-"""
-
-import pathlib
-import subprocess
-import sys
-
-bundle = pathlib.Path(__file__).resolve().parent
-sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
-'''
+        _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+        host_mod, device_mods = split_host_device_mods(mod)
+        device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
+        tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)""",
+}
+"""How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
 
 
 def repro_script(finding: Finding, limits: Limits, script: str) -> str:
     """Return the text of `repro.py`; `script` is TVMScript that parses back to the program, or empty."""
     title = finding.title.replace("\\", "/").replace('"""', "'''")
-    if finding.observation.stage is Stage.MUTATE:
-        return _MUTATION_TEMPLATE.format(title=title)
     case = finding.case
     if script and "'''" not in script and "\\" not in script:
         program = f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
@@ -101,9 +91,10 @@ def repro_script(finding: Finding, limits: Limits, script: str) -> str:
     return _TEMPLATE.format(
         title=title,
         program=program,
-        passes=[(spec.name, dict(spec.args)) for spec in case.passes],
+        passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
+        build=_BUILD[case.config.pipeline],
         opt_level=case.config.opt_level,
-        options=dict(case.config.options),
+        options=grouped_options(case.config),
         disabled=list(case.config.disabled_passes),
         target=case.target,
         seconds=limits.seconds,

@@ -54,7 +54,7 @@ def run_case(case: Case, tray: Tray) -> dict[str, Any]:
                 module = _ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
-            _ask_compiler(lambda: tvm_api.build(module, target))
+            _ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
     except CompilerRefused as refusal:
         return _refusal(refusal.cause)
     tray.enter_stage(Stage.DONE)

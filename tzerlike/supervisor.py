@@ -15,14 +15,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
+from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point
 
 REFRESH = 0.5
@@ -167,10 +164,13 @@ class Supervisor:
         name = signal.Signals(packet["signal"]).name
         resume_after = -1
         if packet["mutation"] is not None:
-            mutator, iteration, draw, parent = packet["mutation"]
-            resume_after = iteration
-            self._bundle_mutation(mutator, iteration, draw, parent, slot, packet["signal"])
-            self.tell(f"worker {slot} died ({name}) in mutator {mutator}; restarted")
+            mutator, resume_after, draw, parent = packet["mutation"]
+            culprit = Mutation(mutator, resume_after, draw, parent, slot)
+            try:
+                bundle_mutation(culprit, packet["signal"], self.config, self.directory)
+            except UserError as error:
+                self.tell(f"no bundle of the mutation: {error}")
+            self.tell(f"worker {slot} died ({name}) in mutator {culprit.mutator}; restarted")
         else:
             self.tell(f"worker {slot} died ({name}) outside a mutation; restarted")
         shard.restarts += 1
@@ -179,31 +179,6 @@ class Supervisor:
             return
         self._spawn(family, slot, elapsed, resume_after)
         shard.alive = True
-
-    def _bundle_mutation(self, mutator: str, iteration: int, draw: int, parent: str, slot: int, number: int) -> None:
-        try:
-            stored = self.directory.load_case(parent)
-        except UserError as error:
-            self.tell(f"the mutation's parent cannot be read: {error}")
-            return
-        seen = Observation(
-            Exit.CRASH,
-            Stage.MUTATE,
-            message=f"{signal.Signals(number).name} while mutator {mutator} built a program",
-            pass_name=mutator,
-            signal=number,
-        )
-        finding = Finding("crash", (Stage.MUTATE.value, mutator, signal.Signals(number).name), stored.case, seen)
-        provenance = replace(stored.provenance, parent=parent, mutator=mutator, worker=slot, iteration=iteration)
-        write_bundle(
-            self.directory.findings,
-            finding,
-            replace(stored, provenance=provenance),
-            Limits(self.config.timeout, self.config.memory_limit),
-            Confirmation(0, 0),
-            ("", False),
-            {"mutation": f"seed {self.config.seed}, worker {slot}, iteration {iteration}, draw {draw}"},
-        )
 
     def _spawn(self, family: Family, slot: int, elapsed: float, resume_after: int) -> None:
         params = {

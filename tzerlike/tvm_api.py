@@ -67,6 +67,11 @@ def load_ir(text: str) -> Any:
     return tvm.ir.load_json(text)
 
 
+def load_dlight() -> Any:
+    """Return the module `tvm.s_tir.dlight`, imported on demand."""
+    return importlib.import_module("tvm.s_tir.dlight")
+
+
 def load_te() -> Any:
     """Return the module `tvm.te`."""
     return importlib.import_module("tvm.te")
@@ -102,7 +107,8 @@ def well_formed(module: Any) -> bool:
     for func in module.functions.values():
         verify = s_tir.analysis.verify_well_formed if uses_blocks(func) else tirx.analysis.verify_well_formed
         try:
-            if not verify(func, assert_mode=False) or not tirx.analysis.verify_ssa(func):
+            # verify_well_formed of 0.27 segfaults on a variable defined twice, which verify_ssa mostly refuses
+            if not tirx.analysis.verify_ssa(func) or not verify(func, assert_mode=False):
                 return False
         except (tvm.error.InternalError, ValueError, TypeError, RuntimeError):
             return False
@@ -149,24 +155,30 @@ class PassWatch:
 
 
 def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
-    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know.
-
-    The option `a.B.c` sets field `c` of the option `a.B` where that one is an object.
-    """
-    known = tvm.transform.PassContext.list_configs()
-    options: dict[str, Any] = {}
-    for key, value in config.options:
-        owner, _, leaf = key.rpartition(".")
-        if key not in known and owner in known:
-            options.setdefault(owner, {})[leaf] = value
-        else:
-            options[key] = value
+    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
     return tvm.transform.PassContext(
         opt_level=config.opt_level,
-        config=options,
+        config=grouped_options(config),
         disabled_pass=list(config.disabled_passes),
         instruments=list(instruments),
     )
+
+
+def grouped_options(config: ContextConfig) -> dict[str, Any]:
+    """Return PassContext's `config`: the option `a.B.c` sets field `c` of the option `a.B` where that is an object."""
+    options: dict[str, Any] = {}
+    for key, value in config.options:
+        owner, _, leaf = key.rpartition(".")
+        if key not in _known_options() and owner in _known_options():
+            options.setdefault(owner, {})[leaf] = value
+        else:
+            options[key] = value
+    return options
+
+
+@cache
+def _known_options() -> frozenset[str]:
+    return frozenset(str(key) for key in tvm.transform.PassContext.list_configs())
 
 
 def compiler_library() -> Path:

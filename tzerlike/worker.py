@@ -22,6 +22,7 @@ from tzerlike.oracles import make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.source import CatalogSource
+from tzerlike.repro import repro_script
 from tzerlike.seedgen.seed import Seed
 
 SAVE_EVERY = 2.0
@@ -175,14 +176,15 @@ class Worker:
             return None
         self.signatures.add(finding.signature)
         environment = read_json(self.directory.environment)
-        rendering = self.executor.render(finding.case)
+        script, faithful = self.executor.render(finding.case)
         path = write_bundle(
             self.directory.findings,
             finding,
             stored,
             self.executor.limits,
             Confirmation(runs, same),
-            rendering,
+            script,
+            repro_script(finding, self.executor.limits, script if faithful else ""),
             environment,
         )
         if path is not None:

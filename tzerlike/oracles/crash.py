@@ -15,8 +15,22 @@ from tzerlike.oracles.finding import Finding
 
 TOP_FRAMES = 3
 
-_RUNTIME_LIBRARIES = ("libc.so", "libstdc++", "libgcc_s", "libpthread", "ld-linux", "libmemcov", "python", "[vdso]")
-"""Libraries whose frames say how a process died, not why."""
+_OWN_LIBRARY = "libtvm"
+"""Frames of other libraries (libc, Python, ours) say how the process died, not why."""
+
+_GENERIC = (
+    "tvm::ffi::",
+    "tvm::ObjectVisitor::",
+    "tvm::ObjectMutator::",
+    "tvm::runtime::detail::",
+    "tvm::tirx::StmtVisitor::",
+    "tvm::tirx::StmtMutator::",
+    "tvm::tirx::ExprVisitor::",
+    "tvm::tirx::ExprMutator::",
+    "tvm::tirx::StmtExprVisitor::",
+    "tvm::tirx::StmtExprMutator::",
+)
+"""Visitors that every pass goes through: in a signature they would hide one crash behind another."""
 
 
 def judge_crash(case: Case, observation: Observation) -> Finding | None:
@@ -42,7 +56,8 @@ def _place(observation: Observation) -> tuple[str, ...]:
 
 
 def _own(frames: tuple[Frame, ...]) -> list[Frame]:
-    return [frame for frame in frames if frame.library and not frame.library.startswith(_RUNTIME_LIBRARIES)]
+    own = [frame for frame in frames if frame.library.startswith(_OWN_LIBRARY)]
+    return [frame for frame in own if not frame.function.startswith(_GENERIC)] or own
 
 
 def _top(frames: tuple[Frame, ...]) -> tuple[str, ...]:

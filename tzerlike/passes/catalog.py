@@ -73,6 +73,37 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
         raise UserError(f"pass {spec}: the constructor refuses these arguments: {text}") from error
 
 
+def constructor_source(spec: PassSpec) -> str:
+    """Return a Python expression that constructs the pass with `tvm`, `tirx` and `s_tir` in scope alone.
+
+    UserError where `instantiate` raises it for an unknown pass.
+    """
+    info = by_name(discover()).get(spec.name)
+    if info is None:
+        raise UserError(f"no pass {spec.name!r} in this TVM")
+    given = dict(spec.args)
+    if spec.name == "tirx.RemapThreadAxis":
+        axes = (
+            f"{key!r}: tirx.IterVar(None, tirx.Var({tag!r}, 'int32'), tirx.IterVar.ThreadIndex, {tag!r})"
+            for key, tag in given.items()
+        )
+        return f"tvm.get_global_func({info.ffi_name!r})({{{', '.join(axes)}}})"
+    if spec.name in MAP_ARGUMENT:
+        entries = (f"{key!r}: tirx.IntImm('int32', {value!r})" for key, value in given.items())
+        return f"tvm.get_global_func({info.ffi_name!r})({{{', '.join(entries)}}})"
+    values = {name: _value_source(name, value) for name, value in given.items()}
+    if _python_constructor(info.ffi_name) is not None:
+        return f"{info.ffi_name}({', '.join(f'{name}={value}' for name, value in values.items())})"
+    positional = ", ".join(values[parameter.name] for parameter in info.parameters)
+    return f"tvm.get_global_func({info.ffi_name!r})({positional})"
+
+
+def _value_source(name: str, value: Scalar) -> str:
+    if name in _TARGET_ARGUMENTS and isinstance(value, str):
+        return f"tvm.target.Target({json.loads(value) if value.startswith('{') else value!r})"
+    return repr(value)
+
+
 def _describe(ffi_name: str) -> PassInfo | None:
     name = short_name(ffi_name)
     if name in EXCLUDED:
