@@ -9,6 +9,7 @@ from tzerlike.errors import UserError
 from tzerlike.passes import sequence
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS
 from tzerlike.passes.catalog import discover, instantiate, registered_passes, short_name
+from tzerlike.passes.info import Pool
 from tzerlike.rng import rng_for
 from tzerlike.tvm_api import pass_context
 
@@ -59,7 +60,7 @@ def test_faults_of_the_user_are_one_line(text: str, message: str) -> None:
 def test_random_sequences_and_contexts_are_accepted_by_tvm_and_survive_their_text() -> None:
     for seed in range(200):
         rng = rng_for(seed)
-        passes = sequence.random_sequence(rng, discover())
+        passes = sequence.random_sequence(rng, Pool(discover()))
         assert parse_sequence(print_sequence(passes)) == passes
         for spec in passes:
             instantiate(spec)

@@ -44,6 +44,20 @@ Catalog = tuple[PassInfo, ...]
 """Passes sorted by name, so that equal draws choose equal passes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A catalogue and how likely each of its passes is drawn: in proportion to `weights`, or equally without any."""
+
+    catalog: Catalog
+    weights: tuple[float, ...] = ()
+
+    def draw(self, rng: Random) -> PassSpec:
+        """Return a random pass with random arguments."""
+        if self.weights:
+            return rng.choices(self.catalog, self.weights)[0].random_spec(rng)
+        return rng.choice(self.catalog).random_spec(rng)
+
+
 def by_name(catalog: Iterable[PassInfo]) -> dict[str, PassInfo]:
     """Return the catalogue as a mapping from name to pass."""
     return {info.name: info for info in catalog}

@@ -13,7 +13,7 @@ from typing import Final
 
 from tzerlike.case import ContextConfig, PassSpec, Scalar
 from tzerlike.passes.arguments import OPTIMISATIONS, OPTIONS
-from tzerlike.passes.info import Catalog, by_name
+from tzerlike.passes.info import Pool, by_name
 
 Sequence = tuple[PassSpec, ...]
 
@@ -23,13 +23,13 @@ MAX_LENGTH: Final = 8
 _ATTEMPTS: Final = 16
 
 
-def random_sequence(rng: Random, catalog: Catalog, max_length: int = MAX_LENGTH) -> Sequence:
-    """Return 1 to `max_length` passes drawn uniformly from `catalog`, each with random arguments."""
-    return tuple(rng.choice(catalog).random_spec(rng) for _ in range(rng.randint(1, max_length)))
+def random_sequence(rng: Random, pool: Pool, max_length: int = MAX_LENGTH) -> Sequence:
+    """Return 1 to `max_length` passes drawn from `pool`, whatever their order: Tzer's own sequences."""
+    return tuple(pool.draw(rng) for _ in range(rng.randint(1, max_length)))
 
 
 def mutate_sequence(
-    passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence = (), max_length: int = MAX_LENGTH
+    passes: Sequence, rng: Random, pool: Pool, donor: Sequence = (), max_length: int = MAX_LENGTH
 ) -> Sequence:
     """Return a sequence that differs from `passes`, made by one random operator.
 
@@ -38,19 +38,19 @@ def mutate_sequence(
     """
     bound = max(max_length, len(passes))
     for _ in range(_ATTEMPTS):
-        child = rng.choice(OPERATORS)(passes, rng, catalog, donor)
+        child = rng.choice(OPERATORS)(passes, rng, pool, donor)
         if child is not None and child != passes and len(child) <= bound:
             return child
-    return random_sequence(rng, catalog, max_length)
+    return random_sequence(rng, pool, max_length)
 
 
-def insert(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def insert(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Put a random pass anywhere."""
     at = rng.randint(0, len(passes))
-    return (*passes[:at], rng.choice(catalog).random_spec(rng), *passes[at:])
+    return (*passes[:at], pool.draw(rng), *passes[at:])
 
 
-def delete(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def delete(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Drop one pass."""
     if not passes:
         return None
@@ -58,15 +58,15 @@ def delete(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> 
     return passes[:at] + passes[at + 1 :]
 
 
-def replace(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def replace(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Put a random pass in the place of another."""
     if not passes:
         return None
     at = rng.randrange(len(passes))
-    return (*passes[:at], rng.choice(catalog).random_spec(rng), *passes[at + 1 :])
+    return (*passes[:at], pool.draw(rng), *passes[at + 1 :])
 
 
-def swap(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def swap(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Exchange two passes."""
     if len(passes) < 2:
         return None
@@ -76,7 +76,7 @@ def swap(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Se
     return tuple(child)
 
 
-def repeat(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def repeat(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Run one of the passes a second time, at the same place or later."""
     if not passes:
         return None
@@ -85,9 +85,9 @@ def repeat(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> 
     return (*passes[:at], passes[source], *passes[at:])
 
 
-def re_argument(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def re_argument(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Give one argument of one pass another value of its domain."""
-    known = by_name(catalog)
+    known = by_name(pool.catalog)
     places = [
         (at, parameter)
         for at, spec in enumerate(passes)
@@ -104,14 +104,14 @@ def re_argument(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence
     return (*passes[:at], PassSpec(passes[at].name, tuple(args.items())), *passes[at + 1 :])
 
 
-def crossover_one(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def crossover_one(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Join a head of `passes` and a tail of `donor`."""
     if not passes or not donor:
         return None
     return passes[: rng.randint(0, len(passes))] + donor[rng.randint(0, len(donor)) :]
 
 
-def crossover_two(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def crossover_two(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Put a stretch of `donor` in the place of a stretch of `passes`."""
     if not passes or not donor:
         return None
@@ -120,12 +120,12 @@ def crossover_two(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequen
     return passes[:start] + donor[first:last] + passes[stop:]
 
 
-def fresh(passes: Sequence, rng: Random, catalog: Catalog, donor: Sequence) -> Sequence | None:
+def fresh(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Forget `passes`: a new random sequence."""
-    return random_sequence(rng, catalog)
+    return random_sequence(rng, pool)
 
 
-Operator = Callable[[Sequence, Random, Catalog, Sequence], Sequence | None]
+Operator = Callable[[Sequence, Random, Pool, Sequence], Sequence | None]
 
 OPERATORS: Final[tuple[Operator, ...]] = (
     insert,
@@ -144,7 +144,7 @@ OPERATORS: Final[tuple[Operator, ...]] = (
 def random_config(rng: Random) -> ContextConfig:
     """Return a random PassContext.
 
-    Argument checks are compiled in for one case in eight only: they cost most of a small build.
+    The context keeps the default pipeline. Argument checks are compiled in for one case in eight only: they cost most of a small build.
     Half of the contexts set nothing else, the others one to three options, and one in eight disables
     an optimisation; so most builds succeed.
     """
@@ -184,7 +184,7 @@ def _mutate_config_once(config: ContextConfig, rng: Random) -> ContextConfig:
     else:
         key = rng.choice(_KEYS)
         options[key] = rng.choice(OPTIONS[key])
-    return ContextConfig(level, tuple(options.items()), disabled)
+    return ContextConfig(level, tuple(options.items()), disabled, config.pipeline)
 
 
 _KEYS: Final = sorted(OPTIONS)

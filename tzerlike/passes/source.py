@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tzerlike.case import ContextConfig, PassSpec
-from tzerlike.passes.info import Catalog
+from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.sequence import mutate_config, mutate_sequence, random_config, random_sequence
 
 
@@ -13,10 +13,10 @@ class CatalogSource:
     """Draws from a catalogue of passes."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        self._pool = Pool(catalog)
 
     def fresh(self, rng: Random) -> tuple[tuple[PassSpec, ...], ContextConfig]:
-        return random_sequence(rng, self._catalog), random_config(rng)
+        return random_sequence(rng, self._pool), random_config(rng)
 
     def mutate(
         self, passes: tuple[PassSpec, ...], config: ContextConfig, rng: Random, donor: tuple[PassSpec, ...]
@@ -24,4 +24,4 @@ class CatalogSource:
         """Change the sequence, or one time in four the context."""
         if rng.randrange(4) == 0:
             return passes, mutate_config(config, rng)
-        return mutate_sequence(passes, rng, self._catalog, donor), config
+        return mutate_sequence(passes, rng, self._pool, donor), config

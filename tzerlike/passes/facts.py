@@ -1,0 +1,122 @@
+"""What is true of a program, as far as the order of passes depends on it.
+
+The facts of a program are read from its canonical JSON (`Case.ir`), so nobody needs TVM to know them.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum, unique
+from typing import Any, Final
+
+
+@unique
+class Fact(StrEnum):
+    """Something the preconditions of passes speak of. Each is false of the simplest programs."""
+
+    BLOCKS = "blocks"
+    """There are SBlock nodes: the program is in S-TIR form."""
+    ITERATORS = "block-iterators"
+    """Some block has iterators: it is not opaque."""
+    INIT = "block-init"
+    """Some block has an init statement."""
+    BLOCK_BUFFERS = "block-buffers"
+    """Some block allocates or matches a buffer."""
+    MATCHES = "match-buffers"
+    """Some block matches a region with a buffer."""
+    SOFTWARE_PIPELINE = "software-pipeline"
+    """Some loop is annotated with the stages of a software pipeline."""
+    ND = "nd-buffers"
+    """Some buffer does not have exactly one dimension."""
+    VECTORIZED = "vectorized-loops"
+    """Some loop is to be vectorised."""
+    LIKELY = "likely"
+    """Some condition is marked as likely."""
+    BF16 = "bf16-arithmetic"
+    """Something is computed in bfloat16."""
+    FP8 = "fp8-arithmetic"
+    """Something is computed in an 8-bit floating-point type."""
+    BF16_STORAGE = "bf16-storage"
+    """Something is stored in bfloat16."""
+    FP8_STORAGE = "fp8-storage"
+    """Something is stored in an 8-bit floating-point type."""
+    PACKED_CALLS = "packed-calls"
+    """Something calls a packed or external function."""
+    BUFFER_PARAMS = "buffer-parameters"
+    """Some parameter is a buffer: the packed API has not been made."""
+    LOWERED = "lowered"
+    """A lowering pass has run that schedule primitives do not survive."""
+    PACKED = "packed-api"
+    """The function takes packed arguments."""
+    TARGET = "target"
+    """Every function has a target."""
+    SPLIT = "split"
+    """Host and device functions have been separated."""
+    BUILTINS_LOWERED = "builtins-lowered"
+    """Calls to packed functions and allocations are calls into the runtime."""
+
+
+Facts = frozenset[Fact]
+
+ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
+    Fact.LOWERED,
+    Fact.PACKED,
+    Fact.SPLIT,
+    Fact.BUILTINS_LOWERED,
+}
+"""What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program."""
+
+_VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
+_CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
+
+
+def facts_of(ir: str) -> Facts:
+    """Return the facts of the IRModule whose canonical JSON is `ir`, with its target bound.
+
+    Binding the target is the first thing a build does, so TARGET always holds. Raises ValueError when `ir`
+    is not the JSON of an IR graph.
+    """
+    graph = json.loads(ir)
+    nodes: list[dict[str, Any]] = graph["nodes"]
+    found = {Fact.TARGET}
+
+    def filled(data: dict[str, Any], field: str) -> bool:
+        return bool(nodes[data[field]].get("data"))
+
+    for node in nodes:
+        kind: str = node["type"]
+        data: Any = node.get("data")
+        if kind == "s_tir.SBlock":
+            found.add(Fact.BLOCKS)
+            if filled(data, "iter_vars"):
+                found.add(Fact.ITERATORS)
+            if nodes[data["init"]]["type"] != "None":
+                found.add(Fact.INIT)
+            if filled(data, "alloc_buffers"):
+                found.add(Fact.BLOCK_BUFFERS)
+            if filled(data, "match_buffers"):
+                found |= {Fact.BLOCK_BUFFERS, Fact.MATCHES}
+        elif kind == "tirx.For":
+            if data["kind"] == _VECTORIZED_KIND:
+                found.add(Fact.VECTORIZED)
+        elif kind == "tirx.BufferType":
+            if len(nodes[data["shape"]]["data"]) != 1:
+                found.add(Fact.ND)
+        elif kind == "ir.PrimType":
+            if data["dtype"].startswith("bfloat16"):
+                found |= {Fact.BF16, Fact.BF16_STORAGE}
+            elif data["dtype"].startswith("float8"):
+                found |= {Fact.FP8, Fact.FP8_STORAGE}
+        elif kind == "ir.Op":
+            if data.endswith(".likely"):
+                found.add(Fact.LIKELY)
+            elif data in _CALLS:
+                found.add(Fact.PACKED_CALLS)
+        elif kind == "ffi.String":
+            if data == "software_pipeline_stage":
+                found.add(Fact.SOFTWARE_PIPELINE)
+        elif kind == "tirx.PrimFunc":
+            parameters = (nodes[index] for index in nodes[data["params"]]["data"])
+            if any(nodes[p["data"]["ty"]]["type"] == "tirx.BufferType" for p in parameters):
+                found.add(Fact.BUFFER_PARAMS)
+    return frozenset(found)

@@ -1,0 +1,258 @@
+"""The order in which passes make sense, as data.
+
+TVM writes almost none of this down. Each rule says where it comes from: "doc" is the pass's own docstring, "check" a
+check in the pass that names what it wants, "pipeline" the place the pass has in TVM's default pipelines
+(`tvm/s_tir/pipeline.py`, `tvm/tirx/compilation_pipeline.py`), and "trial" what happened when every pass, every ordered
+pair of passes and every default pipeline with one pass dropped, swapped or repeated was run over small functions.
+A pass without preconditions ran everywhere in those trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tzerlike.case import PassSpec
+from tzerlike.passes.facts import Fact, Facts
+
+NONE: Final[Facts] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a pass does with the facts: it wants all of `needs` and none of `forbids`, adds and removes the others."""
+
+    needs: Facts = NONE
+    forbids: Facts = NONE
+    adds: Facts = NONE
+    removes: Facts = NONE
+    source: str = ""
+
+    def violation(self, facts: Facts) -> tuple[Fact, bool] | None:
+        """Return the first fact that stands in the way, and whether it is wanted (True) or forbidden (False)."""
+        for fact in sorted(self.needs - facts):
+            return fact, True
+        for fact in sorted(self.forbids & facts):
+            return fact, False
+        return None
+
+    def apply(self, facts: Facts) -> Facts:
+        """Return what holds after the pass."""
+        return (facts - self.removes) | self.adds
+
+
+def _facts(*facts: Fact) -> Facts:
+    return frozenset(facts)
+
+
+F = Fact
+_ANYWHERE: Final = Rule(source="trial: ran everywhere")
+_BLOCKS: Final = _facts(F.BLOCKS, F.ITERATORS, F.INIT, F.BLOCK_BUFFERS, F.MATCHES)
+
+RULES: Final[Mapping[str, Rule]] = {
+    "s_tir.AnnotateIrregularLoop": _ANYWHERE,
+    "s_tir.CanonicalizeLoop": _ANYWHERE,
+    "s_tir.CompactBufferAllocation": Rule(
+        forbids=_facts(F.ITERATORS, F.INIT, F.PACKED),
+        source="check: only works on opaque blocks; trial: fails on the calls that MakePackedAPI makes",
+    ),
+    "s_tir.ConvertBlocksToOpaque": Rule(
+        forbids=_facts(F.INIT), removes=_facts(F.ITERATORS), source="check: a block without init"
+    ),
+    "s_tir.ConvertSSA": _ANYWHERE,
+    "s_tir.DecorateDeviceScope": Rule(
+        forbids=_facts(F.PACKED_CALLS),
+        source="doc: makes the whole body device code; trial: packed calls then have no device",
+    ),
+    "s_tir.DefaultGPUSchedule": Rule(
+        forbids=_facts(F.LOWERED),
+        source="trial: checks that the function can be scheduled, which lowering ends",
+    ),
+    "s_tir.HoistExpression": Rule(
+        forbids=_facts(F.BLOCKS),
+        source="trial: moves block iterators out of their blocks without a word",
+    ),
+    "s_tir.HoistIfThenElse": _ANYWHERE,
+    "s_tir.InferFragment": _ANYWHERE,
+    "s_tir.InjectDoubleBuffer": Rule(forbids=_facts(F.ND), source="check: expects flat 1-d buffers"),
+    "s_tir.InjectPTXAsyncCopy": Rule(forbids=_facts(F.ND), source="check: one index; pipeline: after FlattenBuffer"),
+    "s_tir.InjectPTXLDG32": Rule(forbids=_facts(F.ND), source="pipeline: after FlattenBuffer"),
+    "s_tir.InjectPermutedLayout": _ANYWHERE,
+    "s_tir.InjectSoftwarePipeline": Rule(
+        forbids=_facts(F.ITERATORS, F.INIT),
+        removes=_facts(F.SOFTWARE_PIPELINE),
+        source="pipeline: after ConvertBlocksToOpaque and LowerInitBlock",
+    ),
+    "s_tir.InjectVirtualThread": _ANYWHERE,
+    "s_tir.InstrumentBoundCheckers": Rule(
+        forbids=_facts(F.ND), source="check: as many physical indices as dimensions; pipeline: after FlattenBuffer"
+    ),
+    "s_tir.InstrumentProfileIntrinsics": _ANYWHERE,
+    "s_tir.LiftThreadBinding": _ANYWHERE,
+    "s_tir.LoopPartition": Rule(removes=_facts(F.LIKELY), source="trial: code generation knows no likely"),
+    "s_tir.LowerAsyncDMA": _ANYWHERE,
+    "s_tir.LowerAutoCopy": _ANYWHERE,
+    "s_tir.LowerCrossThreadReduction": _ANYWHERE,
+    "s_tir.LowerInitBlock": Rule(removes=_facts(F.INIT), source="doc"),
+    "s_tir.LowerMatchBuffer": Rule(removes=_facts(F.MATCHES), source="doc"),
+    "s_tir.LowerOpaqueBlock": Rule(
+        forbids=_facts(F.ITERATORS, F.INIT, F.MATCHES, F.SOFTWARE_PIPELINE),
+        adds=_facts(F.LOWERED),
+        removes=_BLOCKS,
+        source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, InjectSoftwarePipeline",
+    ),
+    "s_tir.LowerThreadAllreduce": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
+    "s_tir.LowerVtcmAlloc": _ANYWHERE,
+    "s_tir.ManifestSharedMemoryLocalStage": _ANYWHERE,
+    "s_tir.MergeSharedMemoryAllocations": _ANYWHERE,
+    "s_tir.PlanAndUpdateBufferAllocationLocation": Rule(forbids=_facts(F.INIT), source="check: a block without init"),
+    "s_tir.RemoveStoreUndef": _ANYWHERE,
+    "s_tir.RemoveWeightLayoutRewriteBlock": _ANYWHERE,
+    "s_tir.RenormalizeSplitPattern": _ANYWHERE,
+    "s_tir.RewriteUnsafeSelect": _ANYWHERE,
+    "s_tir.StmtSimplify": _ANYWHERE,
+    "s_tir.ThreadSync": _ANYWHERE,
+    "s_tir.TransformMmaBufferLayout": _ANYWHERE,
+    "s_tir.UnifyThreadBinding": _ANYWHERE,
+    "s_tir.UseAssumeToReduceBranches": _ANYWHERE,
+    "s_tir.VerifyGPUCode": _ANYWHERE,
+    "s_tir.VerifyVTCMLimit": _ANYWHERE,
+    "s_tir.analysis.OOBChecker": _ANYWHERE,
+    "s_tir.backend.adreno.InjectTextureAlloc": _ANYWHERE,
+    "s_tir.backend.adreno.TextureFlatten": _ANYWHERE,
+    "tirx.AnnotateEntryFunc": _ANYWHERE,
+    "tirx.BF16ComputeLegalize": Rule(removes=_facts(F.BF16), source="doc"),
+    "tirx.BF16StorageLegalize": Rule(
+        forbids=_facts(F.BUFFER_PARAMS, F.BF16),
+        removes=_facts(F.BF16_STORAGE),
+        source="check: must be called after MakePackedAPI; trial: stored types clash before BF16ComputeLegalize",
+    ),
+    "tirx.BindTarget": Rule(adds=_facts(F.TARGET), source="doc"),
+    "tirx.CommonSubexprElim": Rule(
+        forbids=_facts(F.BLOCKS),
+        source="pipeline: after LowerOpaqueBlock; trial: puts variables where blocks want regions",
+    ),
+    "tirx.ConvertSSA": _ANYWHERE,
+    "tirx.FP8ComputeLegalize": Rule(removes=_facts(F.FP8), source="doc"),
+    "tirx.FP8StorageLegalize": Rule(
+        forbids=_facts(F.BUFFER_PARAMS, F.FP8),
+        removes=_facts(F.FP8_STORAGE),
+        source="check: must be called after MakePackedAPI; trial: stored types clash before FP8ComputeLegalize",
+    ),
+    "tirx.FlattenBuffer": Rule(
+        forbids=_facts(F.BLOCKS),
+        adds=_facts(F.LOWERED),
+        removes=_facts(F.ND),
+        source="doc: for TIR without opaque blocks",
+    ),
+    "tirx.ForceNarrowIndexToInt32": Rule(
+        forbids=_facts(F.PACKED), source="trial: fails on the calls that MakePackedAPI makes"
+    ),
+    "tirx.InlinePrivateFunctions": _ANYWHERE,
+    "tirx.LowerIntrin": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
+    "tirx.LowerTIRx": Rule(forbids=_facts(F.BLOCKS), source="doc: of tirx programs; check: fails on s_tir ones"),
+    "tirx.LowerTIRxCleanup": Rule(
+        forbids=_facts(F.BLOCKS), source="trial: leaves blocks with the signatures of other buffers"
+    ),
+    "tirx.LowerTIRxOpaque": Rule(
+        forbids=_facts(F.BLOCKS), adds=_facts(F.LOWERED), source="doc: no handling of blocks whatsoever"
+    ),
+    "tirx.LowerTVMBuiltin": Rule(
+        needs=_facts(F.PACKED),
+        adds=_facts(F.BUILTINS_LOWERED),
+        removes=_facts(F.PACKED_CALLS),
+        source="check: unknown device id outside a packed function; pipeline: a host finalisation",
+    ),
+    "tirx.LowerWarpMemory": Rule(
+        needs=_facts(F.TARGET), forbids=_facts(F.ND), source="check: requires the target attribute, flat memory"
+    ),
+    "tirx.MakePackedAPI": Rule(
+        needs=_facts(F.TARGET),
+        forbids=_BLOCKS,
+        adds=_facts(F.PACKED),
+        removes=_facts(F.BUFFER_PARAMS),
+        source="check: requires the target attribute, no undefined variables, which block iterators are to it",
+    ),
+    "tirx.NarrowDataType": Rule(
+        forbids=_facts(F.BLOCKS, F.ND, F.PACKED),
+        source="doc: run after FlattenBuffer; trial: SIGSEGV on blocks, fails on the calls that MakePackedAPI makes",
+    ),
+    "tirx.PointerValueTypeRewrite": Rule(
+        forbids=_facts(F.BLOCK_BUFFERS), source="check: loads and stores after the declaration, which a block is not"
+    ),
+    "tirx.RemapThreadAxis": _ANYWHERE,
+    "tirx.RemoveAssume": _ANYWHERE,
+    "tirx.RemoveNoOp": _ANYWHERE,
+    "tirx.SkipAssert": _ANYWHERE,
+    "tirx.SplitHostDevice": Rule(
+        needs=_facts(F.TARGET), adds=_facts(F.SPLIT), source="check: requires the target attribute"
+    ),
+    "tirx.StmtSimplify": _ANYWHERE,
+    "tirx.StorageRewrite": Rule(
+        forbids=_facts(F.BLOCK_BUFFERS, F.ND, F.VECTORIZED),
+        source="check: VectorizeLoop before it, as many dimensions accessed as allocated; pipeline: after FlattenBuffer",
+    ),
+    "tirx.TilePrimitiveDispatch": Rule(
+        forbids=_facts(F.BLOCKS), source="doc: of tirx programs; check: fails on s_tir ones"
+    ),
+    "tirx.UnrollLoop": _ANYWHERE,
+    "tirx.VectorizeLoop": Rule(removes=_facts(F.VECTORIZED), source="doc: vector or scalar code, by its argument"),
+    "tirx.VerifyMemory": _ANYWHERE,
+    "tirx.VerifySSA": _ANYWHERE,
+    "tirx.backend.cuda.LowerIket": _ANYWHERE,
+    "tirx.backend.trn.LowerTrainiumLayout": _ANYWHERE,
+}
+"""Every pass of the catalogue."""
+
+CODE_GENERATION: Final = Rule(
+    needs=_facts(F.PACKED, F.TARGET),
+    forbids=_BLOCKS | _facts(F.ND, F.LIKELY, F.BUFFER_PARAMS, F.BF16, F.FP8, F.BF16_STORAGE, F.FP8_STORAGE),
+    source="check: CodeGenLLVM wants flat buffers; trial: the default pipeline with each pass dropped",
+)
+"""What must hold at the end of a lowering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The first place of a sequence where a precondition fails; `index` is len(sequence) for code generation."""
+
+    index: int
+    name: str
+    fact: Fact
+    wanted: bool
+
+    def __str__(self) -> str:
+        verb = "needs" if self.wanted else "cannot take"
+        return f"pass {self.index + 1} ({self.name}) {verb} {self.fact.value}"
+
+
+def rule_of(name: str) -> Rule:
+    """Return the rule of a pass; one that the table does not know has no preconditions."""
+    return RULES.get(name, _ANYWHERE)
+
+
+def facts_after(passes: Iterable[PassSpec], facts: Facts) -> Facts:
+    """Return what holds after `passes` have run on a program with `facts`."""
+    for spec in passes:
+        facts = rule_of(spec.name).apply(facts)
+    return facts
+
+
+def legal(passes: Iterable[PassSpec], facts: Facts, *, to_code: bool = False) -> Violation | None:
+    """Return the first violated precondition of a sequence on a program with `facts`, or None.
+
+    With `to_code` the sequence must also leave what code generation takes.
+    """
+    index = -1
+    for index, spec in enumerate(passes):
+        rule = rule_of(spec.name)
+        found = rule.violation(facts)
+        if found is not None:
+            return Violation(index, spec.name, *found)
+        facts = rule.apply(facts)
+    if to_code:
+        found = CODE_GENERATION.violation(facts)
+        if found is not None:
+            return Violation(index + 1, "code generation", *found)
+    return None
