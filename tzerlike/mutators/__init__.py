@@ -1,8 +1,8 @@
 """Mutators: functions from a PrimFunc to a child.
 
 `MUTATORS` is the one table, name -> factory; a mutator is made by `make_mutators`, which also
-guards it: what TVM's constructors refuse, a child that is too large and a child that is the
-parent itself all become None.
+guards it: what TVM's constructors refuse, a child that is too large, one that defines a variable
+twice and one that is the parent itself all become None.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from random import Random
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.mutators import starter
+from tzerlike.mutators import general, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
-from tzerlike.mutators.tree import Tree
+from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.tvm_api import CONSTRUCTION_ERRORS
 
-__all__ = ["ALL", "GROUPS", "MUTATORS", "STARTER", "Guarded", "MutationEnv", "Mutator", "make_mutators"]
+__all__ = ["ALL", "GENERAL", "GROUPS", "MUTATORS", "STARTER", "Guarded", "MutationEnv", "Mutator", "make_mutators"]
 
 MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "constants": starter.Constants,
@@ -27,14 +27,20 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "delete": starter.DeleteStatement,
     "swap": starter.SwapExpressions,
     "loop-kind": starter.LoopKind,
+    "insertion": general.Insertion,
+    "deletion": general.Deletion,
+    "replacement": general.Replacement,
 }
 
 STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
 """The small local changes."""
 
+GENERAL = ("insertion", "deletion", "replacement")
+"""The general-purpose mutators of the paper's section 3.2."""
+
 ALL = tuple(MUTATORS)
 
-GROUPS: Mapping[str, tuple[str, ...]] = {"starter": STARTER, "all": ALL}
+GROUPS: Mapping[str, tuple[str, ...]] = {"starter": STARTER, "general": GENERAL, "all": ALL}
 """Names that stand for several mutators."""
 
 
@@ -53,9 +59,10 @@ class Guarded:
             child = self.mutator(func, rng, env)
         except CONSTRUCTION_ERRORS:
             return None
-        if child is None or child.same_as(func) or Tree(child).size > env.max_nodes:
+        if child is None or child.same_as(func):
             return None
-        return child
+        tree = Tree(child)
+        return child if tree.size <= env.max_nodes and defines_once(tree) else None
 
 
 def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tzerlike.mutators import dtypes
 from tzerlike.mutators.tree import Kind, Site, Tree, key
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
@@ -54,7 +53,10 @@ class Loop:
 
 @dataclass(slots=True)
 class Scope:
-    """What a node at a site may use, outermost first."""
+    """What a node at a site may use, outermost first.
+
+    `in_block` is set inside of a block with a domain (the root block has none).
+    """
 
     variables: list[Variable] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
@@ -63,9 +65,30 @@ class Scope:
     in_while: bool = False
     s_tir: bool = False
 
+    def extended(
+        self, variables: Sequence[Variable] = (), buffers: Sequence[Buffer] = (), loops: Sequence[Loop] = ()
+    ) -> Scope:
+        """This scope with more in it; the scope itself stays as it is."""
+        return replace(
+            self,
+            variables=[*self.variables, *variables],
+            buffers=[*self.buffers, *buffers],
+            loops=[*self.loops, *loops],
+        )
+
+    def enter_block(self) -> None:
+        """Go into a block with a domain: TVM lets its body see no loop variable from outside."""
+        self.in_block = True
+        self.variables = [v for v in self.variables if v.origin != "loop"]
+
     def identities(self) -> set[int]:
         """The keys of everything in scope."""
         return {key(v.var) for v in self.variables} | {key(b.var) for b in self.buffers}
+
+    @property
+    def threaded(self) -> bool:
+        """Whether the site is inside of a GPU thread."""
+        return any(loop.kind == THREAD_BINDING for loop in self.loops)
 
     @property
     def racy(self) -> bool:
@@ -134,8 +157,6 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
                 high = None
             _add_range(scope, node.loop_var, "loop", low if high is not None else None, high)
             scope.loops.append(Loop(node.loop_var, loop_kind, extent))
-            if node.thread_binding is not None:
-                scope.variables.append(Variable(node.thread_binding.var, str(node.loop_var.ty.dtype), "thread"))
     elif kind is tirx.SeqStmt:
         for before in tree.below(above):
             if before.number >= child.number:
@@ -156,8 +177,10 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
                 Variable(node.var, str(node.var.ty.dtype) if _is_prim(node.var) else "handle", "let")
             )
     elif kind is s_tir.SBlock:
-        scope.in_block = True
-        for iter_var in array_items(node.iter_vars):
+        iter_vars = array_items(node.iter_vars)
+        if iter_vars:
+            scope.enter_block()
+        for iter_var in iter_vars:
             low, extent = constant_int(iter_var.dom.min), constant_int(iter_var.dom.extent)
             known = low is not None and extent is not None and extent > 0
             _add_range(
@@ -224,9 +247,3 @@ class Names:
             if name not in self.taken:
                 self.taken.add(name)
                 return name
-
-
-def integer_range(dtype: str) -> tuple[int, int] | None:
-    """All values of a scalar integer dtype."""
-    parsed = dtypes.parse(dtype)
-    return (parsed.low, parsed.high) if parsed is not None and parsed.is_int else None

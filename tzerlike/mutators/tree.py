@@ -170,15 +170,20 @@ def refresh_regions(block: Node) -> Node:
 
 
 def _accessed_buffers(block: Node) -> Iterator[Node]:
+    """The buffers that the body of `block` uses and that come from outside of it."""
     pending = [block]
+    used: dict[int, Node] = {}
+    defined: set[int] = set()
     while pending:
         node = pending.pop()
         if type(node) is tvm.ir.TensorLoad:
-            yield node.source
+            used.setdefault(key(node.source), node.source)
         elif type(node) is tirx.BufferStore:
-            yield node.buffer
+            used.setdefault(key(node.buffer), node.buffer)
         elif type(node) is tirx.Var and tirx.is_buffer_var(node):
-            yield node
+            used.setdefault(key(node), node)
+        else:
+            defined.update(key(var) for var in definitions(node))
         shape = SHAPES.get(type(node))
         for name, _, is_list in shape.children if shape is not None else ():
             child = getattr(node, name)
@@ -186,6 +191,7 @@ def _accessed_buffers(block: Node) -> Iterator[Node]:
                 pending.extend(array_items(child))
             elif child is not None:
                 pending.append(child)
+    return (buffer for identity, buffer in used.items() if identity not in defined)
 
 
 def _shapes() -> dict[type, Shape]:
@@ -404,6 +410,18 @@ def definitions(node: Node) -> list[Node]:
         matched = [match.buffer for match in array_items(node.match_buffers)]
         return [iter_var.var for iter_var in array_items(node.iter_vars)] + array_items(node.alloc_buffers) + matched
     return []
+
+
+def defines_once(tree: Tree) -> bool:
+    """Whether no variable is defined twice. TVM's verifier must not see such a function: it segfaults (0.27)."""
+    seen = {key(param) for param in array_items(tree.func.params)}
+    for site in tree.sites:
+        for var in definitions(site.node):
+            identity = key(var)
+            if identity in seen and type(site.node) is not tirx.AttrStmt:
+                return False
+            seen.add(identity)
+    return True
 
 
 def uses(node: Node) -> list[Node]:

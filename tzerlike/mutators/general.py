@@ -1,0 +1,225 @@
+"""The paper's general-purpose mutators (section 3.2): insertion, deletion, replacement.
+
+A place is picked uniformly over the nodes of the function, not over its depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tzerlike.mutators.generate import fill, make_generator
+from tzerlike.mutators.generator import BOOL, Generator
+from tzerlike.mutators.hole import hole_at
+from tzerlike.mutators.protocol import MutationEnv
+from tzerlike.mutators.scope import Scope, scope_at
+from tzerlike.mutators.tree import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISON,
+    LOGIC,
+    Kind,
+    Site,
+    Tree,
+    definitions,
+    free_variables,
+    key,
+    seq,
+)
+from tzerlike.tvm_api import array_items, tirx, tvm
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Put generated code in the place of a node, or beside a statement."""
+
+    name: str = "insertion"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        site = pick(tree, rng)
+        if site is None:
+            return None
+        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+        size = budget(tree, rng, env)
+        if site.kind is Kind.STMT and rng.randrange(5):
+            made = generator.stmt(scope_at(tree, site), size)
+            return tree.replace(site, beside(site, made, rng))
+        if site.kind is Kind.STMT and _defines(site):
+            return None
+        made = fill(generator, hole_at(tree, site), size)
+        return None if made is None else tree.replace(site, made)
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Put a child of a node in the node's place, where it has the same type and its variables are known."""
+
+    name: str = "deletion"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED and site.size > 1]
+        rng.shuffle(sites)
+        for site in sites[:12]:
+            inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
+            known = scope_at(tree, site).identities() if inner else set()
+            inner = [s for s in inner if {key(var) for var in free_variables(tree, s)} <= known]
+            if inner:
+                return tree.replace(site, rng.choice(inner).node)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Build another constructor from a node's children, generating what is missing; primitives are redrawn."""
+
+    name: str = "replacement"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        site = pick(tree, rng)
+        if site is None:
+            return None
+        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+        hole = hole_at(tree, site)
+        if site.kind is Kind.STMT:
+            made = _other_statement(generator, hole.scope, site)
+        elif site.size == 1 or hole.constant or hole.dtype is None:
+            made = fill(generator, hole, 1)
+        else:
+            made = _other_expression(generator, hole.scope, tree, site)
+        return None if made is None else tree.replace(site, made)
+
+
+def pick(tree: Tree, rng: Random) -> Site | None:
+    """A site that may be replaced, uniformly; never the whole body."""
+    sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED] or tree.sites[:1]
+    return rng.choice(sites) if sites else None
+
+
+def budget(tree: Tree, rng: Random, env: MutationEnv) -> int:
+    """How many nodes to generate: mostly few, never more than the child may have."""
+    room = max(1, env.max_nodes - tree.size)
+    return min(room, rng.choice((3, 5, 8, 8, 12, 16, 24, 40)))
+
+
+def beside(site: Site, made: Any, rng: Random) -> Any:
+    """`made` before or after the statement at `site`."""
+    return seq([made, site.node] if rng.randrange(2) else [site.node, made])
+
+
+def _defines(site: Site) -> bool:
+    return type(site.node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer) and bool(definitions(site.node))
+
+
+def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any | None:
+    """Another expression of the same dtype around some of the children of `site`."""
+    hole = hole_at(tree, site)
+    if hole.dtype is None or hole.dtype.base == "handle":
+        return None
+    known = scope.identities()
+    children = [s for s in tree.below(site)[1:] if s.parent is site]
+    usable = [s for s in children if {key(var) for var in free_variables(tree, s)} <= known]
+    operands = [s.node for s in usable if s.dtype == site.dtype]
+    conditions = [s.node for s in usable if s.dtype == "bool"]
+
+    def operand() -> Any:
+        if operands and generator.chance(80):
+            return operands.pop(generator.rng.randrange(len(operands)))
+        return generator.expr(scope, hole.dtype, 4).node if hole.dtype is not None else None
+
+    def condition() -> Any:
+        if conditions and generator.chance(80):
+            return conditions.pop(generator.rng.randrange(len(conditions)))
+        return generator.expr(scope, BOOL, 4).node
+
+    choices: list[Any] = []
+    if hole.dtype.is_bool:
+        choices += [*LOGIC, "not", *(COMPARISON if type(site.node) in COMPARISON else ())]
+    elif not generator.defined or hole.dtype.is_float:
+        choices += ARITHMETIC[:3] if hole.dtype.is_float else ARITHMETIC + BITWISE
+    choices += [tirx.Min, tirx.Max] if not hole.dtype.is_bool else []
+    choices += ["select", "if", "let", "cast"]
+    chosen = generator.rng.choice(choices)
+    if chosen in COMPARISON:
+        return chosen(site.node.a, site.node.b)
+    if chosen == "not":
+        return tirx.Not(operand())
+    if chosen == "select":
+        return tirx.Select(condition(), operand(), operand())
+    if chosen == "if":
+        return tvm.ir.Call("prim.if_then_else", [condition(), operand(), operand()], ret_ty=site.dtype)
+    if chosen == "let":
+        value = operand()
+        var = tirx.Var(generator.names.fresh("v"), site.dtype)
+        return tirx.Let(var, value, tirx.Max(var, operand()) if not hole.dtype.is_bool else tirx.Or(var, operand()))
+    if chosen == "cast":
+        return generator.expr(scope, hole.dtype, 6).node
+    return chosen(operand(), operand())
+
+
+def _other_statement(generator: Generator, scope: Scope, site: Site) -> Any | None:
+    """Another statement that re-uses the body, the condition or the value of the one at `site`."""
+    node = site.node
+    kind = type(node)
+    if kind is tirx.IfThenElse:
+        return _from_conditional(generator, node)
+    if kind is tirx.For:
+        return generator.rng.choice((_unit_loop, _guarded_loop))(generator, scope, node)
+    if kind is tirx.SeqStmt:
+        parts = array_items(node.seq)
+        if any(type(part) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer) for part in parts):
+            return None
+        generator.rng.shuffle(parts)
+        return seq(parts)
+    if kind is tirx.BufferStore:
+        return _from_store(generator, scope, node)
+    if kind is tirx.While:
+        return tirx.IfThenElse(node.condition, node.body, None)
+    return None
+
+
+def _from_conditional(generator: Generator, node: Any) -> Any:
+    choice = generator.rng.randrange(3)
+    if choice == 0 and node.else_case is not None:
+        return tirx.IfThenElse(node.condition, node.else_case, node.then_case)
+    if choice == 1:
+        return tirx.IfThenElse(tirx.Not(node.condition), node.then_case, node.else_case)
+    return seq([part for part in (node.then_case, node.else_case) if part is not None])
+
+
+def _unit_loop(generator: Generator, scope: Scope, node: Any) -> Any:
+    """One iteration of the loop: its variable bound to its first value."""
+    return seq([tirx.Bind(node.loop_var, node.min), node.body])
+
+
+def _guarded_loop(generator: Generator, scope: Scope, node: Any) -> Any:
+    """The loop with a condition around its body."""
+    guard = tirx.NE(node.loop_var, node.min)
+    if generator.chance(50):
+        guard = generator.expr(scope, BOOL, 4).node
+    return tirx.For(
+        node.loop_var,
+        node.min,
+        node.extent,
+        int(node.kind),
+        tirx.IfThenElse(guard, node.body, None),
+        node.thread_binding,
+        node.annotations,
+        node.step,
+    )
+
+
+def _from_store(generator: Generator, scope: Scope, node: Any) -> Any:
+    indices: Sequence[Any] = array_items(node.indices)
+    choice = generator.rng.randrange(3)
+    if choice == 0:
+        return tirx.IfThenElse(generator.expr(scope, BOOL, 4).node, node, None)
+    if choice == 1:
+        current = tirx.BufferLoad(node.buffer, indices)
+        return tirx.BufferStore(node.buffer, tirx.Select(tirx.EQ(current, node.value), node.value, current), indices)
+    value = tirx.Var(generator.names.fresh("v"), node.value.ty.dtype)
+    return seq([tirx.Bind(value, node.value), tirx.BufferStore(node.buffer, value, indices)])
