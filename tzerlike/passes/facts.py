@@ -14,8 +14,10 @@ from typing import Any, Final
 class Fact(StrEnum):
     """Something the preconditions of passes speak of. Each is false of the simplest programs."""
 
+    S_TIR = "s-tir"
+    """The function is marked as S-TIR, the dialect with blocks; it stays so when they are lowered."""
     BLOCKS = "blocks"
-    """There are SBlock nodes: the program is in S-TIR form."""
+    """There are SBlock nodes."""
     ITERATORS = "block-iterators"
     """Some block has iterators: it is not opaque."""
     INIT = "block-init"
@@ -40,8 +42,12 @@ class Fact(StrEnum):
     """Something is stored in bfloat16."""
     FP8_STORAGE = "fp8-storage"
     """Something is stored in an 8-bit floating-point type."""
-    PACKED_CALLS = "packed-calls"
-    """Something calls a packed or external function."""
+    BOOL_STORAGE = "bool-storage"
+    """Some buffer holds booleans."""
+    INT64_STORAGE = "int64-storage"
+    """Some buffer holds 64-bit integers."""
+    HOST_CODE = "host-code"
+    """Something only a host can do: it calls a packed or external function, or asserts."""
     BUFFER_PARAMS = "buffer-parameters"
     """Some parameter is a buffer: the packed API has not been made."""
     LOWERED = "lowered"
@@ -102,6 +108,11 @@ def facts_of(ir: str) -> Facts:
         elif kind == "tirx.BufferType":
             if len(nodes[data["shape"]]["data"]) != 1:
                 found.add(Fact.ND)
+            element = nodes[data["dtype"]].get("data", {}).get("dtype")
+            if element == "bool":
+                found.add(Fact.BOOL_STORAGE)
+            elif element == "int64":
+                found.add(Fact.INT64_STORAGE)
         elif kind == "ir.PrimType":
             if data["dtype"].startswith("bfloat16"):
                 found |= {Fact.BF16, Fact.BF16_STORAGE}
@@ -111,10 +122,14 @@ def facts_of(ir: str) -> Facts:
             if data.endswith(".likely"):
                 found.add(Fact.LIKELY)
             elif data in _CALLS:
-                found.add(Fact.PACKED_CALLS)
+                found.add(Fact.HOST_CODE)
         elif kind == "ffi.String":
             if data == "software_pipeline_stage":
                 found.add(Fact.SOFTWARE_PIPELINE)
+            elif data == "s_tir":
+                found.add(Fact.S_TIR)
+        elif kind == "tirx.AssertStmt":
+            found.add(Fact.HOST_CODE)
         elif kind == "tirx.PrimFunc":
             parameters = (nodes[index] for index in nodes[data["params"]]["data"])
             if any(nodes[p["data"]["ty"]]["type"] == "tirx.BufferType" for p in parameters):

@@ -62,8 +62,8 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "s_tir.ConvertSSA": _ANYWHERE,
     "s_tir.DecorateDeviceScope": Rule(
-        forbids=_facts(F.PACKED_CALLS),
-        source="doc: makes the whole body device code; trial: packed calls then have no device",
+        forbids=_facts(F.HOST_CODE),
+        source="doc: makes the whole body device code; trial: packed calls and assertions then have no device",
     ),
     "s_tir.DefaultGPUSchedule": Rule(
         forbids=_facts(F.LOWERED),
@@ -143,17 +143,18 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.FlattenBuffer": Rule(
         forbids=_facts(F.BLOCKS),
         adds=_facts(F.LOWERED),
-        removes=_facts(F.ND),
+        removes=_facts(F.ND, F.BOOL_STORAGE),
         source="doc: for TIR without opaque blocks",
     ),
     "tirx.ForceNarrowIndexToInt32": Rule(
-        forbids=_facts(F.PACKED), source="trial: fails on the calls that MakePackedAPI makes"
+        forbids=_facts(F.PACKED, F.INT64_STORAGE),
+        source="trial: fails on the calls that MakePackedAPI makes; check: no int64 buffers",
     ),
     "tirx.InlinePrivateFunctions": _ANYWHERE,
     "tirx.LowerIntrin": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
-    "tirx.LowerTIRx": Rule(forbids=_facts(F.BLOCKS), source="doc: of tirx programs; check: fails on s_tir ones"),
+    "tirx.LowerTIRx": Rule(forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"),
     "tirx.LowerTIRxCleanup": Rule(
-        forbids=_facts(F.BLOCKS), source="trial: leaves blocks with the signatures of other buffers"
+        forbids=_facts(F.S_TIR), source="trial: on s_tir programs it accesses buffers that nothing defines"
     ),
     "tirx.LowerTIRxOpaque": Rule(
         forbids=_facts(F.BLOCKS), adds=_facts(F.LOWERED), source="doc: no handling of blocks whatsoever"
@@ -161,7 +162,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.LowerTVMBuiltin": Rule(
         needs=_facts(F.PACKED),
         adds=_facts(F.BUILTINS_LOWERED),
-        removes=_facts(F.PACKED_CALLS),
+        removes=_facts(F.HOST_CODE),
         source="check: unknown device id outside a packed function; pipeline: a host finalisation",
     ),
     "tirx.LowerWarpMemory": Rule(
@@ -186,22 +187,32 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.RemoveNoOp": _ANYWHERE,
     "tirx.SkipAssert": _ANYWHERE,
     "tirx.SplitHostDevice": Rule(
-        needs=_facts(F.TARGET), adds=_facts(F.SPLIT), source="check: requires the target attribute"
+        needs=_facts(F.TARGET),
+        forbids=_BLOCKS,
+        adds=_facts(F.SPLIT),
+        source="check: requires the target attribute; pipeline: after LowerOpaqueBlock; trial: loses block iterators",
     ),
     "tirx.StmtSimplify": _ANYWHERE,
     "tirx.StorageRewrite": Rule(
         forbids=_facts(F.BLOCK_BUFFERS, F.ND, F.VECTORIZED),
-        source="check: VectorizeLoop before it, as many dimensions accessed as allocated; pipeline: after FlattenBuffer",
+        source="check: VectorizeLoop before it, as many dimensions accessed as allocated",
     ),
     "tirx.TilePrimitiveDispatch": Rule(
-        forbids=_facts(F.BLOCKS), source="doc: of tirx programs; check: fails on s_tir ones"
+        forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"
     ),
     "tirx.UnrollLoop": _ANYWHERE,
-    "tirx.VectorizeLoop": Rule(removes=_facts(F.VECTORIZED), source="doc: vector or scalar code, by its argument"),
+    "tirx.VectorizeLoop": Rule(
+        forbids=_facts(F.ND),
+        removes=_facts(F.VECTORIZED),
+        source="check: only the last index may be a vector; pipeline: after FlattenBuffer",
+    ),
     "tirx.VerifyMemory": _ANYWHERE,
     "tirx.VerifySSA": _ANYWHERE,
     "tirx.backend.cuda.LowerIket": _ANYWHERE,
-    "tirx.backend.trn.LowerTrainiumLayout": _ANYWHERE,
+    "tirx.backend.trn.LowerTrainiumLayout": Rule(
+        forbids=_facts(F.BOOL_STORAGE),
+        source="trial: fails on buffers of booleans",
+    ),
 }
 """Every pass of the catalogue."""
 

@@ -144,9 +144,9 @@ OPERATORS: Final[tuple[Operator, ...]] = (
 def random_config(rng: Random) -> ContextConfig:
     """Return a random PassContext.
 
-    The context keeps the default pipeline. Argument checks are compiled in for one case in eight only: they cost most of a small build.
-    Half of the contexts set nothing else, the others one to three options, and one in eight disables
-    an optimisation; so most builds succeed.
+    The context keeps the default pipeline. Argument checks are compiled in for one case in eight only: they cost
+    most of a small build. Half of the contexts set nothing else, the others one to three options, and one
+    in eight disables an optimisation; so most builds succeed.
     """
     options: dict[str, Scalar] = {}
     if rng.randrange(8):

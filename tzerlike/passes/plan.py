@@ -1,0 +1,256 @@
+"""Sequences that respect the preconditions of passes: drawn, mutated, repaired and shrunk.
+
+There are two kinds. A *prefix* runs before the target's default pipeline, as in Tzer. A *pipeline* is the
+default pipeline itself with passes inserted, dropped, swapped, repeated or given other arguments; nothing but
+finalisation and code generation follows it (`ContextConfig.pipeline` is "none"). Both are
+built so that `legal` finds no violation up to code generation; a small share is left wild on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace as with_fields
+from functools import cache
+from random import Random
+from typing import Final
+
+from tzerlike.case import ContextConfig, PassSpec
+from tzerlike.passes.adapt import Yields, weights_of
+from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
+from tzerlike.passes.info import Catalog, Pool
+from tzerlike.passes.preconditions import RULES, facts_after, legal, rule_of
+from tzerlike.passes.sequence import (
+    MAX_LENGTH,
+    OPERATORS,
+    Operator,
+    Sequence,
+    delete,
+    fresh,
+    insert,
+    mutate_config,
+    mutate_sequence,
+    random_config,
+    random_sequence,
+    re_argument,
+    repeat,
+    replace,
+    swap,
+)
+
+Plan = tuple[Sequence, ContextConfig]
+
+MAX_GROWTH: Final = 16
+"""A pipeline may be this much longer than the default one."""
+
+_ATTEMPTS: Final = 24
+_ENABLING_DEPTH: Final = 8
+
+
+def enabled(spec: PassSpec, facts: Facts, depth: int = _ENABLING_DEPTH) -> Sequence | None:
+    """Return `spec` with the passes before it that make it legal where `facts` hold, or None if none do."""
+    before: Sequence = ()
+    rule = rule_of(spec.name)
+    while (found := rule.violation(facts)) is not None:
+        enabler = _enabler(*found)
+        step = enabled(enabler, facts, depth - 1) if enabler is not None and depth > 0 else None
+        if step is None:
+            return None
+        before += step
+        facts = facts_after(step, facts)
+        if len(before) > depth:
+            return None
+    return (*before, spec)
+
+
+@cache
+def _enabler(fact: Fact, wanted: bool) -> PassSpec | None:
+    """Return the pass that gives or takes away `fact`: the one that does least besides."""
+    names = [
+        name
+        for name, rule in RULES.items()
+        if fact in (rule.adds if wanted else rule.removes) and fact not in rule.forbids
+    ]
+    if not names:
+        return None
+    name = min(names, key=lambda n: (len(RULES[n].adds | RULES[n].removes), n))
+    return PassSpec(name, _ENABLING_ARGUMENTS.get(name, ()))
+
+
+_ENABLING_ARGUMENTS: Final = {"tirx.BindTarget": (("target", '{"kind": "llvm"}'),)}
+
+
+def ordered_sequence(
+    rng: Random, pool: Pool, facts: Facts, tail: Sequence = (), max_length: int = MAX_LENGTH
+) -> Sequence:
+    """Return up to `max_length` passes, legal on a program with `facts` and followed by `tail`.
+
+    A pass that is drawn out of order brings along the passes that it needs before it.
+    """
+    goal = rng.randint(1, max_length)
+    passes: Sequence = ()
+    for _ in range(_ATTEMPTS):
+        if len(passes) >= goal:
+            break
+        longer = _extended(passes, pool.draw(rng), facts, tail)
+        if longer is not None and len(longer) <= max_length:
+            passes = longer
+    return passes
+
+
+def repaired(passes: Sequence, facts: Facts, tail: Sequence = ()) -> Sequence:
+    """Return `passes` made legal before `tail`: what a pass needs is put before it, or the pass is left out."""
+    kept: Sequence = ()
+    for spec in passes:
+        kept = _extended(kept, spec, facts, tail) or kept
+    return kept
+
+
+def _extended(passes: Sequence, spec: PassSpec, facts: Facts, tail: Sequence) -> Sequence | None:
+    now = facts_after(passes, facts)
+    step = enabled(spec, now)
+    if step is None or not _leads_to_code(facts_after(step, now), tail):
+        return None
+    return passes + step
+
+
+@cache
+def _leads_to_code(facts: Facts, tail: Sequence) -> bool:
+    return legal(tail, facts, to_code=bool(tail)) is None
+
+
+_PIPELINE_EDITS: Final[tuple[Operator, ...]] = (insert, insert, delete, swap, repeat, replace, re_argument)
+
+
+def varied_pipeline(rng: Random, pool: Pool, facts: Facts, pipeline: Sequence) -> Sequence:
+    """Return `pipeline` after one to six random edits, still legal on a program with `facts` up to code generation."""
+    passes = pipeline
+    for _ in range(rng.randint(1, 6)):
+        for _ in range(_ATTEMPTS):
+            child = rng.choice(_PIPELINE_EDITS)(passes, rng, pool, ())
+            if child is not None and child != passes and legal(child, facts, to_code=True) is None:
+                passes = child
+                break
+    return passes
+
+
+class PlannedSource:
+    """Draws plans, a pass sequence with its context, that respect preconditions.
+
+    `pipeline_of` returns the lowering that a build runs under a context: `default_pipeline(target, config).passes`.
+    `pipeline_share` of the fresh plans are pipelines. `wild_share` of all sequences are
+    Tzer's own, whatever their order. Facts default to those of any program: what is legal there
+    is legal everywhere, but a program's own facts allow more.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        pipeline_of: Callable[[ContextConfig], Sequence],
+        *,
+        pipeline_share: float = 0.25,
+        wild_share: float = 0.03,
+        adaptive: bool = True,
+    ) -> None:
+        self.yields: Yields = {}
+        self._catalog = catalog
+        self._pipeline_of = pipeline_of
+        self._pipeline_share = pipeline_share
+        self._wild_share = wild_share
+        self._adaptive = adaptive
+        self._pool = Pool(catalog)
+
+    def note(self, passes: Sequence, valuable: bool) -> None:
+        """Count a case that ran `passes`: whether it was worth keeping. Draws prefer what was, from now on."""
+        for name in sorted({spec.name for spec in passes}):
+            tried, won = self.yields.get(name, (0, 0))
+            self.yields[name] = (tried + 1, won + valuable)
+        if self._adaptive:
+            self._pool = Pool(self._catalog, weights_of(self._catalog, self.yields))
+
+    def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> Plan:
+        """Return a new plan for a program with `facts`."""
+        config = random_config(rng)
+        if rng.random() < self._wild_share:
+            return random_sequence(rng, self._pool), config
+        if rng.random() < self._pipeline_share:
+            passes = varied_pipeline(rng, self._pool, facts, self._pipeline_of(config))
+            return passes, with_fields(config, disabled_passes=(), pipeline="none")
+        config = self._fitting(config, facts)
+        return ordered_sequence(rng, self._pool, facts, self._tail(config)), config
+
+    def mutate(
+        self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts = ANY_PROGRAM
+    ) -> Plan:
+        """Return a plan that differs from (`passes`, `config`), for a program with `facts`.
+
+        One time in four the context changes, one in sixteen everything.
+        """
+        kind = rng.randrange(16)
+        if kind < 4:
+            child = mutate_config(config, rng)
+            if legal(passes + self._tail(child), facts, to_code=True) is None:
+                return passes, child
+        if kind == 4:
+            return self.fresh(rng, facts)
+        if rng.random() < self._wild_share:
+            return mutate_sequence(passes, rng, self._pool, donor), config
+        if config.pipeline == "none":
+            return self._mutate_pipeline(passes, config, rng, donor, facts)
+        tail = self._tail(config)
+        for _ in range(_ATTEMPTS):
+            changed = rng.choice(OPERATORS)(passes, rng, self._pool, donor)
+            if changed is None:
+                continue
+            changed = repaired(changed, facts, tail)
+            if changed != passes and len(changed) <= max(MAX_LENGTH, len(passes)):
+                return changed, config
+        return self.fresh(rng, facts)
+
+    def _mutate_pipeline(
+        self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts
+    ) -> Plan:
+        bound = max(len(passes), len(self._pipeline_of(with_fields(config, pipeline="default"))) + MAX_GROWTH)
+        for _ in range(_ATTEMPTS):
+            operator = rng.choice(OPERATORS)
+            child = None if operator is fresh else operator(passes, rng, self._pool, donor)
+            if child is None or child == passes or len(child) > bound:
+                continue
+            if legal(child, facts, to_code=True) is None:
+                return child, config
+        return self.fresh(rng, facts)
+
+    def _tail(self, config: ContextConfig) -> Sequence:
+        """Return what runs after the passes of a case built under `config`."""
+        if config.pipeline == "none":
+            return ()
+        disabled = set(config.disabled_passes)
+        return tuple(spec for spec in self._pipeline_of(config) if spec.name not in disabled)
+
+    def _fitting(self, config: ContextConfig, facts: Facts) -> ContextConfig:
+        """Return `config`, without its disabled passes where a program with `facts` cannot be built without them."""
+        if legal(self._tail(config), facts, to_code=True) is None:
+            return config
+        return with_fields(config, disabled_passes=())
+
+
+def shrunk(passes: Sequence, new_blocks: tuple[int, ...], facts: Facts, tail: Sequence = ()) -> Sequence:
+    """Drop the passes that added no coverage before a sequence is stored (Tzer, section 3.1).
+
+    `new_blocks` has the number of blocks that each pass was the first to reach. A pass that a later one needs
+    stays, so a legal sequence stays legal before `tail`; one that was illegal is stripped of every idle pass.
+    Raises ValueError when the lengths differ. What is left is another sequence: it has to be run before it is stored.
+    """
+    if len(new_blocks) != len(passes):
+        raise ValueError(f"{len(new_blocks)} counts for {len(passes)} passes")
+
+    def fits(sequence: Sequence) -> bool:
+        return legal(sequence + tail, facts, to_code=bool(tail)) is None
+
+    strict = fits(passes)
+    kept = list(zip(passes, new_blocks, strict=True))
+    for index in reversed(range(len(kept))):
+        if kept[index][1] == 0:
+            rest = [*kept[:index], *kept[index + 1 :]]
+            if not strict or fits(tuple(spec for spec, _ in rest)):
+                kept = rest
+    return tuple(spec for spec, _ in kept)
