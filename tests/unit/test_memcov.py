@@ -126,7 +126,9 @@ def test_blocks_are_instructions_and_every_branch_target_is_a_block(path: Path, 
     # The C runtime's start-up code at both ends of .text has no unwind data and is none of ours.
     own = range(int(blocks[0]), int(blocks[-1]) + 1)
     targets = set()
-    for (_, mnemonic, operands), (following, _, _) in itertools.pairwise(instructions):
+    for (_, mnemonic, operands), (following, after, _) in itertools.pairwise(instructions):
+        if mnemonic in ("jmp", "ret") and "nop" not in after and after != "xchg":
+            targets.add(following)
         first = operands.split(" ")[0]
         if not mnemonic.startswith(("j", "call")) or first.startswith("*") or "@plt" in operands:
             continue
@@ -138,8 +140,13 @@ def test_blocks_are_instructions_and_every_branch_target_is_a_block(path: Path, 
     assert inside <= found
 
 
+def test_straight_code_is_one_block(lib: ctypes.CDLL, base: int, blocks: Indices) -> None:
+    start = address_of(lib.fixture_source) - base
+    assert [block for block in blocks.tolist() if start <= block < start + 8] == [start]
+
+
 def test_landing_pads_and_switch_cases_are_blocks(
-    lib: ctypes.CDLL, cov: BreakpointCoverage, base: int, blocks: Indices
+    lib: ctypes.CDLL, cov: BreakpointCoverage, path: Path, base: int, blocks: Indices
 ) -> None:
     # Neither can be reached by a direct branch.
     def counts(work: Callable[[], object]) -> int:
@@ -150,6 +157,11 @@ def test_landing_pads_and_switch_cases_are_blocks(
     assert counts(lambda: lib.fixture_switch(6)) > 0
     assert counts(lambda: lib.fixture_catch(1)) > 0
     assert counts(lambda: check(lib.fixture_catch(9) == 101)) > 2
+    # Here the pad stands right behind a call that never returns.
+    assert traced(cov, lambda: check(lib.fixture_always(9) == 51)) == 0
+    start = address_of(lib.fixture_always) - base
+    pad = next(b[0] for a, b in itertools.pairwise(objdump(path)) if a[0] > start and a[1] == "call")
+    assert pad in blocks[cov.new_indices(0)].tolist()
 
 
 def test_own_part_ends_at_the_last_function_that_names_a_source(tmp_path: Path) -> None:
@@ -263,7 +275,9 @@ def test_decoder_agrees_with_capstone_on_vector_code(tmp_path: Path) -> None:
         ("48c7c044332211", 7),
         ("6648e800000000", 7),  # the call of a thread-local access
         ("f6c001", 3),  # test al, 1
+        ("f6c801", 3),  # test al, 1 by its other name
         ("f6d8", 2),  # neg al
+        ("6648c7c044332211", 8),  # REX.W outdoes 66
         ("f7042544332211aabbccdd", 11),
         ("a08877665544332211", 9),
         ("67a044332211", 6),
@@ -421,6 +435,17 @@ def test_nested_forks_are_covered(lib: ctypes.CDLL, cov: BreakpointCoverage) -> 
     assert cov.new(0) > n
 
 
+def test_a_child_may_change_its_slot(lib: ctypes.CDLL, cov: BreakpointCoverage) -> None:
+    def work() -> None:
+        lib.fixture_classify(6)
+        cov.enter(1)
+        lib.fixture_catch(1)
+        lib.fixture_trap()
+
+    assert os.WTERMSIG(traced(cov, work)) == signal.SIGTRAP
+    assert cov.new(0) > 0 and cov.new(1) > 0
+
+
 def test_a_child_may_ask_and_exec(lib: ctypes.CDLL, cov: BreakpointCoverage) -> None:
     def work() -> None:
         check(cov.new(0) == 0)
@@ -571,12 +596,16 @@ def test_segfault_keeps_its_log_and_names_the_function(
     assert cov.commit(0) > 0
 
 
-def test_jump_to_nowhere_names_the_caller(lib: ctypes.CDLL, cov: BreakpointCoverage, record: DeathRecord) -> None:
+def test_jump_to_nowhere_names_the_caller(
+    lib: ctypes.CDLL, cov: BreakpointCoverage, record: DeathRecord, path: Path, base: int
+) -> None:
+    behind_calls = {b[0] for a, b in itertools.pairwise(objdump(path)) if a[1] == "call"}
     for target in (0, 0x1234):
         number, death = dying(record, cov, partial(lib.fixture_call, ctypes.c_void_p(target)))
         assert number == signal.SIGSEGV
         assert death.frames[0] == target
         assert names(death)[1] == "fixture_call"
+        assert death.frames[1] - base in behind_calls
         assert death.depth is not None and death.depth > 5
 
 
@@ -603,10 +632,22 @@ def test_very_deep_stack_has_no_depth(lib: ctypes.CDLL, cov: BreakpointCoverage,
 def test_coverage_does_not_make_the_stack_overflow_earlier(
     lib: ctypes.CDLL, cov: BreakpointCoverage, record: DeathRecord
 ) -> None:
-    _, death = dying(record, cov, lambda: lib.fixture_overflow(1))
-    again, second = dying(record, cov, lambda: lib.fixture_overflow(1))
-    assert again == signal.SIGSEGV
-    assert death.depth == second.depth
+    def survives(n: int, covered: bool) -> bool:
+        def child() -> None:
+            record.watch()
+            if covered:
+                cov.enter(0)
+            lib.fixture_recurse(n)
+
+        return fork(child) == 0
+
+    low, high = 1000, 10_000_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if survives(middle, False) else (low, middle)
+    # The end of the recursion is a block of its own: it traps with hardly any stack left.
+    assert survives(low - 8, True)
+    assert cov.new(0) > 1
 
 
 @pytest.mark.parametrize(
@@ -675,27 +716,34 @@ def test_killed_child_keeps_its_log(lib: ctypes.CDLL, cov: BreakpointCoverage, b
 
 def test_children_killed_at_any_moment_lose_nothing(lib: ctypes.CDLL, cov: BreakpointCoverage) -> None:
     def work() -> None:
-        for i in range(64):
-            lib.fixture_switch(i + 7)
+        for i in range(3, 16):
+            lib.fixture_switch(i)
+            lib.fixture_catch(i)
 
-    traced(cov, work)
+    assert traced(cov, work) == 0
     expected = set(cov.new_indices(0).tolist())
-    for i in range(60):
+    ready = mmap.mmap(-1, 1)
+    for i in range(150):
         cov.reset()
+        ready[0] = 0
         pid = os.fork()
         if pid == 0:
             cov.enter(0)
-            while True:
-                work()
-        time.sleep(i * 2e-5)
+            ready[0] = 1
+            work()
+            os._exit(0)
+        while not ready[0]:
+            pass
+        until = time.perf_counter() + i * 1e-6
+        while time.perf_counter() < until:
+            pass
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         cov.commit(0)
-        assert traced(cov, work, 1) == 0
+        traced(cov, work, 1)
         cov.commit(1)
-        assert (
-            set(np.flatnonzero(np.unpackbits(np.frombuffer(cov.snapshot(), np.uint8), bitorder="little"))) == expected
-        )
+        counted = np.unpackbits(np.frombuffer(cov.snapshot(), np.uint8), bitorder="little")
+        assert set(np.flatnonzero(counted).tolist()) == expected
 
 
 def test_describe(lib: ctypes.CDLL, base: int) -> None:
