@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -98,15 +98,19 @@ class Family:
                 return
             yield self._receive()
 
-    def ask(self, role: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Run one worker to its end and return what it reported.
+    def ask(
+        self, role: str, params: Mapping[str, Any], cancelled: Callable[[], bool] = lambda: False
+    ) -> list[dict[str, Any]]:
+        """Run one worker to its end and return what it reported, or less once `cancelled`.
 
         Raises UserError or TzerlikeError with the worker's message when it failed.
         """
         self.spawn(role, params)
         answers: list[dict[str, Any]] = []
         while True:
-            for packet in self.events(60.0):
+            if cancelled():
+                return answers
+            for packet in self.events(0.2):
                 if packet["event"] == "failed":
                     raise (UserError if packet["user"] else TzerlikeError)(packet["message"])
                 if packet["event"] == "exited":

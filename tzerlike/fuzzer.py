@@ -24,6 +24,12 @@ SEED_IMPORT = "seed"
 MAX_NODES = 2000
 """Size of a child in IR nodes at most."""
 
+IMPORT_SHARE = 0.3
+"""Share of the iterations that bring in a seed while seeds remain, so that mutation need not wait for all."""
+
+FIRST_SEEDS = 32
+"""Seeds to bring in before the first mutation."""
+
 _DRAWS = 12
 
 
@@ -153,7 +159,7 @@ class Fuzzer:
     def propose(self, iteration: int) -> Trial | None:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
         rng = rng_for(self.seed, self.worker, iteration)
-        if self.pending:
+        if self.pending and (len(self.corpus) < FIRST_SEEDS or rng.random() < IMPORT_SHARE):
             return self._import(self.pending.pop(0), iteration, rng)
         if not len(self.corpus):
             return None

@@ -68,8 +68,8 @@ class Supervisor:
     def run(self) -> tuple[dict[str, Any], bool]:
         """Run to the end of the budget; returns the final statistics and whether it was interrupted.
 
-        Raises UserError or TzerlikeError when the campaign cannot start or cannot go on; all that was found is
-        saved by then.
+        Raises KeyboardInterrupt when it was interrupted before it began, and UserError or TzerlikeError when it
+        cannot start or cannot go on; all that was found is saved by then.
         """
         with self._signals(), contextlib.ExitStack() as stack:
             if self.resume:
@@ -96,14 +96,15 @@ class Supervisor:
             self._check_environment(family.facts)
             self.show(self._view({}, "preparing seeds"))
             self._prepare(family)
+            if self._interrupted:
+                raise KeyboardInterrupt
             # Only now, so that a set-up that fails leaves nothing behind.
             self.directory.create(self.config.jobs)
             if not self.resume:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
             write_json(self.directory.environment, family.facts)
-            if not self._interrupted:
-                self._supervise(family, elapsed)
+            self._supervise(family, elapsed)
             stats = self._save()
             if self._failure is not None:
                 raise self._failure
@@ -116,7 +117,7 @@ class Supervisor:
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),
         }
-        for answer in family.ask("prepare", params):
+        for answer in family.ask("prepare", params, lambda: self._interrupted):
             for problem in answer["problems"]:
                 self.tell(f"seed left out: {problem}")
 

@@ -76,11 +76,12 @@ class PlainScreen(SilentScreen):
 
 
 class RichScreen:
-    """The live screen."""
+    """The live screen; what was told while it was up is printed again once it is gone."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live = Live(console=console, refresh_per_second=4, transient=False)
+        self._live = Live(console=console, refresh_per_second=4, screen=True)
+        self._told: list[str] = []
 
     def __enter__(self) -> RichScreen:
         self._live.__enter__()
@@ -90,12 +91,16 @@ class RichScreen:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.__exit__(kind, error, trace)
+        for line in self._told:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, view: View) -> None:
-        self._live.update(render(view, self._console.width))
+        parts = [render(view, self._console.width)]
+        parts += [_cut(line, "dim") for line in self._told[-5:]]
+        self._live.update(Group(*parts))
 
     def tell(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._told.append(line)
 
 
 def make_screen(kind: str, console: Console) -> Screen:

@@ -23,6 +23,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.source import CatalogSource
 from tzerlike.repro import repro_script
+from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 
 SAVE_EVERY = 2.0
@@ -72,7 +73,10 @@ class Worker:
         self.problems: list[str] = []
         self.last_finding = ""
         self.events = EventLog(directory.worker_events(number))
-        share = [seed for index, seed in enumerate(seeds) if index % config.jobs == number]
+        # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
+        shuffled = list(seeds)
+        rng_for(config.seed, "seed order").shuffle(shuffled)
+        share = shuffled[number :: config.jobs]
         self.fuzzer = Fuzzer(
             seed=config.seed,
             worker=number,

@@ -1,0 +1,79 @@
+"""Fake compilers: `run_case` is replaced, before the runner is forked, by one that behaves as the case's IR says."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tzerlike import execute
+from tzerlike.case import Case
+from tzerlike.coverage import NoCoverage
+from tzerlike.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.limits import Limits
+from tzerlike.observation import Stage
+from tzerlike.tray import Tray
+
+LIMITS = Limits(seconds=1.0, memory=256 << 20)
+
+
+def _recurse(depth: int) -> int:
+    return depth and _recurse(depth - 1) + _recurse(depth - 1)
+
+
+def _hog() -> None:
+    kept = []
+    while True:
+        kept.append(bytearray(16 << 20))
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+BEHAVIOUR: dict[str, Callable[[], Any]] = {
+    "fine": lambda: None,
+    "segfault": lambda: ctypes.string_at(0),
+    "abort": os.abort,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "exit": lambda: os._exit(0),
+    "exit 3": lambda: os._exit(3),
+    "spin": _spin,
+    "hog": _hog,
+    "sleep": lambda: time.sleep(3600),
+    "fault of ours": lambda: 1 // 0,
+    "say bad_alloc": lambda: (os.write(2, b"terminate called: std::bad_alloc\n"), os.abort()),
+}
+
+
+def fake_run_case(case: Case, tray: Tray) -> dict[str, Any]:
+    tray.enter_stage(Stage.PASSES)
+    tray.note_pass("fake.Pass")
+    if case.ir == "refuse":
+        return {"exit": "rejected", "message": "ValueError: no", "backtrace": ["tvm::f"]}
+    os.write(2, b"warning: something\n")
+    BEHAVIOUR[case.ir]()
+    tray.enter_stage(Stage.DONE)
+    return {"exit": "ok"}
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
+    monkeypatch.setattr(execute, "run_case", fake_run_case)
+    lane = Lane.prepare(0, NoCoverage())
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    runner = os.fork()
+    if runner == 0:
+        ours.close()
+        serve_runner(lane, theirs)
+    theirs.close()
+    yield ForkExecutor(lane, ours, LIMITS)
+    ours.close()
+    os.waitpid(runner, 0)

@@ -1,0 +1,105 @@
+"""Exactly one observation per case, whatever dies: each planted death declares what must be seen."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.puzzles.conftest import LIMITS
+from tzerlike.case import Case
+from tzerlike.errors import TzerlikeError
+from tzerlike.execute import ForkExecutor
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Stage
+
+
+def case(behaviour: str, seed: int = 0) -> Case:
+    return Case(behaviour, input_seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "exit_", "number"),
+    [
+        ("fine", Exit.OK, 0),
+        ("refuse", Exit.REJECTED, 0),
+        ("segfault", Exit.CRASH, signal.SIGSEGV),
+        ("abort", Exit.CRASH, signal.SIGABRT),
+        ("kill", Exit.CRASH, signal.SIGKILL),
+        ("exit", Exit.CRASH, 0),
+        ("exit 3", Exit.CRASH, 0),
+        ("spin", Exit.TIMEOUT, signal.SIGPROF),
+        ("hog", Exit.OOM, 0),
+        ("say bad_alloc", Exit.OOM, signal.SIGABRT),
+    ],
+)
+def test_every_death_is_one_observation(executor: ForkExecutor, behaviour: str, exit_: Exit, number: int) -> None:
+    (seen,) = executor.run([case(behaviour)])
+    assert (seen.exit, seen.signal) == (exit_, number)
+    if behaviour not in ("fine", "hog"):
+        assert (seen.stage, seen.pass_name) == (Stage.PASSES, "fake.Pass")
+
+
+def test_the_executor_lives_on_after_each_death(executor: ForkExecutor) -> None:
+    order = ["segfault", "fine", "kill", "refuse", "hog", "fine", "abort", "fine"]
+    exits = [executor.run([case(b)])[0].exit for b in order]
+    assert exits == [
+        Exit.CRASH, Exit.OK, Exit.CRASH, Exit.REJECTED, Exit.OOM, Exit.OK, Exit.CRASH, Exit.OK,
+    ]  # fmt: skip
+
+
+def test_a_death_in_a_batch_is_attributed_and_the_rest_run(executor: ForkExecutor) -> None:
+    order = ["fine", "refuse", "segfault", "fine", "kill", "abort", "fine", "hog", "fine"]
+    seen = executor.run([case(b, i) for i, b in enumerate(order)])
+    assert [o.exit.value for o in seen] == ["ok", "rejected", "crash", "ok", "crash", "crash", "ok", "oom", "ok"]
+    assert [o.signal for o in seen if o.exit is Exit.CRASH] == [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT]
+
+
+def test_a_segfault_has_a_backtrace(executor: ForkExecutor) -> None:
+    (seen,) = executor.run([case("segfault")])
+    assert seen.backtrace
+    assert all("0x7f" not in frame.function for frame in seen.backtrace)
+
+
+def test_what_a_case_writes_to_stderr_is_its_own(executor: ForkExecutor) -> None:
+    (first,) = executor.run([case("abort")])
+    (second,) = executor.run([case("abort")])
+    assert first.stderr.count("warning: something") == 1
+    assert second.stderr == first.stderr
+
+
+def test_a_child_that_sleeps_is_ended_by_the_wall_clock(executor: ForkExecutor) -> None:
+    began = time.monotonic()
+    (seen,) = executor.run([case("sleep")], limits=Limits(0.05, LIMITS.memory))
+    assert seen.exit is Exit.TIMEOUT
+    assert time.monotonic() - began < 600
+
+
+def test_a_fault_of_ours_stops_loudly(executor: ForkExecutor) -> None:
+    with pytest.raises(TzerlikeError, match="ZeroDivisionError"):
+        executor.run([case("fault of ours")])
+    assert executor.run([case("fine")])[0].exit is Exit.OK
+
+
+def test_no_child_outlives_its_worker(executor: ForkExecutor) -> None:
+    executor.run([case("fine")])
+    before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+    executor.run([case("kill"), case("spin"), case("fine")])
+    left = {pid for pid in os.listdir("/proc") if pid.isdigit()} - before
+    mine = [pid for pid in left if _parent(pid) not in (None, 1) and "pytest" in _command(pid)]
+    assert len(mine) <= 1, "only the spare child waits for the next case"
+
+
+def _parent(pid: str) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _command(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

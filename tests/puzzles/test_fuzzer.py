@@ -1,0 +1,221 @@
+"""Algorithm 1 on fake compilers, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from tzerlike import tvm_api
+from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.corpus import Corpus
+from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import
+from tzerlike.mutators import MutationEnv
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.crash import judge_crash
+from tzerlike.seedgen.seed import Seed
+from tzerlike.tray import Tray
+
+OK_NEW = Observation(Exit.OK, Stage.DONE, new_blocks=5)
+OK_OLD = Observation(Exit.OK, Stage.DONE)
+REFUSED = Observation(Exit.REJECTED, Stage.PASSES, "ValueError: no", "a.B")
+DIED = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", "a.B", signal=11)
+
+
+class Scripted:
+    """Answers each case by the next observation of a script, and remembers the cases."""
+
+    def __init__(self, *script: Observation, otherwise: Observation = OK_OLD) -> None:
+        self.script = list(script)
+        self.otherwise = otherwise
+        self.cases: list[Case] = []
+
+    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
+        self.cases += cases
+        return [self.script.pop(0) if self.script else self.otherwise for _ in cases]
+
+
+class Constant:
+    """A mutator that makes a new program each time."""
+
+    name = "constant"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        value = tvm_api.tirx.Evaluate(tvm_api.tirx.const(rng.randrange(1 << 20), "int32"))
+        return tvm_api.PrimFunc([], value)
+
+
+class Never:
+    name = "never"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        return None
+
+
+class Sequences:
+    """Fresh sequences of one pass; mutation appends another."""
+
+    def fresh(self, rng: Random) -> tuple[tuple[PassSpec, ...], ContextConfig]:
+        return (PassSpec("a.B", (("x", rng.randrange(1000)),)),), ContextConfig()
+
+    def mutate(
+        self, passes: tuple[PassSpec, ...], config: ContextConfig, rng: Random, donor: tuple[PassSpec, ...]
+    ) -> tuple[tuple[PassSpec, ...], ContextConfig]:
+        return (*passes, PassSpec("a.C", (("x", rng.randrange(1000)),))), config
+
+
+def seed(name: str = "s") -> Seed:
+    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(0, "int32")))
+    return Seed(name, "test", "llvm", tvm_api.dump_ir(tvm_api.module_of(func)), 3)
+
+
+Make = Callable[..., Fuzzer]
+
+
+@pytest.fixture
+def make() -> Make:
+    def build(executor: Scripted, mutator: Any = None, **options: Any) -> Fuzzer:
+        return Fuzzer(
+            **{
+                "seed": 1,
+                "worker": 0,
+                "corpus": Corpus(),
+                "pending": [Import(seed())],
+                "executor": executor,
+                "mutators": [mutator or Constant()],
+                "passes": Sequences(),
+                "oracles": [judge_crash],
+                "notes": Tray(),
+                **options,
+            }
+        )
+
+    return build
+
+
+def test_a_seed_that_compiles_enters(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW))
+    (step,) = fuzzer.step()
+    assert step.inserted
+    assert [e.case.passes[0].name for e in fuzzer.corpus] == ["a.B"]
+
+
+def test_a_seed_that_its_sequence_breaks_comes_again_without(make: Make) -> None:
+    fuzzer = make(Scripted(REFUSED, OK_NEW))
+    assert not fuzzer.step()[0].inserted
+    assert fuzzer.step()[0].inserted
+    (entry,) = fuzzer.corpus
+    assert entry.case.passes == ()
+
+
+def test_a_seed_that_never_compiles_stays_out(make: Make) -> None:
+    fuzzer = make(Scripted(REFUSED, REFUSED))
+    for _ in range(4):
+        fuzzer.step()
+    assert len(fuzzer.corpus) == 0
+    assert fuzzer.pending == []
+
+
+def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_OLD, OK_OLD, OK_NEW))
+    for _ in range(3):
+        fuzzer.step()
+    parent = fuzzer.corpus.entries[0]
+    assert parent.n == 2
+    fuzzer.step()
+    assert len(fuzzer.corpus) == 2
+    assert [e.n for e in fuzzer.corpus] == [0, 0]
+    child = fuzzer.corpus.entries[1]
+    assert child.provenance.parent == parent.case.id
+    assert child.case.passes == parent.case.passes
+
+
+@pytest.mark.parametrize("seen", [OK_OLD, REFUSED, DIED])
+def test_what_brings_nothing_counts_up_to_a_pass_mutation(make: Make, seen: Observation) -> None:
+    fuzzer = make(Scripted(OK_NEW, otherwise=seen), n_max=3)
+    hows = [step.trial.how for _ in range(9) for step in fuzzer.step()]
+    assert hows == ["seed", *["constant"] * 3, PASS_MUTATION, *["constant"] * 3, PASS_MUTATION]
+    assert len(fuzzer.corpus) == 1
+
+
+def test_a_pass_mutation_that_pays_replaces_the_pair(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_OLD, OK_NEW), n_max=1)
+    for _ in range(3):
+        fuzzer.step()
+    (entry,) = fuzzer.corpus
+    assert [p.name for p in entry.case.passes] == ["a.B", "a.C"]
+    assert entry.n == 0
+
+
+@pytest.mark.parametrize("seen", [REFUSED, DIED])
+def test_only_what_compiles_enters_the_corpus(make: Make, seen: Observation) -> None:
+    fuzzer = make(Scripted(OK_NEW, otherwise=Observation(seen.exit, seen.stage, seen.message, "a.B", new_blocks=9)))
+    for _ in range(20):
+        fuzzer.step()
+    assert len(fuzzer.corpus) == 1
+
+
+def test_a_crash_is_a_finding(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, DIED))
+    fuzzer.step()
+    (step,) = fuzzer.step()
+    assert [f.kind for f in step.findings] == ["crash"]
+
+
+def test_random_mode_gives_every_child_a_sequence_of_its_own(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, pass_mode="random", n_max=1)
+    for _ in range(10):
+        fuzzer.step()
+    assert len({case.passes for case in executor.cases}) > 5
+    assert PASS_MUTATION not in fuzzer.tally.mutators
+
+
+def test_none_mode_runs_no_passes(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, pass_mode="none", n_max=1)
+    for _ in range(10):
+        fuzzer.step()
+    assert {case.passes for case in executor.cases} == {()}
+
+
+def test_a_mutator_that_does_not_apply_runs_nothing(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, mutator=Never(), n_max=3)
+    for _ in range(3):
+        fuzzer.step()
+    assert len(executor.cases) == 1
+    assert fuzzer.tally.iterations == 3
+
+
+def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> None:
+    ran = []
+    for root in (1, 1, 2):
+        executor = Scripted(OK_NEW, OK_OLD, OK_NEW, REFUSED)
+        fuzzer = make(executor, seed=root)
+        for _ in range(12):
+            fuzzer.step()
+        ran.append([case.id for case in executor.cases])
+    assert ran[0] == ran[1] != ran[2]
+
+
+def test_batches_run_as_many_pairs_as_a_fork_takes(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, pending=[Import(seed(str(i))) for i in range(3)], pairs_per_fork=4)
+    fuzzer.step()
+    assert len(executor.cases) == 3
+    assert fuzzer.tally.iterations == 4
+
+
+def test_counters_add_up(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_OLD, REFUSED, DIED, OK_NEW))
+    for _ in range(5):
+        fuzzer.step()
+    tally = fuzzer.tally
+    assert tally.exits == {"ok": 3, "rejected": 1, "crash": 1}
+    assert (tally.valid, tally.valuable) == (3, 2)
+    assert tally.rejected == {"passes a.B: ValueError: no": 1}
+    row = tally.mutators["constant"]
+    assert (row.tried, row.valid, row.valuable) == (4, 2, 1)

@@ -1,0 +1,87 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tzerlike.config import CampaignConfig, parse_duration, parse_size
+from tzerlike.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("30m", 1800), ("4h", 14400), ("1h30m", 5400), ("1d", 86400), ("0.5h", 1800)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "4", "h", "4x", "4h later", "-4h", "1 h 2", "4h;"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(UserError, match="--budget"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(("text", "size"), [("2G", 2 << 30), ("512m", 512 << 20), ("64MiB", 64 << 20), ("1000", 1000)])
+def test_sizes(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1G", "2T", "1.5G", "two"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(UserError, match="--memory-limit"):
+        parse_size(text)
+
+
+def test_a_configuration_survives_toml(tmp_path: Path) -> None:
+    config = CampaignConfig(seed=0, budget=60, iterations=7, mutators=("constants", "swap"), jobs=3, seeds='a "b"')
+    path = tmp_path / "campaign.toml"
+    path.write_text(config.to_toml())
+    assert CampaignConfig.from_toml(path) == config
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"seed": -1}, "--seed"),
+        ({"budget": 0}, "--budget"),
+        ({"budget": 1e12}, "--budget"),
+        ({"iterations": 0}, "--iterations"),
+        ({"iterations": -5}, "--iterations"),
+        ({"n_max": 0}, "--n-max"),
+        ({"jobs": 0}, "--jobs"),
+        ({"jobs": 10**6}, "--jobs"),
+        ({"timeout": 0}, "--timeout"),
+        ({"timeout": float("nan")}, "--timeout"),
+        ({"memory_limit": 1}, "--memory-limit"),
+        ({"pairs_per_fork": 0}, "--pairs-per-fork"),
+        ({"target": "rocm"}, "--target"),
+        ({"coverage": "magic"}, "--coverage"),
+        ({"oracles": ()}, "--oracles"),
+    ],
+)
+def test_a_value_out_of_range_names_its_option(values: dict[str, Any], option: str) -> None:
+    with pytest.raises(UserError, match=f"^{option}: expected"):
+        CampaignConfig(**{"seed": 1, **values})
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("seed = 1\ncolour = 3\n", "unknown key 'colour'"),
+        ("budget = 3\n", "no seed"),
+        ("seed = 'x'\n", "seed is a str"),
+        ("seed = 1\njobs = 'two'\n", "jobs is a str"),
+        ("seed = 1\noracles = 'crash'\n", "oracles is a str"),
+        ("seed = ", "not readable"),
+        ("seed = 1\njobs = 0\n", "--jobs"),
+    ],
+)
+def test_a_faulty_file_says_what_is_wrong(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=complaint):
+        CampaignConfig.from_toml(path)
+
+
+def test_a_missing_file_says_that_there_is_no_campaign(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no campaign"):
+        CampaignConfig.from_toml(tmp_path / "campaign.toml")

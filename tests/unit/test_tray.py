@@ -1,0 +1,71 @@
+import os
+import time
+
+import pytest
+
+from tzerlike.observation import Stage
+from tzerlike.tray import Tray
+
+
+def test_what_a_killed_child_noted_is_there() -> None:
+    tray = Tray()
+    tray.lay_request({"cases": [1, 2]})
+    child = os.fork()
+    if child == 0:
+        assert tray.request() == {"cases": [1, 2]}
+        tray.begin_case(0)
+        tray.add_result({"exit": "ok"})
+        tray.begin_case(1)
+        tray.enter_stage(Stage.PASSES)
+        tray.note_pass("tirx.UnrollLoop")
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    assert tray.results() == [{"exit": "ok"}]
+    assert tray.case_index() == 1
+    assert tray.stage() is Stage.PASSES
+    assert tray.pass_name() == "tirx.UnrollLoop"
+
+
+def test_time_is_booked_on_the_stage_it_was_spent_in() -> None:
+    tray = Tray()
+    tray.begin_case(0)
+    tray.enter_stage(Stage.BUILD)
+    time.sleep(0.02)
+    tray.enter_stage(Stage.DONE)
+    seconds = tray.seconds()
+    assert seconds["build"] >= 0.02
+    assert seconds["load"] < seconds["build"]
+
+
+def test_a_new_request_forgets_the_last_one() -> None:
+    tray = Tray()
+    tray.lay_request({"cases": []})
+    tray.add_result({"exit": "ok"})
+    tray.begin_case(5)
+    tray.enter_stage(Stage.RUN)
+    tray.note_mutation("swap", 3, 0, "ab")
+    tray.lay_request({"cases": []})
+    assert tray.results() == []
+    assert tray.case_index() == 0
+    assert tray.seconds() == {}
+
+
+def test_the_mutation_under_way() -> None:
+    tray = Tray()
+    assert tray.mutation() is None
+    tray.note_mutation("constants", 17, 2, "f" * 64)
+    assert tray.mutation() == ("constants", 17, 2, "f" * 64)
+    tray.clear_mutation()
+    assert tray.mutation() is None
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    tray = Tray()
+    with pytest.raises(ValueError, match="request of"):
+        tray.lay_request({"cases": ["x" * (17 << 20)]})
+
+
+def test_long_pass_names_are_cut() -> None:
+    tray = Tray()
+    tray.note_pass("p" * 1000)
+    assert tray.pass_name() == "p" * 191
