@@ -266,7 +266,12 @@ def call(generator: Generator, scope: Scope, dtype: DType, size: int, entry: Int
             args.append(dtypes.constant(dtype, int(text[1:])))
         else:
             args.append(_operand(generator, scope, operand, text, share, entry.domain).node)
-    node = tvm.ir.Call(entry.op, args, ret_ty=str(dtype))
+    node: Any
+    if entry.op == "tirx.call_llvm_pure_intrin":
+        # LLVM's number for the name comes from the running LLVM
+        node = tirx.call_llvm_pure_intrin(str(dtype), str(args[0].value), *args[1:])
+    else:
+        node = tvm.ir.Call(entry.op, args, ret_ty=str(dtype))
     if not dtype.is_int:
         return Value(node)
     if entry.op in ("prim.clz", "tirx.popcount"):

@@ -25,7 +25,9 @@ from tzerlike.mutators.tree import (
     Tree,
     definitions,
     free_variables,
+    jumps_out,
     key,
+    loop_with,
     seq,
 )
 from tzerlike.tvm_api import array_items, tirx, tvm
@@ -67,6 +69,8 @@ class Deletion:
             inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
             known = scope_at(tree, site).identities() if inner else set()
             inner = [s for s in inner if {key(var) for var in free_variables(tree, s)} <= known]
+            if type(site.node) in (tirx.For, tirx.While):
+                inner = [s for s in inner if not jumps_out(tree, s)]
             if inner:
                 return tree.replace(site, rng.choice(inner).node)
         return None
@@ -86,7 +90,7 @@ class Replacement:
         generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
         hole = hole_at(tree, site)
         if site.kind is Kind.STMT:
-            made = _other_statement(generator, hole.scope, site)
+            made = _other_statement(generator, hole.scope, tree, site)
         elif site.size == 1 or hole.constant or hole.dtype is None:
             made = fill(generator, hole, 1)
         else:
@@ -161,12 +165,14 @@ def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site
     return chosen(operand(), operand())
 
 
-def _other_statement(generator: Generator, scope: Scope, site: Site) -> Any | None:
+def _other_statement(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any | None:
     """Another statement that re-uses the body, the condition or the value of the one at `site`."""
     node = site.node
     kind = type(node)
     if kind is tirx.IfThenElse:
         return _from_conditional(generator, node)
+    if kind in (tirx.For, tirx.While) and jumps_out(tree, body_site(tree, site)):
+        return None
     if kind is tirx.For:
         return generator.rng.choice((_unit_loop, _guarded_loop))(generator, scope, node)
     if kind is tirx.SeqStmt:
@@ -180,6 +186,11 @@ def _other_statement(generator: Generator, scope: Scope, site: Site) -> Any | No
     if kind is tirx.While:
         return tirx.IfThenElse(node.condition, node.body, None)
     return None
+
+
+def body_site(tree: Tree, site: Site) -> Site:
+    """The body of the loop at `site`."""
+    return next(s for s in tree.below(site) if s.parent is site and s.role == "body")
 
 
 def _from_conditional(generator: Generator, node: Any) -> Any:
@@ -201,16 +212,7 @@ def _guarded_loop(generator: Generator, scope: Scope, node: Any) -> Any:
     guard = tirx.NE(node.loop_var, node.min)
     if generator.chance(50):
         guard = generator.expr(scope, BOOL, 4).node
-    return tirx.For(
-        node.loop_var,
-        node.min,
-        node.extent,
-        int(node.kind),
-        tirx.IfThenElse(guard, node.body, None),
-        node.thread_binding,
-        node.annotations,
-        node.step,
-    )
+    return loop_with(node, body=tirx.IfThenElse(guard, node.body, None))
 
 
 def _from_store(generator: Generator, scope: Scope, node: Any) -> Any:

@@ -44,11 +44,15 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """An enclosing loop or thread; `extent` is None where it is not constant."""
+    """An enclosing loop or thread; `extent` is None where it is not constant.
+
+    `plain` is a serial loop without annotations: TVM lets only those be left early.
+    """
 
     var: Any
     kind: int
     extent: int | None
+    plain: bool = False
 
 
 @dataclass(slots=True)
@@ -156,7 +160,7 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
             if step is not None and (constant_int(step) or 0) <= 0:
                 high = None
             _add_range(scope, node.loop_var, "loop", low if high is not None else None, high)
-            scope.loops.append(Loop(node.loop_var, loop_kind, extent))
+            scope.loops.append(Loop(node.loop_var, loop_kind, extent, loop_kind == SERIAL and not node.annotations))
     elif kind is tirx.SeqStmt:
         for before in tree.below(above):
             if before.number >= child.number:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators import dtypes
+from tzerlike.mutators.hole import needs_constant
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import (
     PARALLEL,
@@ -34,7 +35,9 @@ from tzerlike.mutators.tree import (
     dtype_of,
     free_variables,
     is_nop,
+    jumps_out,
     key,
+    loop_with,
     seq,
     substitute,
     uses,
@@ -175,7 +178,7 @@ class SwapExpressions:
         tree = Tree(func)
         groups: dict[str, list[Site]] = {}
         for site in tree.expressions():
-            if site.dtype:
+            if site.dtype and not needs_constant(site):
                 groups.setdefault(site.dtype, []).append(site)
         groups = {dtype: sites for dtype, sites in groups.items() if len(sites) > 1}
         if not groups:
@@ -198,7 +201,7 @@ class LoopKind:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
-        loops = tree.of_type(tirx.For)
+        loops = [s for s in tree.of_type(tirx.For) if not _left_early(tree, s)]
         if not loops:
             return None
         site = rng.choice(loops)
@@ -218,9 +221,12 @@ class LoopKind:
                 kinds = [k for k in kinds if k not in (VECTORIZED, UNROLLED)] or [SERIAL]
             kind = rng.choice(kinds)
             binding = None
-        return tree.replace(
-            site, tirx.For(node.loop_var, node.min, node.extent, kind, node.body, binding, annotations, node.step)
-        )
+        return tree.replace(site, loop_with(node, kind=kind, thread_binding=binding, annotations=annotations))
+
+
+def _left_early(tree: Tree, loop: Site) -> bool:
+    """Whether a break or continue acts on `loop`: TVM wants such loops serial and bare."""
+    return jumps_out(tree, next(s for s in tree.below(loop) if s.parent is loop and s.role == "body"))
 
 
 def _copied_out(site: Site) -> bool:

@@ -113,15 +113,15 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any) -> Any
     if kind == THREAD_BINDING:
         binding = tirx.IterVar(None, tirx.Var(generator.names.fresh("t"), "int32"), 1, rng.choice(THREADS))
         start, step = 0, None
-    known = limit is not None and 0 < limit <= 1 << 16
-    inner = scope.extended(
-        variables=[Variable(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
-        loops=[Loop(var, kind, limit if known else None)],
-    )
     annotations = {}
     if kind == SERIAL and generator.chance(20):
         name, values = rng.choice(LOOP_PRAGMAS)
         annotations[name] = tirx.IntImm("int32", rng.choice(values))
+    known = limit is not None and 0 < limit <= 1 << 16
+    inner = scope.extended(
+        variables=[Variable(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
+        loops=[Loop(var, kind, limit if known else None, kind == SERIAL and not annotations)],
+    )
     return tirx.For(var, tirx.IntImm("int32", start), extent, kind, body(inner), binding, annotations, step)
 
 
@@ -163,7 +163,8 @@ def independent_loop(generator: Generator, scope: Scope, size: int, kind: int) -
 
 def counting_while(generator: Generator, scope: Scope, size: int) -> Any | None:
     """A while loop that ends: it counts in a buffer of its own. In wild mode there may be a second condition."""
-    counter = tirx.decl_buffer((1,), "int32", generator.names.fresh("n"))
+    memory = "local" if scope.threaded else "global"
+    counter = tirx.decl_buffer((1,), "int32", generator.names.fresh("n"), scope=memory)
     zero, one = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
     current = tirx.BufferLoad(counter, [zero])
     condition = tirx.LT(current, tirx.IntImm("int32", generator.rng.choice((1, 2, 5))))
@@ -337,8 +338,7 @@ def masked_store(generator: Generator, scope: Scope, size: int) -> Any | None:
 
 def leave(generator: Generator, scope: Scope, size: int) -> Any | None:
     """A conditional break or continue of the innermost loop, which must run its iterations in order."""
-    serial = bool(scope.loops) and scope.loops[-1].kind == SERIAL
-    if not serial or scope.in_block:
+    if not scope.loops or not scope.loops[-1].plain or scope.in_block:
         return None
     jump = tirx.Break() if generator.chance(50) else tirx.Continue()
     return tirx.IfThenElse(generator.expr(scope, BOOL, size).node, jump, None)

@@ -361,6 +361,26 @@ class Tree:
             new[number] = self._rebuild_one(self.sites[number], children[number], new)
         return new.get(0, self.func.body)
 
+    def rewrite(self, change: Callable[[Site, Node], Node], params: Sequence[Node] | None = None) -> Node:
+        """The function with `change(site, node)` in the place of every node, from the leaves up.
+
+        `node` is the site's node with its children already rewritten; returning it keeps it. `params` are
+        the new parameters, where they change.
+        """
+        new: dict[int, Node] = {}
+        changed: dict[int, list[int]] = {}
+        for site in reversed(self.sites):
+            number = site.number
+            node = self._rebuild_one(site, changed[number], new) if number in changed else site.node
+            node = change(site, node)
+            if node is not site.node:
+                new[number] = node
+                if site.parent is not None:
+                    changed.setdefault(site.parent.number, []).append(number)
+        body = new.get(0, self.func.body)
+        func = self.func
+        return tirx.PrimFunc(func.params if params is None else params, body, func.ret_type, func.attrs)
+
     def _rebuild_one(self, site: Site, changed: list[int], new: dict[int, Node]) -> Node:
         fields: dict[str, Any] = {}
         for number in changed:
@@ -451,6 +471,46 @@ def variables_of_type(buffer: Node) -> list[Node]:
         if type(expr) is not tirx.IntImm:
             structural_walk(expr, (tirx.Var, found.append))
     return found
+
+
+def jumps_out(tree: Tree, site: Site) -> bool:
+    """Whether the subtree of `site` leaves or continues a loop that is not in it."""
+    for inner in tree.below(site):
+        if is_jump(inner.node):
+            for above in inner.ancestors():
+                if above.number < site.number:
+                    return True
+                if type(above.node) in (tirx.For, tirx.While):
+                    break
+    return False
+
+
+def is_jump(node: Node) -> bool:
+    """Whether `node` is a break or continue, as a statement or as the call that stands for it."""
+    kind = type(node)
+    if kind is tvm.ir.Call:
+        return str(getattr(node.op, "name", "")) in ("tirx.break_loop", "tirx.continue_loop")
+    return kind is tirx.Break or kind is tirx.Continue
+
+
+def loop_with(node: Node, **fields: Any) -> Node:
+    """The For `node` with other fields."""
+    names = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step")
+    values = {name: fields[name] if name in fields else getattr(node, name) for name in names}
+    return tirx.For(*(int(value) if name == "kind" else value for name, value in values.items()))
+
+
+def renamed(node: Node, fresh: Callable[[str], str], values: Mapping[int, Node] | None = None) -> Node:
+    """A copy of `node` in which everything it defines has a fresh name and identity.
+
+    `values` are put in the place of free variables, by key; a buffer only for a buffer of the same type.
+    """
+    tree = Tree(tirx.PrimFunc([], node if isinstance(node, tirx.Stmt) else tirx.Evaluate(node)))
+    changes: dict[int, Node] = dict(values or {})
+    for site in tree.sites:
+        for var in definitions(site.node):
+            changes[key(var)] = tirx.Var(fresh(str(var.name).rstrip("0123456789") or "v"), var.ty)
+    return substitute(node, changes) if changes else node
 
 
 def substitute(node: Node, values: Mapping[int, Node]) -> Node:
