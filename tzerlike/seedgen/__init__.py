@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tzerlike.errors import TzerlikeError
+from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.seedgen.cache import Collection, key_of, load_seeds
 from tzerlike.seedgen.generate import Factory, Recipe, generate
 from tzerlike.seedgen.seed import Seed
@@ -20,6 +20,7 @@ __all__ = [
     "builtin_collection",
     "builtin_seeds",
     "seeds_directory",
+    "seeds_from_directory",
 ]
 
 
@@ -35,9 +36,16 @@ def _topi() -> Iterable[Recipe]:
     return topi.recipes()
 
 
+def _relax() -> Iterable[Recipe]:
+    from tzerlike.seedgen import lowered
+
+    return lowered.recipes()
+
+
 SOURCES: dict[str, Factory] = {
     "handwritten": _handwritten,
     "topi": _topi,
+    "relax": _relax,
 }
 """The built-in sources; of equal functions the one from the earlier source stays."""
 
@@ -62,7 +70,28 @@ def builtin_collection(cache_dir: Path) -> Collection:
     return load_seeds("builtin", cache_dir, key_of(files), lambda: generate(SOURCES))
 
 
-def builtin_seeds(cache_dir: Path, target: str | None = "llvm") -> tuple[Seed, ...]:
-    """Return the built-in seeds for a target kind, sorted by name; for None those of every target."""
+def builtin_seeds(cache_dir: Path, target: str | None = None) -> tuple[Seed, ...]:
+    """Return the built-in seeds sorted by name: those for the target kind `target`, or all of them for None."""
     seeds = builtin_collection(cache_dir).seeds
     return tuple(seed for seed in seeds if target is None or seed.target == target)
+
+
+def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path, str], ...]]:
+    """Return the seeds in a user's directory, sorted by name, and the files that gave none with the reason.
+
+    It reads, at any depth, `.json` files (a Case, a corpus entry, or the text of `tvm_api.dump_ir`) and `.py`
+    files of TVMScript, which are parsed and never run. Names are paths relative to `path`, with `/` and the
+    function's name where a file holds several. A seed from a Case has the target of the Case; the others
+    are for cuda where they bind threads and for llvm otherwise. What is not well-formed is a problem too.
+
+    Raises UserError when `path` is not a directory or holds no such file. Imports TVM.
+    """
+    if not path.is_dir():
+        raise UserError(f"--seeds: {path} is not a directory")
+    files = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".py") and file.is_file())
+    if not files:
+        raise UserError(f"--seeds: {path} has no .json or .py file")
+
+    from tzerlike.seedgen.directory import read_files
+
+    return read_files(path, files)

@@ -68,12 +68,25 @@ def canonical_ir(function: Any) -> str:
     return dump_ir(load_ir(json.dumps(graph)))
 
 
-def check(name: str, origin: str, target: str, function: Any, max_nodes: int) -> Seed:
-    """Return `function` as a seed.
+def natural_target(function: Any) -> str:
+    """Return "cuda" for a function that binds threads of a GPU, else "llvm"."""
+    tags: list[str] = []
 
-    Raises NotASeed when it is larger than `max_nodes`, is ill-formed or does not survive its own text, and
-    TVM's own exceptions when it does not compile (llvm only: another target may lack its compiler here).
+    def visit(loop: Any) -> None:
+        if loop.thread_binding is not None:
+            tags.append(str(loop.thread_binding.thread_tag))
+
+    structural_walk(function, ((tirx.For, visit),))
+    return "cuda" if any(tag.startswith(("blockIdx.", "threadIdx.")) for tag in tags) else "llvm"
+
+
+def check(name: str, origin: str, target: str | None, function: Any, max_nodes: int, compiles: bool) -> Seed:
+    """Return `function` as a seed for `target`, or for its natural target.
+
+    Raises NotASeed when it is larger than `max_nodes`, is ill-formed or does not survive its own text, and, for
+    llvm and where `compiles` asks for it, TVM's own exceptions when it does not compile.
     """
+    target = target or natural_target(function)
     nodes = count_nodes(function)
     if nodes > max_nodes:
         raise NotASeed(f"{nodes} nodes, more than {max_nodes}")
@@ -83,7 +96,7 @@ def check(name: str, origin: str, target: str, function: Any, max_nodes: int) ->
         raise NotASeed("saving what was loaded gives another text")
     if not well_formed(module):
         raise NotASeed("not well-formed")
-    if target == "llvm":
+    if compiles and target == "llvm":
         with pass_context(_FAST_CONFIG):
             build(module, _fast_target())
     return Seed(name, origin, target, ir, count_nodes(entry_of(module)))

@@ -30,12 +30,12 @@ MAX_DEATHS = 25
 class Recipe:
     """`build` returns the PrimFuncs that the recipe makes, by a suffix that is unique in it ("" for a lone one).
 
-    `target` is the target kind the functions are meant for; only functions for `llvm` are compiled as a check.
+    `target` is the target the functions are meant for; None means cuda for those that bind threads, else llvm.
     """
 
     name: str
     build: Callable[[], Mapping[str, Any]]
-    target: str = "llvm"
+    target: str | None = "llvm"
 
 
 Factory = Callable[[], Iterable[Recipe]]
@@ -55,16 +55,28 @@ class _Source:
     dropped: list[tuple[str, str]] = field(default_factory=list)
 
 
-def generate(sources: Mapping[str, Factory]) -> Collection:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a function must meet to be a seed, beside being well-formed.
+
+    `compiles`: those for llvm must pass the default pipeline (another target may lack its compiler here).
+    """
+
+    max_nodes: int
+    compiles: bool
+
+
+def generate(sources: Mapping[str, Factory], max_nodes: int = MAX_NODES, compiles: bool = True) -> Collection:
     """Run every source in a child of its own, all at once, and return their distinct seeds.
 
-    Of structurally equal functions the one from the earlier source, and in it from the earlier recipe, is kept.
-    Raises TzerlikeError when a source fails by our own fault, or when its children keep dying.
+    Of structurally equal functions for one target only the first is kept, in the order of the sources and
+    of their recipes. Raises TzerlikeError when a source fails by our own fault, or its children keep dying.
     """
-    running = [_spawn(origin, factory, frozenset()) for origin, factory in sources.items()]
+    limits = Limits(max_nodes, compiles)
+    running = [_spawn(origin, factory, limits, frozenset()) for origin, factory in sources.items()]
     try:
         for source in running:
-            _finish(source)
+            _finish(source, limits)
     finally:
         for source in running:
             source.log.close()
@@ -72,7 +84,7 @@ def generate(sources: Mapping[str, Factory]) -> Collection:
 
 
 def _merge(sources: Iterable[_Source]) -> Collection:
-    first: dict[str, str] = {}
+    known: set[str] = set()
     seeds: dict[str, Seed] = {}
     dropped: list[tuple[str, str]] = []
     for source in sources:
@@ -80,24 +92,22 @@ def _merge(sources: Iterable[_Source]) -> Collection:
         for digest, seed in source.seeds:
             if seed.name in seeds:
                 raise TzerlikeError(f"two seeds are called {seed.name}")
-            if digest in first:
-                dropped.append((seed.name, f"the same function as {first[digest]}"))
-                continue
-            first[digest] = seed.name
-            seeds[seed.name] = seed
+            if digest not in known:
+                known.add(digest)
+                seeds[seed.name] = seed
     return Collection(tuple(seeds[name] for name in sorted(seeds)), tuple(sorted(dropped)))
 
 
-def _spawn(origin: str, factory: Factory, done: frozenset[str]) -> _Source:
+def _spawn(origin: str, factory: Factory, limits: Limits, done: frozenset[str]) -> _Source:
     """Fork a child that works through the recipes of `factory` that are not in `done`."""
     log: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `generate`)
     pid = os.fork()
     if pid == 0:
-        _child(origin, factory, done, log.fileno())
+        _child(origin, factory, limits, done, log.fileno())
     return _Source(origin, factory, pid, log)
 
 
-def _finish(source: _Source) -> None:
+def _finish(source: _Source, limits: Limits) -> None:
     """Wait for the child of `source`, and for as many successors as it takes, and collect what they wrote."""
     for _ in range(MAX_DEATHS):
         status = os.waitstatus_to_exitcode(os.waitpid(source.pid, 0)[1])
@@ -128,12 +138,12 @@ def _finish(source: _Source) -> None:
         source.dropped.append((current, f"TVM killed the process (status {status})"))
         source.done.add(current)
         source.log.close()
-        successor = _spawn(source.origin, source.factory, frozenset(source.done))
+        successor = _spawn(source.origin, source.factory, limits, frozenset(source.done))
         source.pid, source.log = successor.pid, successor.log
     raise TzerlikeError(f"seed source {source.origin}: {MAX_DEATHS} processes died, the last in {current}")
 
 
-def _child(origin: str, factory: Factory, done: frozenset[str], log: int) -> NoReturn:
+def _child(origin: str, factory: Factory, limits: Limits, done: frozenset[str], log: int) -> NoReturn:
     """Write one JSON line per event to `log` and exit, whatever happens."""
     # TVM warns on stderr about perfectly good operators; a user has no use for it.
     silence = os.open(os.devnull, os.O_WRONLY)
@@ -160,11 +170,11 @@ def _child(origin: str, factory: Factory, done: frozenset[str], log: int) -> NoR
             for suffix, function in functions.items():
                 name = f"{recipe.name}/{suffix}" if suffix else recipe.name
                 try:
-                    seed = check(name, origin, recipe.target, function, MAX_NODES)
+                    seed = check(name, origin, recipe.target, function, limits.max_nodes, limits.compiles)
                 except Exception as error:  # noqa: BLE001 (as above, for the compiler)
                     tell(kind="drop", name=name, reason=_one_line(error))
                 else:
-                    tell(kind="seed", digest=digest_of(function), seed=seed.to_json())
+                    tell(kind="seed", digest=f"{seed.target} {digest_of(function)}", seed=seed.to_json())
             tell(kind="stop", name=recipe.name)
         tell(kind="end")
     except BaseException:  # noqa: BLE001 (the parent raises it again)

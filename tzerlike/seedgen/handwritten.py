@@ -1,4 +1,7 @@
-"""Seeds written by hand: TVMScript files that `MANIFEST.toml` lists, parsed and never executed."""
+"""Seeds written by hand: TVMScript files that `MANIFEST.toml` lists, parsed and never executed.
+
+Imports TVM only to parse.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from typing import Any
 
 from tzerlike.errors import TzerlikeError
 from tzerlike.seedgen.generate import Recipe
-from tzerlike.tvm_api import parse_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,20 @@ def recipes(directory: Path) -> Iterator[Recipe]:
     """Yield the recipe of every manifest entry; TzerlikeError where manifest and files disagree."""
     entries = manifest(directory)
     files = {entry.file for entry in entries}
-    texts = {name: definitions((directory / name).read_text(encoding="utf-8")) for name in sorted(files)}
+    try:
+        texts = {name: definitions((directory / name).read_text(encoding="utf-8")) for name in sorted(files)}
+    except (OSError, SyntaxError, ValueError) as error:
+        raise TzerlikeError(f"{directory}: {error}") from error
     listed = [(entry.file, entry.function) for entry in entries]
     present = [(name, function) for name, functions in texts.items() for function in functions]
-    for pair in sorted(set(listed) ^ set(present)):
-        raise TzerlikeError(f"{directory}: {pair[1]} of {pair[0]} is in the manifest or in the file, but not in both")
+    for file, function in sorted(set(listed) ^ set(present)):
+        raise TzerlikeError(f"{directory}: {function} of {file} is in the manifest or in the file, but not in both")
     for entry in entries:
         name = f"handwritten.{Path(entry.file).stem}.{entry.function}"
         yield Recipe(name, partial(_parse, texts[entry.file][entry.function]), entry.target)
 
 
 def _parse(text: str) -> dict[str, Any]:
+    from tzerlike.tvm_api import parse_script
+
     return {"": parse_script(text)}

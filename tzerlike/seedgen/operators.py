@@ -1,12 +1,10 @@
-"""One TE operator with the types of its inputs, and how it becomes a PrimFunc."""
+"""One TE operator with the types of its inputs, and how it becomes a PrimFunc. Imports TVM only for that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-from tzerlike.tvm_api import load_te, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,8 @@ def op(name: str, apply: Callable[..., Any], *inputs: str) -> Operator:
 
 def build(operator: Operator) -> Any:
     """Return the PrimFunc of `operator`: inputs `p0`, `p1`, ..., then its outputs."""
+    from tzerlike.tvm_api import load_te, target_of
+
     te = load_te()
     symbols: dict[str, Any] = {}
 

@@ -70,16 +70,7 @@ def transforms(topi: Any) -> Iterator[Operator]:
         )
     yield op("strided_slice_axes", lambda x: topi.strided_slice(x, [1], [3], [1], axes=[1]), "i32:3,4,2")
     yield op("strided_slice_symbolic", lambda x: topi.strided_slice(x, [0, 1], [2, 3], [1, 1]), "f32:n,4")
-    yield op(
-        "strided_set",
-        lambda x, v, b, e, s: topi.strided_set(x, v, b, e, s),
-        "f32:4",
-        "f32:2",
-        "i32:1",
-        "i32:1",
-        "i32:1",
-    )
-    for mode in ("clip", "wrap", "fast"):
+    for mode in ("clip", "wrap"):
         yield op(f"take_{mode}", lambda x, i, m=mode: topi.take(x, i, mode=m), "f32:3,4", "i32:5")
         yield op(f"take_axis_{mode}", lambda x, i, m=mode: topi.take(x, i, axis=1, mode=m), "f32:3,4", "i32:2,2")
     yield op("take_i64", lambda x, i: topi.take(x, i, axis=0), "i8:6,2", "i64:3")
@@ -248,7 +239,6 @@ def ordering(topi: Any) -> Iterator[Operator]:
                 "f32:1,1,4,4",
                 "f32:1,2,3,3",
             )
-    yield op("roi_pool", lambda x, r: topi.vision.roi_pool(x, r, (2, 2), 1.0), "f32:1,1,5,5", "f32:2,5")
     yield op("valid_counts", lambda x: topi.vision.get_valid_counts(x, 0.3), "f32:1,4,6")
     yield op(
         "multibox_transform",

@@ -102,8 +102,8 @@ def convolutions(topi: Any) -> Iterator[Operator]:
     yield op(
         "conv2d_bias_relu",
         lambda x, w, b: nn.relu(topi.add(nn.conv2d_nchw(x, w, 1, 1, 1), b)),
-        "f32:1,2,5,5",
-        "f32:2,2,3,3",
+        "f32:1,1,4,4",
+        "f32:2,1,3,3",
         "f32:2,1,1",
     )
     yield op(
@@ -210,7 +210,7 @@ def pooling(topi: Any) -> Iterator[Operator]:
         yield op(f"adaptive_pool_{kind}", lambda x, k=kind: nn.adaptive_pool(x, (2, 3), k), "f32:1,2,5,7")
         yield op(f"adaptive_pool_{kind}_even", lambda x, k=kind: nn.adaptive_pool(x, (2, 2), k), "f32:1,2,4,4")
         yield op(f"adaptive_pool1d_{kind}", lambda x, k=kind: nn.adaptive_pool1d(x, (3,), k), "f32:1,2,7")
-        yield op(f"adaptive_pool3d_{kind}", lambda x, k=kind: nn.adaptive_pool3d(x, (2, 2, 2), k), "f32:1,1,3,3,3")
+        yield op(f"adaptive_pool3d_{kind}", lambda x, k=kind: nn.adaptive_pool3d(x, (1, 2, 2), k), "f32:1,1,2,2,3")
         yield op(
             f"pool_grad_{kind}",
             lambda g, x, k=kind: nn.pool_grad(g, x, (2, 2), (2, 2), (0, 0, 0, 0), k),
