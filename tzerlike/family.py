@@ -147,8 +147,6 @@ class Family:
             self._stderr.seek(0)
             stderr = self._stderr.read().decode(errors="replace")
             lines = [line for line in stderr.splitlines() if line.strip()]
-            if any("No module named 'tvm'" in line for line in lines):
-                raise UserError("TVM is missing in this Python; install it with `make setup` or pip install apache-tvm")
             reason = "\n".join(lines[-12:])
             raise TzerlikeError(f"the zygote ended with status {self._process.returncode}\n{reason}")
         packet: dict[str, Any] = json.loads(data)

@@ -27,6 +27,7 @@ from tzerlike.observation import Observation
 from tzerlike.oracles import make_oracles
 from tzerlike.passes.catalog import instantiate
 from tzerlike.rng import rng_for
+from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
 from tzerlike.worker import Worker
 
@@ -112,16 +113,8 @@ def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict
 
 def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Run a function of a user's TVMScript file once; UserError when the file does not hold one."""
-    path = Path(params["path"])
-    try:
-        parsed = tvm_api.parse_script(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    except Exception as error:
-        text = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-        raise UserError(f"{path}: not TVMScript that this TVM parses: {text}") from error
     case = Case(
-        tvm_api.dump_ir(_one_function(parsed, params["function"], path)),
+        tvm_api.dump_ir(_function_of(Path(params["path"]), params["function"])),
         parse_sequence(params["passes"]),
         ContextConfig(),
         params["target"],
@@ -147,21 +140,42 @@ def _judge(executor: ForkExecutor, case: Case, oracles: list[str], times: int, r
         )
 
 
-def _one_function(parsed: Any, wanted: str | None, path: Path) -> Any:
-    if isinstance(parsed, tvm_api.PrimFunc):
-        return tvm_api.module_of(parsed)
-    if not isinstance(parsed, tvm_api.IRModule):
-        raise UserError(f"{path}: defines neither a PrimFunc nor an IRModule")
-    functions = {name.name_hint: func for name, func in parsed.functions.items() if isinstance(func, tvm_api.PrimFunc)}
-    if wanted is None:
-        if tvm_api.ENTRY in functions:
-            wanted = tvm_api.ENTRY
-        elif len(functions) == 1:
-            wanted = next(iter(functions))
+def _function_of(path: Path, wanted: str | None) -> Any:
+    """Return the module of the function `wanted` in a TVMScript file, or of `main`, or of the only one."""
+    functions: dict[str, Any] = {}
+    try:
+        for name, source in definitions(path.read_text(encoding="utf-8")).items():
+            parsed = tvm_api.parse_script(source)
+            if isinstance(parsed, tvm_api.PrimFunc):
+                functions[name] = parsed
+            elif isinstance(parsed, tvm_api.IRModule):
+                functions |= {
+                    variable.name_hint: func
+                    for variable, func in parsed.functions.items()
+                    if isinstance(func, tvm_api.PrimFunc)
+                }
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        raise UserError(f"{path}: not TVMScript that this TVM parses: {_parser_complaint(error)}") from error
+    if not functions:
+        raise UserError(f"{path}: no @T.prim_func and no @I.ir_module in it")
+    if wanted is None and tvm_api.ENTRY in functions:
+        wanted = tvm_api.ENTRY
+    elif wanted is None and len(functions) == 1:
+        (wanted,) = functions
     if wanted not in functions:
-        names = ", ".join(sorted(functions)) or "none"
-        raise UserError(f"{path}: name the function to run with --function; there are: {names}")
+        raise UserError(f"{path}: name the function to run with --function; there are: {', '.join(sorted(functions))}")
     return tvm_api.module_of(functions[wanted])
+
+
+def _parser_complaint(error: Exception) -> str:
+    """The line of a diagnostic that says what is wrong: the one that starts with `error:`, or else the first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith("error:"):
+            return line.removeprefix("error:").strip()
+    return lines[0] if lines else type(error).__name__
 
 
 def _short(seen: Observation) -> dict[str, Any]:

@@ -53,6 +53,11 @@ def main() -> NoReturn:
         _Zygote(control).serve()
     except UserError as error:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": str(error)})
+    except ModuleNotFoundError as error:
+        advice = (
+            f"no module {error.name!r} in this Python; run `make setup`, or pip install -c constraints.txt tzerlike"
+        )
+        _send(control, {"event": "failed", "slot": -1, "user": True, "message": advice})
     except BaseException:  # noqa: BLE001 - the supervisor must hear of every fault of ours
         _send(control, {"event": "failed", "slot": -1, "user": False, "message": traceback.format_exc()})
     sys.exit(1)
@@ -60,15 +65,16 @@ def main() -> NoReturn:
 
 class _Zygote:
     def __init__(self, control: socket.socket) -> None:
+        # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
+        order = _receive(control)
+        if order is None:
+            sys.exit(0)
         from tzerlike.coverage import open_coverage
         from tzerlike.execute import Lane, die_with_parent
 
         die_with_parent()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.control = control
-        order = _receive(control)
-        if order is None:
-            sys.exit(0)
         from tzerlike import roles, tvm_api
 
         self.roles = roles.ROLES

@@ -1,0 +1,80 @@
+"""The real command on the real TVM; caches are kept in the checkout's build directory between runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build" / "test-cache"
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    return {**os.environ, "XDG_CACHE_HOME": str(CACHE), "COLUMNS": "120", **changes}
+
+
+def start(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
+    """Start the command in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tzerlike", *map(str, arguments)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture
+def tzerlike() -> Command:
+    def run(*arguments: str | Path, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tzerlike", *map(str, arguments)],
+            env=environment(**changes),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    return run
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+    if process.stderr is not None:
+        process.stderr.close()
+
+
+def wait_until(condition: Callable[[], bool], patience: float = 300.0) -> None:
+    """Poll until `condition` holds; fails after `patience` seconds, which no healthy machine needs."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, "gave up waiting"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def seeds_are_cached() -> None:
+    """Make the seeds once, so that no test measures or interrupts their making by accident."""
+    subprocess.run(
+        [sys.executable, "-m", "tzerlike", "seeds", "list", "--json"],
+        env=environment(),
+        capture_output=True,
+        check=True,
+        timeout=600,
+    )

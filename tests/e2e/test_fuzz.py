@@ -1,0 +1,217 @@
+"""Campaigns on the real compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Command, kill_group, start, wait_until
+from tzerlike.campaign import CampaignDir
+
+FUZZ = ("fuzz", "--seed", "7", "--ui", "none")
+
+CONTRACT = {
+    "elapsed_s", "iterations", "iterations_per_s", "valid_rate", "coverage", "coverage_total", "coverage_backend",
+    "corpus", "valuable_tests", "findings", "rejected", "mutators", "passes", "stage_seconds",
+}  # fmt: skip
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def check_whole(root: Path) -> None:
+    """Every file of the campaign is whole: it parses, and a case lies under its own name."""
+    directory = CampaignDir(root)
+    for case_id in directory.corpus_ids():
+        directory.load_case(case_id)
+    for path in root.rglob("*.json"):
+        if not path.name.startswith(".tmp-"):
+            read(path)
+    for bundle in directory.bundles():
+        names = {p.name for p in bundle.iterdir()}
+        assert {"case.json", "module.py", "inputs.npz", "observation.json", "repro.py", "report.md"} <= names
+
+
+def signatures(root: Path) -> list[str]:
+    return [path.name for path in CampaignDir(root).bundles()]
+
+
+def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        done = tzerlike(*FUZZ, "--iterations", "250", "--jobs", "1", "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        check_whole(tmp_path / name)
+    first, second = CampaignDir(tmp_path / "a"), CampaignDir(tmp_path / "b")
+    assert first.corpus_ids() == second.corpus_ids() != []
+    assert signatures(first.root) == signatures(second.root)
+    one, two = read(first.stats), read(second.stats)
+    assert one["coverage"] == two["coverage"] > 50_000
+    assert one["mutators"] == two["mutators"]
+    assert set(one) >= CONTRACT
+    assert one["iterations"] == 250
+    assert first.coverage_csv.read_text().startswith("elapsed_s,iterations,blocks,corpus,valuable_tests,findings\n")
+
+
+def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) -> None:
+    ids = []
+    for seed in ("0", "1"):
+        done = tzerlike("fuzz", "--seed", seed, "--iterations", "30", "--jobs", "1", "--out", tmp_path / seed)
+        assert done.returncode == 0, done.stderr
+        assert f"seed {seed}" in done.stdout
+        ids.append(CampaignDir(tmp_path / seed).corpus_ids())
+    assert ids[0] != ids[1]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_campaign_resumes_with_all_that_it_had(tzerlike: Command, tmp_path: Path, jobs: str) -> None:
+    root = tmp_path / "c"
+    moments = random.Random(int(jobs))
+    process = start(*FUZZ, "--budget", "1h", "--jobs", jobs, "--out", root)
+    for _ in range(3):
+        before = corpus_files(root)
+        wait_for_more(root, process, len(before) + 5)
+        time.sleep(moments.random() * 1.5)
+        old = {name for name in corpus_files(root) if time.time() - (root / "corpus" / name).stat().st_mtime > 5}
+        iterations = sum(read(path)["iterations"] for path in root.glob("workers/*/state.json"))
+        bundles = set(signatures(root))
+        kill_group(process)
+        check_whole(root)
+        assert old <= corpus_files(root)
+        process = start("fuzz", "--resume", "--budget", "1h", "--out", root, "--ui", "none")
+        wait_for_iterations(root, process, iterations)
+        assert bundles <= set(signatures(root))
+        assert before <= corpus_files(root)
+    kill_group(process)
+
+
+def corpus_files(root: Path) -> set[str]:
+    return {path.name for path in root.glob("corpus/*.json")}
+
+
+def wait_for_more(root: Path, process: subprocess.Popen[str], number: int) -> None:
+    wait_until(lambda: process.poll() is not None or len(corpus_files(root)) > number)
+    assert process.poll() is None, process.stderr.read() if process.stderr else ""
+
+
+def wait_for_iterations(root: Path, process: subprocess.Popen[str], number: int) -> None:
+    """Wait until the resumed campaign's own statistics are there and no smaller than before."""
+    since = time.time()
+    stats = root / "stats.json"
+    wait_until(lambda: process.poll() is not None or (stats.exists() and stats.stat().st_mtime > since))
+    assert process.poll() is None, process.stderr.read() if process.stderr else ""
+    assert read(stats)["iterations"] >= number
+
+
+def test_a_kill_leaves_no_process_behind(tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    process = start(*FUZZ, "--budget", "1h", "--jobs", "2", "--out", root)
+    wait_until(lambda: len(list(root.glob("corpus/*.json"))) > 3)
+    group = {pid for pid in _descendants(process.pid)}
+    assert len(group) >= 5, "a zygote, two workers, two runners"
+    kill_group(process)
+    wait_until(lambda: not any(Path(f"/proc/{pid}/stat").exists() and not _zombie(pid) for pid in group), 30)
+
+
+def _descendants(root: int) -> set[int]:
+    parents: dict[int, int] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def _zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_ctrl_c_saves_all_and_exits_130(tzerlike: Command, tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    process = start(*FUZZ[:-1], "plain", "--budget", "1h", "--jobs", "2", "--out", root)
+    wait_until(lambda: len(list(root.glob("corpus/*.json"))) > 5)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "--resume" in out
+    check_whole(root)
+    entries = sum(len(read(p)["entries"]) for p in root.glob("workers/*/state.json"))
+    assert entries >= read(root / "stats.json")["corpus"] > 5
+    assert not list(root.rglob(".tmp-*"))
+    before = read(root / "stats.json")["iterations"]
+    done = tzerlike("fuzz", "--resume", "--iterations", str(before + 20), "--out", root, "--ui", "none")
+    assert done.returncode == 0, done.stderr
+    assert read(root / "stats.json")["iterations"] >= before + 20
+
+
+def test_ctrl_c_during_set_up_leaves_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    process = start(*FUZZ, "--budget", "1h", "--out", root)
+    time.sleep(0.9)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert not root.exists()
+
+
+def test_a_corrupt_corpus_file_is_set_aside_and_named(tzerlike: Command, tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    assert tzerlike(*FUZZ, "--iterations", "40", "--jobs", "1", "--out", root).returncode == 0
+    victim = sorted(root.glob("corpus/*.json"))[0]
+    victim.write_text("{")
+    done = tzerlike("fuzz", "--resume", "--iterations", "60", "--out", root, "--ui", "plain")
+    assert done.returncode == 0, done.stderr
+    assert f"{victim.name}: not JSON" in done.stdout
+    assert (root / "corrupt" / victim.name).read_text() == "{"
+    assert not victim.exists()
+
+
+def test_a_campaign_of_another_tvm_is_not_resumed(tzerlike: Command, tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    assert tzerlike(*FUZZ, "--iterations", "5", "--jobs", "1", "--out", root).returncode == 0
+    facts = read(root / "environment.json") | {"tvm": "0.26.0"}
+    (root / "environment.json").write_text(json.dumps(facts))
+    done = tzerlike("fuzz", "--resume", "--iterations", "9", "--out", root)
+    assert done.returncode == 2
+    assert "tvm 0.26.0" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount the small file system that this test fills")
+def test_a_full_disk_stops_with_one_line_and_loses_nothing(tzerlike: Command, tmp_path: Path) -> None:
+    root = tmp_path / "small"
+    root.mkdir()
+    if os.system(f"mount -t tmpfs -o size=3m tmpfs {root} 2>/dev/null") != 0:
+        pytest.skip("this machine does not let tests mount a file system")
+    try:
+        out = root / "c"
+        done = tzerlike(*FUZZ, "--budget", "1h", "--jobs", "1", "--out", out)
+        assert done.returncode == 2, done.stderr
+        assert "no space left" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        check_whole(out)
+        ids = CampaignDir(out).corpus_ids()
+        assert ids
+        os.system(f"mount -o remount,size=64m {root}")
+        before = read(out / "workers/0/state.json")["iterations"]
+        done = tzerlike("fuzz", "--resume", "--iterations", str(before + 10), "--out", out, "--ui", "none")
+        assert done.returncode == 0, done.stderr
+        assert set(ids) <= set(CampaignDir(out).corpus_ids())
+    finally:
+        os.system(f"umount {root}")
