@@ -24,6 +24,8 @@ class Fact(StrEnum):
     """Some block has an init statement."""
     BLOCK_BUFFERS = "block-buffers"
     """Some block allocates or matches a buffer."""
+    ALLOCATIONS = "allocations"
+    """Something allocates a buffer."""
     MATCHES = "match-buffers"
     """Some block matches a region with a buffer."""
     SOFTWARE_PIPELINE = "software-pipeline"
@@ -99,7 +101,7 @@ def facts_of(ir: str) -> Facts:
             if nodes[data["init"]]["type"] != "None":
                 found.add(Fact.INIT)
             if filled(data, "alloc_buffers"):
-                found.add(Fact.BLOCK_BUFFERS)
+                found |= {Fact.BLOCK_BUFFERS, Fact.ALLOCATIONS}
             if filled(data, "match_buffers"):
                 found |= {Fact.BLOCK_BUFFERS, Fact.MATCHES}
         elif kind == "tirx.For":
@@ -130,6 +132,8 @@ def facts_of(ir: str) -> Facts:
                 found.add(Fact.S_TIR)
         elif kind == "tirx.AssertStmt":
             found.add(Fact.HOST_CODE)
+        elif kind == "tirx.AllocBuffer":
+            found.add(Fact.ALLOCATIONS)
         elif kind == "tirx.PrimFunc":
             parameters = (nodes[index] for index in nodes[data["params"]]["data"])
             if any(nodes[p["data"]["ty"]]["type"] == "tirx.BufferType" for p in parameters):

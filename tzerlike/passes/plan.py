@@ -148,7 +148,7 @@ class PlannedSource:
         pipeline_of: Callable[[ContextConfig], Sequence],
         *,
         pipeline_share: float = 0.25,
-        wild_share: float = 0.03,
+        wild_share: float = 0.1,
         adaptive: bool = True,
     ) -> None:
         self.yields: Yields = {}
@@ -233,18 +233,19 @@ class PlannedSource:
         return with_fields(config, disabled_passes=())
 
 
-def shrunk(passes: Sequence, new_blocks: tuple[int, ...], facts: Facts, tail: Sequence = ()) -> Sequence:
+def shrunk(passes: Sequence, new_blocks: tuple[int, ...], facts: Facts, tail: Sequence) -> Sequence:
     """Drop the passes that added no coverage before a sequence is stored (Tzer, section 3.1).
 
-    `new_blocks` has the number of blocks that each pass was the first to reach. A pass that a later one needs
-    stays, so a legal sequence stays legal before `tail`; one that was illegal is stripped of every idle pass.
+    `new_blocks` has the number of blocks that each pass was the first to reach; `tail` is what runs after `passes`,
+    nothing after a pipeline. A pass that a later one or code generation needs stays, so a legal
+    sequence stays legal; one that was illegal is stripped of every idle pass.
     Raises ValueError when the lengths differ. What is left is another sequence: it has to be run before it is stored.
     """
     if len(new_blocks) != len(passes):
         raise ValueError(f"{len(new_blocks)} counts for {len(passes)} passes")
 
     def fits(sequence: Sequence) -> bool:
-        return legal(sequence + tail, facts, to_code=bool(tail)) is None
+        return legal(sequence + tail, facts, to_code=True) is None
 
     strict = fits(passes)
     kept = list(zip(passes, new_blocks, strict=True))

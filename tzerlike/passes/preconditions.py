@@ -62,8 +62,8 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "s_tir.ConvertSSA": _ANYWHERE,
     "s_tir.DecorateDeviceScope": Rule(
-        forbids=_facts(F.HOST_CODE),
-        source="doc: makes the whole body device code; trial: packed calls and assertions then have no device",
+        forbids=_facts(F.HOST_CODE, F.ALLOCATIONS),
+        source="doc: makes the whole body device code; trial: packed calls, assertions, workspaces then lack a device",
     ),
     "s_tir.DefaultGPUSchedule": Rule(
         forbids=_facts(F.LOWERED),
@@ -143,7 +143,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.FlattenBuffer": Rule(
         forbids=_facts(F.BLOCKS),
         adds=_facts(F.LOWERED),
-        removes=_facts(F.ND, F.BOOL_STORAGE),
+        removes=_facts(F.ND),
         source="doc: for TIR without opaque blocks",
     ),
     "tirx.ForceNarrowIndexToInt32": Rule(

@@ -1,0 +1,201 @@
+"""Preconditions, plans, labels and adaptive choice: no TVM."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tzerlike.case import ContextConfig, PassSpec, parse_sequence
+from tzerlike.passes.adapt import FLOOR, Yields, weights_of
+from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts, facts_of
+from tzerlike.passes.info import PassInfo, Pool
+from tzerlike.passes.label import Label, label
+from tzerlike.passes.plan import PlannedSource, enabled, ordered_sequence, repaired, shrunk, varied_pipeline
+from tzerlike.passes.preconditions import RULES, facts_after, legal
+from tzerlike.rng import rng_for
+
+PIPELINE = parse_sequence(
+    "s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; s_tir.LowerMatchBuffer; s_tir.InjectSoftwarePipeline; "
+    "s_tir.LowerOpaqueBlock; tirx.FlattenBuffer; tirx.BF16ComputeLegalize; tirx.FP8ComputeLegalize; "
+    "tirx.NarrowDataType{target_bits=32}; s_tir.LoopPartition; tirx.VectorizeLoop; tirx.StorageRewrite; "
+    "tirx.CommonSubexprElim; tirx.SplitHostDevice; tirx.MakePackedAPI; tirx.FP8StorageLegalize; "
+    "tirx.BF16StorageLegalize"
+)
+CATALOG = tuple(PassInfo(name, name) for name in sorted(RULES))
+POOL = Pool(CATALOG)
+FLAT: Facts = frozenset({Fact.TARGET, Fact.BUFFER_PARAMS})
+BLOCKS: Facts = FLAT | {Fact.S_TIR, Fact.BLOCKS, Fact.ITERATORS, Fact.INIT, Fact.ND, Fact.BLOCK_BUFFERS}
+
+
+def spec(name: str) -> PassSpec:
+    return PassSpec(name)
+
+
+def test_the_default_pipeline_is_legal_on_any_program() -> None:
+    assert legal(PIPELINE, ANY_PROGRAM, to_code=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "violation"),
+    [
+        ("s_tir.ConvertBlocksToOpaque", BLOCKS, "pass 1 (s_tir.ConvertBlocksToOpaque) cannot take block-init"),
+        ("tirx.StmtSimplify; tirx.FP8StorageLegalize", FLAT, "pass 2 (tirx.FP8StorageLegalize) cannot take buffer-"),
+        ("tirx.LowerTVMBuiltin", FLAT, "pass 1 (tirx.LowerTVMBuiltin) needs packed-api"),
+        ("tirx.NarrowDataType", BLOCKS, "pass 1 (tirx.NarrowDataType) cannot take blocks"),
+        ("tirx.NarrowDataType", FLAT, None),
+        ("tirx.MakePackedAPI; tirx.NarrowDataType", FLAT, "pass 2 (tirx.NarrowDataType) cannot take packed-api"),
+        ("s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; s_tir.LowerOpaqueBlock", BLOCKS, None),
+        ("tirx.FlattenBuffer; s_tir.DefaultGPUSchedule", FLAT, "pass 2 (s_tir.DefaultGPUSchedule) cannot take lowered"),
+        ("x.Unknown", BLOCKS, None),
+    ],
+)
+def test_the_first_violation_is_named(text: str, facts: Facts, violation: str | None) -> None:
+    found = legal(parse_sequence(text), facts)
+    if violation is None:
+        assert found is None
+    else:
+        assert str(found).startswith(violation)
+
+
+def test_code_generation_has_preconditions_too() -> None:
+    assert legal((), FLAT) is None
+    assert str(legal((), FLAT, to_code=True)) == "pass 1 (code generation) needs packed-api"
+    assert str(legal(PIPELINE[:-1], ANY_PROGRAM, to_code=True)).endswith("(code generation) cannot take bf16-storage")
+
+
+def test_what_is_legal_on_any_program_is_legal_on_every_program() -> None:
+    for seed in range(300):
+        rng = rng_for(seed)
+        passes = ordered_sequence(rng, POOL, ANY_PROGRAM, PIPELINE)
+        facts = frozenset(f for f in sorted(ANY_PROGRAM) if f is Fact.TARGET or rng.random() < 0.5)
+        assert legal(passes + PIPELINE, facts, to_code=True) is None
+
+
+def test_a_pass_brings_along_what_it_needs() -> None:
+    step = enabled(spec("tirx.StorageRewrite"), BLOCKS | {Fact.VECTORIZED})
+    assert step is not None and step[-1].name == "tirx.StorageRewrite"
+    assert legal(step, BLOCKS | {Fact.VECTORIZED}) is None
+    assert enabled(spec("tirx.StorageRewrite"), FLAT) == (spec("tirx.StorageRewrite"),)
+    assert enabled(spec("tirx.LowerTIRx"), BLOCKS) is None, "nothing makes an S-TIR function a TIRx one"
+
+
+def test_ordered_sequences_are_bounded_and_varied() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(500):
+        passes = ordered_sequence(rng_for(seed), POOL, BLOCKS, PIPELINE, 6)
+        assert len(passes) <= 6
+        seen.update(p.name for p in passes)
+    never = {info.name for info in CATALOG} - set(seen)
+    # These end the lowering, so the default pipeline cannot follow; or they are for another dialect.
+    assert {"tirx.MakePackedAPI", "tirx.LowerTVMBuiltin", "tirx.LowerTIRx"} <= never and len(never) < 16
+
+
+def test_repairing_keeps_what_is_legal_and_completes_the_rest() -> None:
+    good = parse_sequence("s_tir.LowerInitBlock; tirx.UnrollLoop")
+    assert repaired(good, BLOCKS, PIPELINE) == good
+    assert repaired(parse_sequence("tirx.MakePackedAPI; tirx.UnrollLoop"), BLOCKS, PIPELINE) == good[1:]
+    for seed in range(200):
+        rng = rng_for(seed)
+        wild = tuple(POOL.draw(rng) for _ in range(6))
+        fixed = repaired(wild, BLOCKS, PIPELINE)
+        assert legal(fixed + PIPELINE, BLOCKS, to_code=True) is None
+        assert repaired(fixed, BLOCKS, PIPELINE) == fixed
+
+
+def test_varied_pipelines_differ_and_still_reach_code_generation() -> None:
+    different = 0
+    for seed in range(100):
+        passes = varied_pipeline(rng_for(seed), POOL, BLOCKS, PIPELINE)
+        assert legal(passes, BLOCKS, to_code=True) is None
+        different += passes != PIPELINE
+    assert different >= 95
+
+
+def source(**options: float) -> PlannedSource:
+    return PlannedSource(CATALOG, lambda config: PIPELINE, **options)  # type: ignore[arg-type]
+
+
+def test_plans_are_of_both_kinds_legal_and_reproducible() -> None:
+    kinds: Counter[str] = Counter()
+    first, second = source(wild_share=0.0), source(wild_share=0.0)
+    for seed in range(300):
+        plan = first.fresh(rng_for(seed), BLOCKS)
+        assert plan == second.fresh(rng_for(seed), BLOCKS)
+        for step in range(3):
+            passes, config = plan
+            kinds[config.pipeline] += 1
+            tail = (
+                () if config.pipeline == "none" else tuple(p for p in PIPELINE if p.name not in config.disabled_passes)
+            )
+            assert legal(passes + tail, BLOCKS, to_code=True) is None
+            child = first.mutate(passes, config, rng_for(seed, step), PIPELINE[2:5], BLOCKS)
+            assert child == second.mutate(passes, config, rng_for(seed, step), PIPELINE[2:5], BLOCKS)
+            assert child != plan
+            plan = child
+    assert 0.15 < kinds["none"] / kinds.total() < 0.4
+
+
+def test_a_share_of_the_sequences_is_wild() -> None:
+    wild = source(wild_share=0.5, pipeline_share=0.0)
+    plans = [wild.fresh(rng_for(seed), BLOCKS) for seed in range(200)]
+    illegal = [p for p, _ in plans if legal(p + PIPELINE, BLOCKS, to_code=True) is not None]
+    assert 40 <= len(illegal) <= 100
+
+
+def test_yields_move_the_draws_and_the_floor_holds() -> None:
+    uniform = weights_of(CATALOG, {})
+    assert max(uniform) == pytest.approx(1 / len(CATALOG)) == min(uniform)
+    yields: Yields = {info.name: (1000, 0) for info in CATALOG}
+    yields["tirx.UnrollLoop"] = (1000, 900)
+    weights = dict(zip((info.name for info in CATALOG), weights_of(CATALOG, yields), strict=True))
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["tirx.UnrollLoop"] > 0.3
+    assert min(weights.values()) >= FLOOR / len(CATALOG)
+    assert weights_of(CATALOG, {"gone.Pass": (10**6, 10**6)}) == pytest.approx(uniform)
+
+
+def test_noted_cases_change_later_draws_but_only_by_their_counts() -> None:
+    one, two = source(), source()
+    for _ in range(50):
+        one.note((spec("tirx.UnrollLoop"), spec("tirx.UnrollLoop")), True)
+        one.note((spec("tirx.RemoveNoOp"),), False)
+    for _ in range(50):
+        two.note((spec("tirx.RemoveNoOp"),), False)
+    for _ in range(50):
+        two.note((spec("tirx.UnrollLoop"),), True)
+    assert one.yields == two.yields == {"tirx.UnrollLoop": (50, 50), "tirx.RemoveNoOp": (50, 0)}
+    assert one.fresh(rng_for(1)) == two.fresh(rng_for(1))
+
+
+def test_idle_passes_are_shrunk_away_unless_something_needs_them() -> None:
+    passes = parse_sequence("tirx.UnrollLoop; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; tirx.RemoveNoOp")
+    assert shrunk(passes, (0, 0, 3, 0), BLOCKS, PIPELINE) == passes[1:3]
+    assert shrunk(passes, (0, 0, 0, 0), BLOCKS, PIPELINE) == ()
+    assert shrunk(passes, (1, 1, 1, 1), BLOCKS, PIPELINE) == passes
+    assert [p.name for p in shrunk(PIPELINE, (0,) * len(PIPELINE), FLAT, ())] == ["tirx.MakePackedAPI"]
+    assert legal(shrunk(PIPELINE, (0,) * len(PIPELINE), BLOCKS, ()), BLOCKS, to_code=True) is None
+    wild = parse_sequence("tirx.MakePackedAPI; tirx.UnrollLoop")
+    assert shrunk(wild, (5, 0), BLOCKS, PIPELINE) == wild[:1]
+    with pytest.raises(ValueError, match="1 counts for 2 passes"):
+        shrunk(wild, (5,), BLOCKS, PIPELINE)
+
+
+def test_a_late_violation_does_not_excuse_an_early_failure() -> None:
+    passes = parse_sequence("tirx.UnrollLoop; tirx.FP8StorageLegalize")
+    message = "Check failed: something"
+    assert label(passes, FLAT, "tirx.UnrollLoop", message) is Label.INTERNAL_ERROR
+    assert label(passes, FLAT, "tirx.FP8StorageLegalize", message) is Label.ILLEGAL_ORDER
+    assert label(PIPELINE, BLOCKS, "tirx.StorageRewrite", message) is Label.INTERNAL_ERROR
+    assert label(PIPELINE, BLOCKS, "", message) is Label.INTERNAL_ERROR
+    assert label(PIPELINE[:-3], BLOCKS, "", message) is Label.ILLEGAL_ORDER
+    assert label(PIPELINE, BLOCKS, "", "\nInternalError: not implemented\nstack") is Label.DOCUMENTED_REFUSAL
+
+
+def test_facts_come_from_the_json_alone() -> None:
+    with pytest.raises(ValueError):
+        facts_of("no json")
+    empty = '{"root_index": 0, "nodes": [{"type": "None"}]}'
+    assert facts_of(empty) == {Fact.TARGET}
+    assert facts_after(PIPELINE, ANY_PROGRAM) >= {Fact.PACKED, Fact.SPLIT}
+    assert ContextConfig(pipeline="none") != ContextConfig()

@@ -1,0 +1,65 @@
+"""What a rejected sequence says: the wrong order, something TVM refuses on purpose, or a failure of TVM's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum, unique
+from typing import Final
+
+from tzerlike.passes.facts import Facts
+from tzerlike.passes.preconditions import legal
+from tzerlike.passes.sequence import Sequence
+
+
+@unique
+class Label(StrEnum):
+    ILLEGAL_ORDER = "illegal-order"
+    """A pass at or before the failing one ran on IR that its preconditions exclude."""
+    INTERNAL_ERROR = "internal-error"
+    """Nothing excuses the failure: every pass had what it needs."""
+    DOCUMENTED_REFUSAL = "documented-refusal"
+    """The failing pass verifies, or does not support this program and says so."""
+
+
+REFUSALS: Final[Mapping[str, str]] = {
+    "Out of bounds checker": "s_tir.analysis.OOBChecker reports an access that it cannot prove in bounds",
+    "GPU constraint": "s_tir.VerifyGPUCode verifies the limits that are its arguments",
+    "Did you forget to bind": "tirx.VerifyMemory reports host code that touches device memory",
+    "vtcm|VTCM": "s_tir.VerifyVTCMLimit verifies a capacity",
+    "not in SSA form": "tirx.VerifySSA verifies",
+    "The buffer parameter .* has dtype": "tirx.ForceNarrowIndexToInt32 takes no int64 buffers",
+    "Failed to vectorize loop with extent": "vector loops need a constant extent",
+    "A while loop inside a vectorized loop": "there are no vector loops around while",
+    "Cannot unroll non-constant loop": "unrolling needs a constant extent",
+    "is_scalable|scalable vector|scalability": "scalable vectors are supported in few places",
+    "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
+    "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
+    "All loops that are bound to": "two extents of one thread axis",
+    "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",
+    "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
+    "cannot handle for type": "LLVM code generation has no thread launches",
+    "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
+}
+"""Patterns of messages by which TVM refuses a program, and what each says. Searched for in the message's first line."""
+
+_PATTERN: Final = re.compile("|".join(f"(?:{pattern})" for pattern in REFUSALS))
+
+
+def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
+    """Label the rejection of a program with `facts` after `passes`, the passes of the default pipeline included.
+
+    `failing` is the pass that raised, by either of its names, or "" for code generation. `message` may span lines;
+    the first that is not blank decides. A violated precondition counts only when the pass it belongs to
+    had run by then, so that a late violation does not excuse an early failure.
+    """
+    first = next((line for line in message.splitlines() if line.strip()), "")
+    if _PATTERN.search(first):
+        return Label.DOCUMENTED_REFUSAL
+    violation = legal(passes, facts, to_code=True)
+    if violation is None:
+        return Label.INTERNAL_ERROR
+    ran = {spec.name for spec in passes[violation.index :]}
+    if failing and failing not in ran and failing in {spec.name for spec in passes}:
+        return Label.INTERNAL_ERROR
+    return Label.ILLEGAL_ORDER
