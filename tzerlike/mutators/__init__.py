@@ -13,12 +13,23 @@ from random import Random
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.mutators import general, starter
+from tzerlike.mutators import buffers, domain, general, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.tvm_api import CONSTRUCTION_ERRORS
 
-__all__ = ["ALL", "GENERAL", "GROUPS", "MUTATORS", "STARTER", "Guarded", "MutationEnv", "Mutator", "make_mutators"]
+__all__ = [
+    "ALL",
+    "DOMAIN",
+    "GENERAL",
+    "GROUPS",
+    "MUTATORS",
+    "STARTER",
+    "Guarded",
+    "MutationEnv",
+    "Mutator",
+    "make_mutators",
+]
 
 MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "constants": starter.Constants,
@@ -30,6 +41,13 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "insertion": general.Insertion,
     "deletion": general.Deletion,
     "replacement": general.Replacement,
+    "loop-nesting": domain.LoopNesting,
+    "memory": domain.MemoryOperations,
+    "thread-binding": domain.ThreadBinding,
+    "buffer-dtype": buffers.BufferDtype,
+    "buffer-shape": buffers.BufferShape,
+    "symbolic-shape": buffers.SymbolicShape,
+    "buffer-layout": buffers.BufferLayout,
 }
 
 STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
@@ -38,9 +56,21 @@ STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
 GENERAL = ("insertion", "deletion", "replacement")
 """The general-purpose mutators of the paper's section 3.2."""
 
+DOMAIN = ("loop-nesting", "memory", "thread-binding")
+"""The tensor-compiler mutators of the paper's section 3.3."""
+
+BUFFERS = ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout")
+"""Mutators of whole buffers."""
+
 ALL = tuple(MUTATORS)
 
-GROUPS: Mapping[str, tuple[str, ...]] = {"starter": STARTER, "general": GENERAL, "all": ALL}
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "starter": STARTER,
+    "general": GENERAL,
+    "domain": DOMAIN,
+    "buffers": BUFFERS,
+    "all": ALL,
+}
 """Names that stand for several mutators."""
 
 

@@ -1,0 +1,331 @@
+"""The paper's domain-specific mutators (section 3.3): loop nesting, memory operations, thread binding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tzerlike.mutators import dtypes
+from tzerlike.mutators.dtypes import DType
+from tzerlike.mutators.general import beside, budget
+from tzerlike.mutators.generate import make_generator
+from tzerlike.mutators.generator import INT32, Generator
+from tzerlike.mutators.hole import needs_constant
+from tzerlike.mutators.protocol import MutationEnv
+from tzerlike.mutators.scope import (
+    PARALLEL,
+    SERIAL,
+    THREAD_BINDING,
+    UNROLLED,
+    VECTORIZED,
+    Buffer,
+    Names,
+    Scope,
+    constant_int,
+    names_in,
+    scope_at,
+)
+from tzerlike.mutators.statements import THREADS, allocate, loop_around, masked_store, store, view
+from tzerlike.mutators.tree import (
+    Site,
+    Tree,
+    jumps_out,
+    key,
+    loop_with,
+    renamed,
+    seq,
+    substitute,
+)
+from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNesting:
+    """Put one to three loops of any kind around a statement, with constant or variable extents, and
+    sometimes an index that uses the new variables into an access below; or split, peel or divide a loop."""
+
+    name: str = "loop-nesting"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        defined = rng.random() < env.defined_weight
+        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s)]
+        if loops and rng.randrange(2):
+            return _reshaped(tree, rng.choice(loops), rng)
+        sites = [s for s in wrappable(tree) if not defined or not _accumulates(s)]
+        if not sites:
+            return None
+        site = rng.choice(sites)
+        generator = make_generator(tree, rng, env.target, defined)
+        scope = scope_at(tree, site)
+        kinds = (SERIAL, SERIAL, UNROLLED) if defined else (SERIAL, SERIAL, UNROLLED, VECTORIZED, PARALLEL)
+        return tree.replace(site, _wrapped(generator, scope, tree, site, rng.choice((1, 1, 2, 3)), kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOperations:
+    """Add an allocation, a store, a view or a predicated store beside a statement, mix a load into an expression, or
+    pass a stored value through a buffer of its own."""
+
+    name: str = "memory"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+        choice = rng.randrange(6)
+        if choice == 0:
+            return _staged_store(tree, generator)
+        if choice in (1, 2):
+            return _mixed_load(tree, generator)
+        sites = tree.statements()
+        site = rng.choice(sites[1:] or sites)
+        scope = scope_at(tree, site)
+        make = rng.choice((store, store, allocate, view, masked_store))
+        made = make(generator, scope, budget(tree, rng, env))
+        return None if made is None else tree.replace(site, beside(site, made, rng))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadBinding:
+    """Bind a statement or a loop to a GPU thread or a virtual thread, or give a thread another tag or extent."""
+
+    name: str = "thread-binding"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        bound = [s for s in tree.of_type(tirx.For) if int(s.node.kind) == THREAD_BINDING]
+        bound += [s for s in tree.of_type(tirx.AttrStmt) if isinstance(s.node.node, tirx.IterVar)]
+        if bound and rng.randrange(2):
+            return _rebound(tree, rng.choice(bound), rng)
+        tag = rng.choice(THREADS if env.target != "llvm" else (*THREADS, "vthread.x", "vthread.y", "vthread"))
+        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and constant_int(s.node.min) == 0]
+        if loops and rng.randrange(2):
+            site = rng.choice(loops)
+            return tree.replace(
+                site, loop_with(site.node, kind=THREAD_BINDING, thread_binding=_axis(tag), annotations={}, step=None)
+            )
+        sites = wrappable(tree)
+        if not sites:
+            return None
+        site = rng.choice(sites)
+        extent = tirx.IntImm("int32", rng.choice((1, 1, 2, 4, 8, 32)))
+        var = tirx.Var(Names(names_in(func, tree)).fresh("t"), "int32")
+        domain = tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), extent)
+        attribute = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
+        axis = tirx.IterVar(domain, var, tirx.IterVar.ThreadIndex, tag)
+        return tree.replace(site, tirx.AttrStmt(axis, attribute, extent, site.node))
+
+
+def wrappable(tree: Tree) -> list[Site]:
+    """Statements that can stand in a loop or under an attribute: they define nothing for others and leave no loop."""
+    found = []
+    for site in tree.statements()[1:]:
+        if type(site.node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer, tirx.Break, tirx.Continue):
+            continue
+        if type(site.node) is s_tir.SBlockRealize and site.parent is not None and site.parent.number == 0:
+            continue
+        if not jumps_out(tree, site):
+            found.append(site)
+    return found or [s for s in tree.statements()[:1] if type(s.node) is not s_tir.SBlockRealize]
+
+
+def _regular(tree: Tree, site: Site) -> bool:
+    body = next(s for s in tree.below(site) if s.parent is site and s.role == "body")
+    return not jumps_out(tree, body)
+
+
+def _accumulates(site: Site) -> bool:
+    """Whether running the statement twice could matter for what is defined: it asserts or loops until something."""
+    return type(site.node) in (tirx.AssertStmt, tirx.While)
+
+
+def _axis(tag: str) -> Any:
+    return tirx.IterVar(None, tirx.Var("iter", "int32"), tirx.IterVar.ThreadIndex, tag)
+
+
+def _wrapped(generator: Generator, scope: Scope, tree: Tree, site: Site, depth: int, kinds: Sequence[int]) -> Any:
+    """`depth` loops around the statement at `site`."""
+
+    def around(inner: Scope, left: int) -> Any:
+        if left == 0:
+            return _indexed(generator, inner, tree, site)
+        kind = generator.rng.choice(kinds)
+        return loop_around(generator, inner, kind, lambda deeper: around(deeper, left - 1))
+
+    return around(scope, depth)
+
+
+def _indexed(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any:
+    """The statement at `site`, with one index of an access replaced by one that knows the new loop variables."""
+    if generator.chance(40) or any(type(inner.node) is s_tir.SBlock for inner in tree.below(site)):
+        return site.node
+    places = [
+        (inner, _buffer_of(inner.node))
+        for inner in tree.below(site)
+        if type(inner.node) in (tirx.BufferStore, tvm.ir.TensorLoad)
+    ]
+    places = [(inner, buffer) for inner, buffer in places if array_items(inner.node.indices)]
+    if not places:
+        return site.node
+    access, buffer = generator.rng.choice(places)
+    if generator.defined and key(buffer) not in {key(b.var) for b in generator.readable(scope)}:
+        return site.node
+    position = generator.rng.randrange(len(array_items(access.node.indices)))
+    extent = constant_int(array_items(buffer.ty.shape)[position])
+    index = generator.index(scope, extent, 3)
+    place = next(s for s in tree.below(access) if s.parent is access and s.role == "indices" and s.index == position)
+    if index is None or place.dtype != "int32":
+        return site.node
+    return _replaced_below(tree, site, place, index)
+
+
+def _buffer_of(node: Any) -> Any:
+    return node.buffer if type(node) is tirx.BufferStore else node.source
+
+
+def _replaced_below(tree: Tree, top: Site, place: Site, node: Any) -> Any:
+    """The subtree of `top` with `node` at `place`."""
+    part = Tree(tirx.PrimFunc([], top.node))
+    return part.rebuild([(part.sites[place.number - top.number], node)])
+
+
+def _reshaped(tree: Tree, site: Site, rng: Random) -> Any | None:
+    """The loop at `site` as two, one in the other (strip-mined) or one after the other (peeled).
+
+    What it computes stays the same.
+    """
+    node = site.node
+    names = Names(names_in(tree.func, tree))
+    low, extent = constant_int(node.min), constant_int(node.extent)
+    dtype = dtypes.parse(str(node.loop_var.ty.dtype))
+    if low is None or extent is None or extent < 2 or node.step is not None or dtype is None:
+        return None
+    if int(node.kind) == THREAD_BINDING:
+        return None
+    if rng.randrange(2):
+        return tree.replace(site, _strip_mined(node, dtype, low, extent, names, rng))
+    cut = rng.randint(1, extent - 1)
+    number = dtype.scalar
+    var = tirx.Var(names.fresh("i"), number)
+    rest = renamed(node.body, names.fresh, {key(node.loop_var): var})
+    first = loop_with(node, extent=tirx.IntImm(number, cut))
+    second = loop_with(
+        node, loop_var=var, min=tirx.IntImm(number, low + cut), extent=tirx.IntImm(number, extent - cut), body=rest
+    )
+    return tree.replace(site, seq([first, second]))
+
+
+def _strip_mined(node: Any, dtype: DType, low: int, extent: int, names: Names, rng: Random) -> Any:
+    """`node` as an outer loop over strips and an inner loop over a strip, guarded where the strips do not fit."""
+    factor = rng.choice((2, 3, 4, 5, 8, 16))
+    number = dtype.scalar
+    outer, inner = tirx.Var(names.fresh("o"), number), tirx.Var(names.fresh("i"), number)
+    position = tirx.Add(tirx.Mul(outer, tirx.IntImm(number, factor)), inner)
+    value = tirx.Add(position, tirx.IntImm(number, low)) if low else position
+    body = substitute(node.body, {key(node.loop_var): value})
+    if extent % factor:
+        condition = tirx.LT(position, tirx.IntImm(number, extent))
+        body = tirx.IfThenElse(
+            tvm.ir.Call("prim.likely", [condition], ret_ty="bool") if rng.randrange(2) else condition, body, None
+        )
+    zero, strips = tirx.IntImm(number, 0), tirx.IntImm(number, -(-extent // factor))
+    kinds = (int(node.kind), SERIAL) if rng.randrange(2) else (SERIAL, int(node.kind))
+    below = tirx.For(inner, zero, tirx.IntImm(number, factor), kinds[1], body, None, node.annotations)
+    return tirx.For(outer, zero, strips, kinds[0], below)
+
+
+def _staged_store(tree: Tree, generator: Generator) -> Any | None:
+    """Keep the value of a store in a buffer of one element first, or write, read and write again."""
+    sites = [s for s in tree.of_type(tirx.BufferStore) if dtypes.parse(str(s.node.value.ty.dtype)) is not None]
+    if not sites:
+        return None
+    site = generator.rng.choice(sites)
+    node = site.node
+    scope = scope_at(tree, site)
+    dtype = dtypes.parse(str(node.value.ty.dtype))
+    if dtype is None or dtype.scalable:
+        return None
+    memory = "local" if scope.threaded else "global"
+    var = tirx.decl_buffer((dtype.lanes,), dtype.scalar, generator.names.fresh("b"), scope=memory)
+    zero, one = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
+    place = [zero] if dtype.lanes == 1 else [tirx.Ramp(zero, one, tirx.IntImm("int32", dtype.lanes))]
+    return tree.replace(
+        site,
+        seq(
+            [
+                tirx.AllocBuffer(var),
+                tirx.BufferStore(var, node.value, place),
+                tirx.BufferStore(node.buffer, tirx.BufferLoad(var, place), array_items(node.indices)),
+            ]
+        ),
+    )
+
+
+def _mixed_load(tree: Tree, generator: Generator) -> Any | None:
+    """Combine an expression with a value loaded from a buffer in scope."""
+    sites = [
+        s
+        for s in tree.expressions()
+        if not needs_constant(s) and (d := dtypes.parse(s.dtype)) is not None and (d.is_float or d.is_int)
+    ]
+    if generator.defined:
+        sites = [s for s in sites if s.role == "value" and s.parent is not None]
+        sites = [s for s in sites if s.parent is not None and type(s.parent.node) is tirx.BufferStore]
+    if not sites:
+        return None
+    site = generator.rng.choice(sites)
+    dtype = dtypes.parse(site.dtype)
+    scope = scope_at(tree, site)
+    if dtype is None:
+        return None
+    loaded = _load_as(generator, scope, dtype)
+    if loaded is None:
+        return None
+    operators = (tirx.Min, tirx.Max) if dtype.is_int and generator.defined else (tirx.Add, tirx.Mul, tirx.Min, tirx.Max)
+    if dtype.is_float and dtype.base == "bfloat" and generator.defined:
+        operators = (tirx.Add, tirx.Max)
+    return tree.replace(site, generator.rng.choice(operators)(site.node, loaded))
+
+
+def _load_as(generator: Generator, scope: Scope, dtype: DType) -> Any | None:
+    """A load, cast to `dtype` where the buffer has another."""
+    candidates: list[Buffer] = []
+    for buffer in generator.readable(scope):
+        have = dtypes.parse(buffer.dtype)
+        if have is None or have.base == "handle" or have.lanes != 1 or have.suffix:
+            continue
+        if generator.defined and dtype.is_int and str(have) != dtype.scalar:
+            continue
+        candidates.append(buffer)
+    if not candidates:
+        return None
+    buffer = generator.rng.choice(candidates)
+    indices = generator.indices(scope, buffer, 3)
+    if indices is None:
+        return None
+    value = tirx.BufferLoad(buffer.var, indices)
+    if buffer.dtype != dtype.scalar:
+        value = tirx.Cast(dtype.scalar, value)
+    if dtype.lanes == 1:
+        return value
+    return None if dtype.scalable else tirx.Broadcast(value, tirx.IntImm("int32", dtype.lanes))
+
+
+def _rebound(tree: Tree, site: Site, rng: Random) -> Any:
+    """The thread at `site` with another tag, another extent, or as a plain loop."""
+    node = site.node
+    tag = rng.choice((*THREADS, "vthread.y"))
+    if type(node) is tirx.For:
+        if rng.randrange(3) == 0:
+            return tree.replace(site, loop_with(node, kind=SERIAL, thread_binding=None))
+        return tree.replace(site, loop_with(node, thread_binding=_axis(tag)))
+    extent = node.value if rng.randrange(2) else tirx.IntImm(INT32.scalar, rng.choice((1, 2, 3, 8, 32, 64)))
+    old = node.node
+    axis = tirx.IterVar(old.dom, old.var, old.iter_type, tag if rng.randrange(2) else old.thread_tag)
+    virtual = str(axis.thread_tag).startswith("vthread")
+    made = tirx.AttrStmt(axis, "virtual_thread" if virtual else "thread_extent", node.value, node.body)
+    part = Tree(tirx.PrimFunc([], made))
+    place = next(s for s in part.sites if s.role == "value")
+    return tree.replace(site, part.rebuild([(place, extent)]))
