@@ -142,7 +142,12 @@ def transforms(topi: Any) -> Iterator[Operator]:
     yield op("matrix_set_diag_super", lambda x, d: topi.matrix_set_diag(x, d, (1, 1)), "i32:3,4", "i32:3")
     yield op("meshgrid", lambda a, b: topi.meshgrid([a, b], "ij"), "f32:3", "f32:4")
     yield op("meshgrid_xy", lambda a, b: topi.meshgrid([a, b], "xy"), "i32:2", "i32:3")
-    yield op("unravel_index", lambda i, s: topi.unravel_index(i, s), "i32:5", "i32:3")
+    yield op(
+        "unravel_index",
+        lambda i, s: topi.unravel_index(i, topi.bitwise_or(s, tirx.const(1, "int32"))),
+        "i32:5",
+        "i32:3",
+    )
     yield op("sliding_window", lambda x: topi.sliding_window(x, 0, (3,), (2,)), "f32:9")
     yield op("sliding_window2", lambda x: topi.sliding_window(x, 1, (2, 2), (1, 2)), "f32:1,4,5")
     for src, dst, shape in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -159,12 +159,19 @@ def broadcast(topi: Any) -> Iterator[Operator]:
     for kind in ("f32", "f64", "f16"):
         yield op("divide", topi.divide, f"{kind}:4,5", f"{kind}:5")
         yield op("power", topi.power, f"{kind}:5", f"{kind}:5")
-    for kind in ("f32", "i32", "i64", "i8", "u8"):
-        yield op("floor_divide", topi.floor_divide, f"{kind}:3,4", f"{kind}:4")
-        yield op("floor_mod", topi.floor_mod, f"{kind}:3,4", f"{kind}:3,1")
+    yield op("floor_divide", topi.floor_divide, "f32:3,4", "f32:4")
+    yield op("floor_mod", topi.floor_mod, "f32:3,4", "f32:3,1")
+
+    def by_odd(divide: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        """Return `divide` with a divisor made odd: division by zero would end the process that runs it."""
+        return lambda x, y: divide(x, topi.bitwise_or(y, tirx.const(1, SHORT[kind])))
+
+    for kind in ("i32", "i64", "i8", "u8"):
+        yield op("floor_divide_odd", by_odd(topi.floor_divide, kind), f"{kind}:3,4", f"{kind}:4")
+        yield op("floor_mod_odd", by_odd(topi.floor_mod, kind), f"{kind}:3,4", f"{kind}:3,1")
     for kind in ("i32", "i64", "u32", "i16"):
-        yield op("divide", topi.divide, f"{kind}:6", f"{kind}:6")
-        yield op("mod", topi.mod, f"{kind}:6", f"{kind}:1")
+        yield op("divide_odd", by_odd(topi.divide, kind), f"{kind}:6", f"{kind}:6")
+        yield op("mod_odd", by_odd(topi.mod, kind), f"{kind}:6", f"{kind}:1")
     for index, name in enumerate(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")):
         for number, kind in enumerate(("f32", "i32", "u8", "i64", "f16")):
             a, b = pairs[(index + number) % len(pairs)]
