@@ -210,7 +210,14 @@ class Fuzzer:
                 mutator = self.mutators[rng.randrange(len(self.mutators))]
                 draws = rng_for(self.seed, self.worker, iteration, "mutate", draw)
                 self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
-                child = mutator(parent, draws, self._environment(draws))
+                try:
+                    child = mutator(parent, draws, self._environment(draws))
+                except Exception as error:
+                    if not tvm_api.raised_by_tvm(error):
+                        raise
+                    # TVM would not build this program: the mutator does not apply here.
+                    self.tally.exits["not-built"] += 1
+                    continue
                 if child is None:
                     continue
                 module = tvm_api.module_of(child)

@@ -64,7 +64,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         rejected.update(state["rejected"])
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
-    judged = sum(count for name, count in exits.items() if name != "ill-formed")
+    judged = sum(count for name, count in exits.items() if name not in ("ill-formed", "not-built"))
     last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
     return {
         "elapsed_s": round(elapsed, 3),

@@ -209,3 +209,13 @@ def pipeline_factories() -> tuple[Any, Mapping[str, Any]]:
 def pass_modules() -> Mapping[str, ModuleType]:
     """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
     return {"tirx.transform": tirx.transform, "s_tir.transform": s_tir.transform}
+
+
+def raised_by_tvm(error: BaseException) -> bool:
+    """Whether TVM raised `error`, and not our own code: the innermost frame of its traceback is not ours."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    return not Path(trace.tb_frame.f_code.co_filename).is_relative_to(Path(__file__).parent)

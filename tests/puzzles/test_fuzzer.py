@@ -11,10 +11,12 @@ import pytest
 from tzerlike import tvm_api
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.corpus import Corpus
+from tzerlike.errors import UserError
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import
 from tzerlike.mutators import MutationEnv
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
+from tzerlike.passes import instantiate
 from tzerlike.seedgen.seed import Seed
 from tzerlike.tray import Tray
 
@@ -219,3 +221,35 @@ def test_counters_add_up(make: Make) -> None:
     assert tally.rejected == {"passes a.B: ValueError: no": 1}
     row = tally.mutators["constant"]
     assert (row.tried, row.valid, row.valuable) == (4, 2, 1)
+
+
+class AsksForNonsense:
+    """A mutator that asks TVM for what TVM refuses."""
+
+    name = "nonsense"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        return tvm_api.tirx.Evaluate("no expression")
+
+
+class Broken:
+    """A mutator with a fault in the package's own code: an unknown pass is our mistake, not TVM's."""
+
+    name = "broken"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        return instantiate(PassSpec("no.Such"))
+
+
+def test_a_program_that_tvm_will_not_build_is_no_trial(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW), mutator=AsksForNonsense())
+    fuzzer.step()
+    assert fuzzer.step() == []
+    assert fuzzer.tally.exits["not-built"] > 0
+
+
+def test_a_fault_of_our_own_stops_loudly(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW), mutator=Broken())
+    fuzzer.step()
+    with pytest.raises(UserError, match=r"no\.Such"):
+        fuzzer.step()
