@@ -77,7 +77,6 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
     neither costs the worker anything.
     """
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     mapped = _mapped_bytes()
     spare = _fork_child(lane, mapped)
     while True:

@@ -6,6 +6,7 @@ import compileall
 import contextlib
 import json
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,16 @@ from tzerlike.errors import TzerlikeError, UserError
 
 _START_SECONDS = 300.0
 _PACKET_LIMIT = 1 << 17
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold SIGINT back in this process and in those started meanwhile: the zygote takes it up once it ignores it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Family:
@@ -42,14 +53,15 @@ class Family:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tzerlike.zygote", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._stderr,
-        )
+        with _interrupts_held():
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tzerlike.zygote", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+            )
         theirs.close()
         order = {
             "slots": slots,

@@ -95,8 +95,7 @@ class Worker:
 
     def run(self) -> None:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop)
+        signal.signal(signal.SIGTERM, self._stop)
         self.restore()
         self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, self.resume_after + 1)
         # The first save tells the supervisor that the worker is up.

@@ -43,6 +43,9 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 def main() -> NoReturn:
     """Entry of the zygote process: `python -m tzerlike.zygote FD`; the socket is already open as FD."""
+    # Ctrl-C reaches the whole group; it is for the supervisor, which asks the workers to save.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     descriptor = int(sys.argv[1])
     if _randomised() and _disable_randomisation():
         os.set_inheritable(descriptor, True)
@@ -73,7 +76,6 @@ class _Zygote:
         from tzerlike.execute import Lane, die_with_parent
 
         die_with_parent()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.control = control
         from tzerlike import roles, tvm_api
 

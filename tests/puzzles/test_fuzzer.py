@@ -229,7 +229,7 @@ class AsksForNonsense:
     name = "nonsense"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
-        return tvm_api.tirx.Evaluate("no expression")
+        return tvm_api.tirx.Ramp(tvm_api.tirx.const(0, "int32"), tvm_api.tirx.const(1, "int32"), -1)
 
 
 class Broken:
