@@ -18,8 +18,8 @@ from tzerlike.rng import rng_for
 PIPELINE = parse_sequence(
     "s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; s_tir.LowerMatchBuffer; s_tir.InjectSoftwarePipeline; "
     "s_tir.LowerOpaqueBlock; tirx.FlattenBuffer; tirx.BF16ComputeLegalize; tirx.FP8ComputeLegalize; "
-    "tirx.NarrowDataType{target_bits=32}; s_tir.LoopPartition; tirx.VectorizeLoop; tirx.StorageRewrite; "
-    "tirx.CommonSubexprElim; tirx.SplitHostDevice; tirx.MakePackedAPI; tirx.FP8StorageLegalize; "
+    "tirx.NarrowDataType{target_bits=32}; s_tir.LoopPartition; tirx.VectorizeLoop; s_tir.InjectVirtualThread; "
+    "tirx.StorageRewrite; tirx.CommonSubexprElim; tirx.SplitHostDevice; tirx.MakePackedAPI; tirx.FP8StorageLegalize; "
     "tirx.BF16StorageLegalize"
 )
 CATALOG = tuple(PassInfo(name, name) for name in sorted(RULES))

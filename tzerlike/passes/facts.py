@@ -34,6 +34,10 @@ class Fact(StrEnum):
     """Some buffer does not have exactly one dimension."""
     VECTORIZED = "vectorized-loops"
     """Some loop is to be vectorised."""
+    THREAD_LOOPS = "thread-loops"
+    """Some loop is bound to a thread, virtual or not."""
+    VIRTUAL_THREADS = "virtual-threads"
+    """Some loop is bound to a virtual thread."""
     LIKELY = "likely"
     """Some condition is marked as likely."""
     BF16 = "bf16-arithmetic"
@@ -75,6 +79,7 @@ ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
 """What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program."""
 
 _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
+_THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
 _CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
 
 
@@ -107,6 +112,8 @@ def facts_of(ir: str) -> Facts:
         elif kind == "tirx.For":
             if data["kind"] == _VECTORIZED_KIND:
                 found.add(Fact.VECTORIZED)
+            elif data["kind"] == _THREAD_KIND:
+                found.add(Fact.THREAD_LOOPS)
         elif kind == "tirx.BufferType":
             if len(nodes[data["shape"]]["data"]) != 1:
                 found.add(Fact.ND)
@@ -128,6 +135,8 @@ def facts_of(ir: str) -> Facts:
         elif kind == "ffi.String":
             if data == "software_pipeline_stage":
                 found.add(Fact.SOFTWARE_PIPELINE)
+            elif data.startswith("vthread") or data == "virtual_thread":
+                found.add(Fact.VIRTUAL_THREADS)
             elif data == "s_tir":
                 found.add(Fact.S_TIR)
         elif kind == "tirx.AssertStmt":

@@ -32,18 +32,20 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Failed to vectorize loop with extent": "vector loops need a constant extent",
     "A while loop inside a vectorized loop": "there are no vector loops around while",
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
-    "is_scalable|scalable vector|scalability": "scalable vectors are supported in few places",
-    "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
-    "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
 }
-"""Patterns of messages by which TVM refuses a program, and what each says. Searched for in the message's first line."""
+"""Patterns of messages by which TVM refuses a program whatever ran before, and what each says."""
 
-_PATTERN: Final = re.compile("|".join(f"(?:{pattern})" for pattern in REFUSALS))
+REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
+    "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
+    "scalable vector": "scalable vectors are supported in few places",
+    "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
+}
+"""Patterns of messages that a wrong order brings about as well: a refusal only when every precondition holds."""
 
 
 def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
@@ -54,12 +56,20 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
     had run by then, so that a late violation does not excuse an early failure.
     """
     first = next((line for line in message.splitlines() if line.strip()), "")
-    if _PATTERN.search(first):
+    if _matches(REFUSALS, first):
         return Label.DOCUMENTED_REFUSAL
+    if _out_of_order(passes, facts, failing):
+        return Label.ILLEGAL_ORDER
+    return Label.DOCUMENTED_REFUSAL if _matches(REFUSALS_IN_ORDER, first) else Label.INTERNAL_ERROR
+
+
+def _matches(patterns: Mapping[str, str], text: str) -> bool:
+    return any(re.search(pattern, text) for pattern in patterns)
+
+
+def _out_of_order(passes: Sequence, facts: Facts, failing: str) -> bool:
     violation = legal(passes, facts, to_code=True)
     if violation is None:
-        return Label.INTERNAL_ERROR
-    ran = {spec.name for spec in passes[violation.index :]}
-    if failing and failing not in ran and failing in {spec.name for spec in passes}:
-        return Label.INTERNAL_ERROR
-    return Label.ILLEGAL_ORDER
+        return False
+    not_before = {spec.name for spec in passes[violation.index :]}
+    return not failing or failing in not_before or failing not in {spec.name for spec in passes}

@@ -84,7 +84,11 @@ RULES: Final[Mapping[str, Rule]] = {
         removes=_facts(F.SOFTWARE_PIPELINE),
         source="pipeline: after ConvertBlocksToOpaque and LowerInitBlock",
     ),
-    "s_tir.InjectVirtualThread": _ANYWHERE,
+    "s_tir.InjectVirtualThread": Rule(
+        forbids=_facts(F.THREAD_LOOPS),
+        removes=_facts(F.VIRTUAL_THREADS),
+        source="pipeline: after LowerOpaqueBlock; trial: leaves thread loops as they are",
+    ),
     "s_tir.InstrumentBoundCheckers": Rule(
         forbids=_facts(F.ND), source="check: as many physical indices as dimensions; pipeline: after FlattenBuffer"
     ),
@@ -99,7 +103,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "s_tir.LowerOpaqueBlock": Rule(
         forbids=_facts(F.ITERATORS, F.INIT, F.MATCHES, F.SOFTWARE_PIPELINE),
         adds=_facts(F.LOWERED),
-        removes=_BLOCKS,
+        removes=_BLOCKS | _facts(F.THREAD_LOOPS),
         source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, InjectSoftwarePipeline",
     ),
     "s_tir.LowerThreadAllreduce": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
@@ -157,7 +161,10 @@ RULES: Final[Mapping[str, Rule]] = {
         forbids=_facts(F.S_TIR), source="trial: on s_tir programs it accesses buffers that nothing defines"
     ),
     "tirx.LowerTIRxOpaque": Rule(
-        forbids=_facts(F.BLOCKS), adds=_facts(F.LOWERED), source="doc: no handling of blocks whatsoever"
+        forbids=_facts(F.BLOCKS),
+        adds=_facts(F.LOWERED),
+        removes=_facts(F.THREAD_LOOPS),
+        source="doc: no handling of blocks whatsoever",
     ),
     "tirx.LowerTVMBuiltin": Rule(
         needs=_facts(F.PACKED),
@@ -170,10 +177,10 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "tirx.MakePackedAPI": Rule(
         needs=_facts(F.TARGET),
-        forbids=_BLOCKS,
+        forbids=_BLOCKS | _facts(F.THREAD_LOOPS, F.VIRTUAL_THREADS),
         adds=_facts(F.PACKED),
         removes=_facts(F.BUFFER_PARAMS),
-        source="check: requires the target attribute, no undefined variables, which block iterators are to it",
+        source="check: requires the target attribute, no undefined variables, as iterators are to it",
     ),
     "tirx.NarrowDataType": Rule(
         forbids=_facts(F.BLOCKS, F.ND, F.PACKED),
@@ -188,14 +195,15 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.SkipAssert": _ANYWHERE,
     "tirx.SplitHostDevice": Rule(
         needs=_facts(F.TARGET),
-        forbids=_BLOCKS,
+        forbids=_BLOCKS | _facts(F.THREAD_LOOPS),
         adds=_facts(F.SPLIT),
         source="check: requires the target attribute; pipeline: after LowerOpaqueBlock; trial: loses block iterators",
     ),
     "tirx.StmtSimplify": _ANYWHERE,
     "tirx.StorageRewrite": Rule(
-        forbids=_facts(F.BLOCK_BUFFERS, F.ND, F.VECTORIZED),
-        source="check: VectorizeLoop before it, as many dimensions accessed as allocated",
+        forbids=_facts(F.BLOCK_BUFFERS, F.ND, F.VECTORIZED, F.VIRTUAL_THREADS, F.PACKED),
+        source="check: VectorizeLoop before it, as many dimensions accessed as allocated; pipeline: after "
+        "InjectVirtualThread, before MakePackedAPI, whose device scope it would move allocations out of",
     ),
     "tirx.TilePrimitiveDispatch": Rule(
         forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"
