@@ -13,23 +13,15 @@ from random import Random
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.mutators import buffers, domain, general, starter
+from tzerlike.mutators import annotate, buffers, domain, general, schedule, splice, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.tvm_api import CONSTRUCTION_ERRORS
 
 __all__ = [
-    "ALL",
-    "DOMAIN",
-    "GENERAL",
-    "GROUPS",
-    "MUTATORS",
-    "STARTER",
-    "Guarded",
-    "MutationEnv",
-    "Mutator",
-    "make_mutators",
-]
+    "ALL", "ANNOTATIONS", "BUFFERS", "DOMAIN", "GENERAL", "GROUPS", "MUTATORS", "SCHEDULE", "STARTER", "Guarded",
+    "MutationEnv", "Mutator", "make_mutators",
+]  # fmt: skip
 
 MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "constants": starter.Constants,
@@ -48,6 +40,13 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "buffer-shape": buffers.BufferShape,
     "symbolic-shape": buffers.SymbolicShape,
     "buffer-layout": buffers.BufferLayout,
+    "schedule-loops": schedule.ScheduleLoops,
+    "schedule-blocks": schedule.ScheduleBlocks,
+    "splice": splice.Splice,
+    "block-annotations": annotate.BlockAnnotations,
+    "software-pipeline": annotate.SoftwarePipeline,
+    "async-scope": annotate.AsyncScope,
+    "function-attributes": annotate.FunctionAttributes,
 }
 
 STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
@@ -62,6 +61,12 @@ DOMAIN = ("loop-nesting", "memory", "thread-binding")
 BUFFERS = ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout")
 """Mutators of whole buffers."""
 
+SCHEDULE = ("schedule-loops", "schedule-blocks")
+"""Schedule primitives, which keep what a program computes."""
+
+ANNOTATIONS = ("block-annotations", "software-pipeline", "async-scope", "function-attributes")
+"""Annotations and attributes that passes act on."""
+
 ALL = tuple(MUTATORS)
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -69,6 +74,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "general": GENERAL,
     "domain": DOMAIN,
     "buffers": BUFFERS,
+    "schedule": SCHEDULE,
+    "annotations": ANNOTATIONS,
     "all": ALL,
 }
 """Names that stand for several mutators."""

@@ -1,0 +1,337 @@
+"""Schedule primitives on S-TIR blocks.
+
+They keep what a program computes, so that a wrong result afterwards is a bug in itself. A primitive whose
+precondition does not hold raises ScheduleError and leaves the schedule as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tzerlike.mutators.protocol import MutationEnv
+from tzerlike.mutators.tree import Tree
+from tzerlike.tvm_api import ENTRY, array_items, s_tir, tirx, tvm, uses_blocks
+
+Step = Callable[[Any, Any, Random, MutationEnv], object]
+"""Applies one primitive to a block of a schedule.
+
+Raises ScheduleError where a precondition does not hold, IndexError where the block has too few loops or buffers.
+"""
+
+CPU_SCOPES = ("global", "global", "local")
+GPU_SCOPES = ("shared", "local", "shared.dyn", "global")
+TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "vthread.x")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleLoops:
+    """Split, fuse, reorder, vectorise, unroll, parallelise, bind or partition the loops of a block."""
+
+    name: str = "schedule-loops"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        return scheduled(func, rng, env, LOOP_STEPS)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleBlocks:
+    """Cache, inline, move, factor, decompose, blockise, tensorise or re-lay out blocks."""
+
+    name: str = "schedule-blocks"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        return scheduled(func, rng, env, BLOCK_STEPS)
+
+
+def scheduled(func: Any, rng: Random, env: MutationEnv, steps: Sequence[Step]) -> Any | None:
+    """`func` after one to three of `steps` that applied; None when none did."""
+    if not uses_blocks(func):
+        return None
+    names = block_names(func)
+    if not names:
+        return None
+    schedule = s_tir.Schedule(
+        tvm.IRModule({ENTRY: func}), seed=rng.randrange(1, 1 << 30), debug_mask=0, error_render_level="none"
+    )
+    done = 0
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        for _ in range(4):
+            try:
+                rng.choice(steps)(schedule, schedule.get_sblock(rng.choice(names)), rng, env)
+            except (s_tir.ScheduleError, IndexError):
+                continue
+            done += 1
+            break
+    if not done:
+        return None
+    child = schedule.mod[ENTRY]
+    return tirx.PrimFunc(child.params, child.body, child.ret_type, func.attrs)
+
+
+def block_names(func: Any) -> list[str]:
+    """The names of the blocks of `func` that no other block shares, without the root, in order."""
+    names = [str(site.node.name_hint) for site in Tree(func).of_type(s_tir.SBlock)[1:]]
+    return [name for name in names if names.count(name) == 1]
+
+
+def _loops(schedule: Any, block: Any) -> list[Any]:
+    return array_items(schedule.get_loops(block))
+
+
+def _loop(schedule: Any, block: Any, rng: Random) -> Any:
+    return rng.choice(_loops(schedule, block))
+
+
+def _split(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    factors: list[Any] = [rng.choice((1, 2, 3, 4, 5, 8, 16)) for _ in range(rng.choice((1, 1, 2)))]
+    factors.insert(rng.randint(0, len(factors)), None)
+    schedule.split(
+        _loop(schedule, block, rng),
+        factors,
+        preserve_unit_iters=bool(rng.randrange(2)),
+        disable_predication=rng.randrange(8) == 0,
+    )
+
+
+def _fuse(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    loops = _loops(schedule, block)
+    start = rng.randrange(len(loops) - 1) if len(loops) > 1 else 0
+    count = rng.choice((2, 2, 3))
+    if len(loops) < 2:
+        raise IndexError("one loop")
+    schedule.fuse(*loops[start : start + count], preserve_unit_iters=bool(rng.randrange(2)))
+
+
+def _reorder(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    loops = _loops(schedule, block)
+    chosen = rng.sample(loops, min(len(loops), rng.choice((2, 2, 3))))
+    if len(chosen) < 2:
+        raise IndexError("one loop")
+    schedule.reorder(*chosen)
+
+
+def _vectorize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    loops = _loops(schedule, block)
+    inner = loops[-1]
+    if rng.randrange(2):
+        inner = schedule.split(inner, [None, rng.choice((2, 4, 8))])[1]
+    schedule.vectorize(inner)
+
+
+def _unroll(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.unroll(_loop(schedule, block, rng))
+
+
+def _parallel(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.parallel(_loops(schedule, block)[0] if rng.randrange(2) else _loop(schedule, block, rng))
+
+
+def _bind(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    if env.target == "llvm":
+        schedule.bind(_loop(schedule, block, rng), rng.choice(("vthread.x", "vthread.y")))
+    else:
+        schedule.bind(_loop(schedule, block, rng), rng.choice(TAGS))
+
+
+def _unit(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.add_unit_loop(block if rng.randrange(2) else _loop(schedule, block, rng))
+
+
+def _partition(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.loop_partition(_loop(schedule, block, rng), [rng.choice((1, 2, 3, 5)), None])
+
+
+def _reorder_axes(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    order = list(range(len(array_items(schedule.get(block).iter_vars))))
+    rng.shuffle(order)
+    schedule.reorder_block_iter_var(block, order)
+
+
+def _memory(rng: Random, env: MutationEnv) -> str:
+    return rng.choice(CPU_SCOPES if env.target == "llvm" else GPU_SCOPES)
+
+
+def _buffer(schedule: Any, block: Any, rng: Random, field: str) -> int:
+    return rng.choice(range(len(array_items(getattr(schedule.get(block), field)))))
+
+
+def _cache_read(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.cache_read(block, _buffer(schedule, block, rng, "reads"), _memory(rng, env))
+
+
+def _cache_write(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.cache_write(block, _buffer(schedule, block, rng, "writes"), _memory(rng, env))
+
+
+def _cache_inplace(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.cache_inplace(block, _buffer(schedule, block, rng, "reads"), _memory(rng, env))
+
+
+def _cache_index(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.cache_index(block, "global", rng.choice((0, 1)))
+
+
+def _cached_and_moved(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    """A read cache that is filled next to its use, as GPU kernels have it."""
+    cache = schedule.cache_read(block, _buffer(schedule, block, rng, "reads"), _memory(rng, env))
+    schedule.compute_at(cache, _loop(schedule, block, rng), preserve_unit_loops=bool(rng.randrange(2)))
+
+
+def _reindex(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    field = rng.choice(("read", "write"))
+    schedule.reindex(block, (field, _buffer(schedule, block, rng, field + "s")))
+
+
+def _compute_at(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    consumer = rng.choice(array_items(schedule.get_consumers(block)))
+    schedule.compute_at(block, _loop(schedule, consumer, rng), preserve_unit_loops=bool(rng.randrange(2)))
+
+
+def _reverse_compute_at(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    producer = rng.choice(array_items(schedule.get_producers(block)))
+    schedule.reverse_compute_at(block, _loop(schedule, producer, rng), preserve_unit_loops=bool(rng.randrange(2)))
+
+
+def _inline(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    (schedule.compute_inline if rng.randrange(2) else schedule.reverse_compute_inline)(block)
+
+
+def _rfactor(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    loop = _loops(schedule, block)[-1]
+    if rng.randrange(2):
+        loop = rng.choice(array_items(schedule.split(loop, [None, rng.choice((2, 4))])))
+    schedule.rfactor(loop, rng.choice((0, 0, 1)))
+
+
+def _decompose_reduction(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.decompose_reduction(block, _loop(schedule, block, rng))
+
+
+def _blockize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.blockize(_loop(schedule, block, rng), preserve_unit_iters=bool(rng.randrange(2)))
+
+
+def _tensorize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    """Tile the last three loops of a matrix product and put the tensor intrinsic in."""
+    name = str(schedule.get(block).name_hint)
+    loops = _loops(schedule, block)[-3:]
+    tiles = [array_items(schedule.split(loop, [None, TILE])) for loop in loops]
+    if len(tiles) < 3:
+        raise IndexError("fewer than three loops")
+    schedule.reorder(*[outer for outer, _ in tiles], *[inner for _, inner in tiles])
+    schedule.decompose_reduction(block, tiles[2][0])
+    update = schedule.get_sblock(f"{name}_update")
+    schedule.tensorize(_loops(schedule, update)[-3], product_intrinsic())
+
+
+def _set_scope(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.set_scope(block, 0, _memory(rng, env))
+
+
+def _storage_align(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.storage_align(block, 0, rng.choice((-1, -2, 0)), rng.choice((4, 16, 32)), rng.choice((0, 1, 8)))
+
+
+def _transform_layout(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    field = rng.choice(("read", "write"))
+    number = _buffer(schedule, block, rng, field + "s")
+    region = array_items(getattr(schedule.get(block), field + "s"))[number]
+    rank = len(array_items(region.source.ty.shape))
+    variables = [tirx.Var(f"x{i}", "int32") for i in range(rank)]
+    final: list[Any] = list(variables)
+    if rank > 1 and rng.randrange(2):
+        rng.shuffle(final)
+    else:
+        place = rng.randrange(rank)
+        by = tirx.IntImm("int32", rng.choice((2, 4)))
+        final[place : place + 1] = [tirx.FloorDiv(variables[place], by), tirx.FloorMod(variables[place], by)]
+    schedule.transform_layout(block, (field, number), tirx.IndexMap(variables, final, None))
+
+
+def _transform_block(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    rank = len(array_items(schedule.get(block).iter_vars))
+    variables = [tirx.Var(f"x{i}", "int32") for i in range(rank)]
+    final: list[Any] = list(variables)
+    place = rng.randrange(rank)
+    by = tirx.IntImm("int32", rng.choice((2, 4)))
+    final[place : place + 1] = [tirx.FloorDiv(variables[place], by), tirx.FloorMod(variables[place], by)]
+    schedule.transform_block_layout(block, tirx.IndexMap(variables, final, None))
+
+
+def _pad_einsum(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    rank = len(array_items(schedule.get(block).iter_vars))
+    schedule.pad_einsum(block, [rng.choice((1, 2, 3, 16)) for _ in range(rank)])
+
+
+def _rolling_buffer(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.rolling_buffer(block, 0)
+
+
+def _decompose_padding(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+    schedule.decompose_padding(block, _loop(schedule, block, rng))
+
+
+LOOP_STEPS: tuple[Step, ...] = (
+    _split, _split, _fuse, _reorder, _vectorize, _unroll, _parallel, _bind, _unit, _partition, _reorder_axes,
+)  # fmt: skip
+"""Primitives on loops."""
+
+BLOCK_STEPS: tuple[Step, ...] = (
+    _cache_read, _cache_write, _cached_and_moved, _cache_inplace, _cache_index, _reindex, _compute_at,
+    _reverse_compute_at, _inline, _rfactor, _decompose_reduction, _blockize, _tensorize, _set_scope, _storage_align,
+    _transform_layout, _transform_block, _pad_einsum, _rolling_buffer, _decompose_padding,
+)  # fmt: skip
+"""Primitives on blocks."""
+
+TILE = 4
+"""The side of the matrices that the tensor intrinsic multiplies."""
+
+
+def product_intrinsic() -> str:
+    """The name of a tensor intrinsic that multiplies and adds 4x4 float32 matrices; registered at the first use.
+
+    Its implementation is plain TIR, so that the program that results runs everywhere.
+    """
+    name = "tzerlike.product4x4"
+    if s_tir.TensorIntrin.get(name, allow_missing=True) is None:
+        s_tir.TensorIntrin.register(name, _product(False), _product(True))
+    return name
+
+
+def _product(implementation: bool) -> Any:
+    """The description of the product, a block under three loops, or its implementation, loops in one opaque block."""
+    zero, one, side = (tirx.IntImm("int32", n) for n in (0, 1, TILE))
+    out, left, right = (tirx.decl_buffer((TILE, TILE), "float32", name, offset_factor=1) for name in "cab")
+
+    def ranges(low: Sequence[Any], extent: Any) -> list[Any]:
+        return [tvm.ir.Range.from_min_extent(place, extent) for place in low]
+
+    def step(i: Any, j: Any, k: Any) -> Any:
+        product = tirx.Mul(tirx.BufferLoad(left, [i, k]), tirx.BufferLoad(right, [k, j]))
+        return tirx.BufferStore(out, tirx.Add(tirx.BufferLoad(out, [i, j]), product), [i, j])
+
+    loops = [tirx.Var(name, "int32") for name in "ijk"]
+    if implementation:
+        body = step(*loops)
+    else:
+        i, j, k = axes = [tirx.Var(f"v{name}", "int32") for name in "ijk"]
+        kinds = (tirx.IterVar.DataPar, tirx.IterVar.DataPar, tirx.IterVar.CommReduce)
+        domains = [
+            tirx.IterVar(tvm.ir.Range.from_min_extent(zero, side), axis, kind)
+            for axis, kind in zip(axes, kinds, strict=True)
+        ]
+        writes = [tirx.BufferRegion(out, ranges((i, j), one))]
+        reads = [
+            *writes,
+            tirx.BufferRegion(left, ranges((i, k), one)),
+            tirx.BufferRegion(right, ranges((k, j), one)),
+        ]
+        body = s_tir.SBlockRealize(loops, True, s_tir.SBlock(domains, reads, writes, "update", step(i, j, k)))
+    for var in reversed(loops):
+        body = tirx.For(var, zero, side, tirx.ForKind.SERIAL, body)
+    whole = [tirx.BufferRegion(buffer, ranges((zero, zero), side)) for buffer in (out, left, right)]
+    root = s_tir.SBlockRealize([], True, s_tir.SBlock([], whole, whole[:1], "root", body))
+    return tirx.PrimFunc([left, right, out], root).with_attr("s_tir", True)
