@@ -56,6 +56,8 @@ class Fact(StrEnum):
     """Something only a host can do: it calls a packed or external function, or asserts."""
     BUFFER_PARAMS = "buffer-parameters"
     """Some parameter is a buffer: the packed API has not been made."""
+    DUPLICATES = "duplicates"
+    """Copies of a statement may define one variable twice."""
     LOWERED = "lowered"
     """A lowering pass has run that schedule primitives do not survive."""
     PACKED = "packed-api"
@@ -71,6 +73,7 @@ class Fact(StrEnum):
 Facts = frozenset[Fact]
 
 ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
+    Fact.DUPLICATES,
     Fact.LOWERED,
     Fact.PACKED,
     Fact.SPLIT,

@@ -60,14 +60,14 @@ RULES: Final[Mapping[str, Rule]] = {
     "s_tir.ConvertBlocksToOpaque": Rule(
         forbids=_facts(F.INIT), removes=_facts(F.ITERATORS), source="check: a block without init"
     ),
-    "s_tir.ConvertSSA": _ANYWHERE,
+    "s_tir.ConvertSSA": Rule(removes=_facts(F.DUPLICATES), source="doc"),
     "s_tir.DecorateDeviceScope": Rule(
         forbids=_facts(F.HOST_CODE, F.ALLOCATIONS),
         source="doc: makes the whole body device code; trial: packed calls, assertions, workspaces then lack a device",
     ),
     "s_tir.DefaultGPUSchedule": Rule(
-        forbids=_facts(F.LOWERED),
-        source="trial: checks that the function can be scheduled, which lowering ends",
+        forbids=_facts(F.LOWERED, F.DUPLICATES),
+        source="trial: checks that the function can be scheduled, which lowering ends, and is well-formed",
     ),
     "s_tir.HoistExpression": Rule(
         forbids=_facts(F.BLOCKS),
@@ -92,7 +92,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "s_tir.InstrumentBoundCheckers": Rule(
         forbids=_facts(F.ND), source="check: as many physical indices as dimensions; pipeline: after FlattenBuffer"
     ),
-    "s_tir.InstrumentProfileIntrinsics": _ANYWHERE,
+    "s_tir.InstrumentProfileIntrinsics": Rule(
+        forbids=_facts(F.SOFTWARE_PIPELINE),
+        source="pipeline: after InjectSoftwarePipeline, which counts the statements of a loop",
+    ),
     "s_tir.LiftThreadBinding": _ANYWHERE,
     "s_tir.LoopPartition": Rule(removes=_facts(F.LIKELY), source="trial: code generation knows no likely"),
     "s_tir.LowerAsyncDMA": _ANYWHERE,
@@ -208,7 +211,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.TilePrimitiveDispatch": Rule(
         forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"
     ),
-    "tirx.UnrollLoop": _ANYWHERE,
+    "tirx.UnrollLoop": Rule(adds=_facts(F.DUPLICATES), source="trial: block iterators are defined once per copy"),
     "tirx.VectorizeLoop": Rule(
         forbids=_facts(F.ND),
         removes=_facts(F.VECTORIZED),
