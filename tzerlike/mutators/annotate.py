@@ -8,18 +8,18 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import SERIAL, constant_int
-from tzerlike.mutators.tree import Site, Tree, loop_with
+from tzerlike.mutators.schedule import cached_and_moved, scheduled
+from tzerlike.mutators.scope import SERIAL
+from tzerlike.mutators.tree import Site, Tree, jumps_out, loop_with
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
 FUNCTION_ATTRIBUTES: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),
     ("tirx.is_entry_func", (True,)),
     ("tirx.is_scheduled", (True, 1)),
-    ("tirx.is_host_func", (True,)),
     ("tirx.is_global_func", (True, False)),
     ("tirx.disable_cse_tir", (True,)),
-    ("calling_conv", (0, 1, 2)),
+    ("calling_conv", (0,)),
     ("op_pattern", (0, 2, 4, 8)),
     ("num_inputs", (0, 1, 2)),
     ("target_host", ("llvm",)),
@@ -85,17 +85,25 @@ class BlockAnnotations:
 
 @dataclass(frozen=True, slots=True)
 class SoftwarePipeline:
-    """Mark a serial loop over several statements as a software pipeline, sometimes an asynchronous one."""
+    """Mark a loop over several statements as a software pipeline, sometimes an asynchronous one.
+
+    Where no loop has several, a read of a block is cached next to its use first, as GPU kernels have it.
+    """
 
     name: str = "software-pipeline"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
-        loops = [(s, n) for s in tree.of_type(tirx.For) if int(s.node.kind) == SERIAL and (n := _stages(s.node)) > 0]
+        loops = pipelines(tree)
+        if not loops:
+            cached = scheduled(func, rng, env, (cached_and_moved,))
+            if cached is None:
+                return None
+            tree = Tree(cached)
+            loops = pipelines(tree)
         if not loops:
             return None
-        several = [(s, n) for s, n in loops if n > 1]
-        site, count = rng.choice(several or loops)
+        site, count = rng.choice(loops)
         stages = sorted(rng.randrange(3) for _ in range(count))
         order = list(range(count))
         if rng.randrange(4) == 0:
@@ -104,7 +112,7 @@ class SoftwarePipeline:
         annotations = annotations_of(site.node)
         annotations["software_pipeline_stage"] = stages
         annotations["software_pipeline_order"] = order
-        if rng.randrange(3) == 0:
+        if env.target != "llvm" and rng.randrange(3) == 0:
             annotations["software_pipeline_async_stages"] = [rng.choice(stages)]
         return tree.replace(site, loop_with(site.node, annotations=annotations))
 
@@ -159,15 +167,27 @@ def annotations_of(node: Any) -> dict[str, Any]:
     return {str(name): value for name, value in node.annotations.items()}
 
 
+def pipelines(tree: Tree) -> list[tuple[Site, int]]:
+    """The serial loops that may become software pipelines, each with its number of statements (two or more)."""
+    found = []
+    for site in tree.of_type(tirx.For):
+        count = _stages(site.node) if int(site.node.kind) == SERIAL else 0
+        if count > 1 and not jumps_out(
+            tree, next(s for s in tree.below(site) if s.role == "body" and s.parent is site)
+        ):
+            found.append((site, count))
+    return found
+
+
 def _stages(loop: Any) -> int:
     """How many statements a pipeline over `loop` would have; 0 where it cannot have one."""
     body = loop.body
     while type(body) is s_tir.SBlockRealize and not array_items(body.block.iter_vars):
         body = body.block.body
-    if type(body) is tirx.SeqStmt:
-        parts = array_items(body.seq)
-        return 0 if any(type(p) in (tirx.AllocBuffer, tirx.DeclBuffer, tirx.Bind) for p in parts) else len(parts)
-    return 1 if constant_int(loop.extent) else 0
+    if type(body) is not tirx.SeqStmt:
+        return 0
+    parts = array_items(body.seq)
+    return 0 if any(type(p) in (tirx.AllocBuffer, tirx.DeclBuffer, tirx.Bind) for p in parts) else len(parts)
 
 
 def _widened(regions: Any, rng: Random) -> list[Any]:

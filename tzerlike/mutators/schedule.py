@@ -174,7 +174,7 @@ def _cache_index(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> No
     schedule.cache_index(block, "global", rng.choice((0, 1)))
 
 
-def _cached_and_moved(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
+def cached_and_moved(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
     """A read cache that is filled next to its use, as GPU kernels have it."""
     cache = schedule.cache_read(block, _buffer(schedule, block, rng, "reads"), _memory(rng, env))
     schedule.compute_at(cache, _loop(schedule, block, rng), preserve_unit_loops=bool(rng.randrange(2)))
@@ -280,7 +280,7 @@ LOOP_STEPS: tuple[Step, ...] = (
 """Primitives on loops."""
 
 BLOCK_STEPS: tuple[Step, ...] = (
-    _cache_read, _cache_write, _cached_and_moved, _cache_inplace, _cache_index, _reindex, _compute_at,
+    _cache_read, _cache_write, cached_and_moved, _cache_inplace, _cache_index, _reindex, _compute_at,
     _reverse_compute_at, _inline, _rfactor, _decompose_reduction, _blockize, _tensorize, _set_scope, _storage_align,
     _transform_layout, _transform_block, _pad_einsum, _rolling_buffer, _decompose_padding,
 )  # fmt: skip
