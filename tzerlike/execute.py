@@ -73,18 +73,21 @@ class _Child:
 def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
     """Hand each order to a child of its own until the worker hangs up; never returns.
 
-    The next child is forked, and the last one reaped, while the worker thinks: on a machine with a core to spare
+    While a child works, the runner forks the next one and reaps the last: on a machine with a core to spare,
     neither costs the worker anything.
     """
     die_with_parent()
     mapped = _mapped_bytes()
     spare = _fork_child(lane, mapped)
+    ending: list[_Child] = []
     while True:
         order = orders.recv(_ORDER.size)
         if len(order) < _ORDER.size:
             os._exit(0)
         child = spare
         child.line.send(order)
+        spare = _fork_child(lane, mapped)
+        ending = [old for old in ending if not _reaped(old)]
         waiter = select.poll()
         waiter.register(child.handle, select.POLLIN)
         waiter.register(child.line, select.POLLIN)
@@ -92,16 +95,28 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
         timed_out = not waiter.poll(wall * 1000)
         status = 0
         done = not timed_out and bool(_receive_now(child.line))
-        if not done:
+        if done:
+            ending.append(child)
+        else:
             _kill_group(child.pid)
             _, status = os.waitpid(child.pid, 0)
+            _forget(child)
         orders.send(_REPLY.pack(done, status, timed_out))
-        spare = _fork_child(lane, mapped)
-        if done:
-            os.waitpid(child.pid, 0)
-            _kill_group(child.pid)
-        os.close(child.handle)
-        child.line.close()
+
+
+def _reaped(child: _Child) -> bool:
+    """Reap a child that has said that it is done, if it has ended by now."""
+    pid, _ = os.waitpid(child.pid, os.WNOHANG)
+    if pid == 0:
+        return False
+    _kill_group(child.pid)
+    _forget(child)
+    return True
+
+
+def _forget(child: _Child) -> None:
+    os.close(child.handle)
+    child.line.close()
 
 
 def _receive_now(line: socket.socket) -> bytes:

@@ -27,6 +27,12 @@ MAX_NODES = 2000
 IMPORT_SHARE = 0.3
 """Share of the iterations that bring in a seed while seeds remain, so that mutation need not wait for all."""
 
+CHEAP_CODE_SHARE = 7 / 8
+"""Share of the seeds whose descendants LLVM compiles at its level 0: its optimiser takes most of a build's time
+and is not under test."""
+
+_CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
+
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
 
@@ -198,7 +204,9 @@ class Fuzzer:
         passes, config = self.passes.fresh(rng)
         if arrival.bare or self.pass_mode == "none":
             passes, config = (), ContextConfig()
-        case = Case(arrival.seed.ir, passes, config, self.target, rng.getrandbits(32))
+        cheap = rng.random() < CHEAP_CODE_SHARE
+        target = _CHEAP_TARGETS.get(self.target, self.target) if cheap else self.target
+        case = Case(arrival.seed.ir, passes, config, target, rng.getrandbits(32))
         provenance = Provenance(arrival.seed.name, worker=self.worker, iteration=iteration)
         return Trial(case, provenance, SEED_IMPORT, arrival=arrival)
 

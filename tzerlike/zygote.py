@@ -74,6 +74,7 @@ class _Zygote:
             sys.exit(0)
         from tzerlike.coverage import open_coverage
         from tzerlike.execute import Lane, die_with_parent
+        from tzerlike.tray import Tray
 
         die_with_parent()
         self.control = control
@@ -87,9 +88,9 @@ class _Zygote:
         )
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
+        _warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
-        _warm_up(self.lanes[0].tray)
         self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
         gc.freeze()
