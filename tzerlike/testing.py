@@ -73,7 +73,7 @@ VECTORS = """
 def main(A: T.Buffer((16,), "int8"), B: T.Buffer((16,), "int64"), C: T.Buffer((4,), "float32x4"), p: T.int64):
     assert p > T.int64(0), "p"
     A[T.ramp(0, 1, 16)] = A[T.ramp(0, 1, 16)] + T.Broadcast(T.int8(3), 16)
-    for i in T.serial(T.int64(0), T.int64(16), annotations={"pragma_unroll_explicit": 1}):
+    for i in T.serial(T.int64(0), T.int64(16)):
         if p == i:
             continue
         B[i] = T.Cast("int64", A[i]) << T.int64(2)
