@@ -6,24 +6,39 @@ import pytest
 
 from tzerlike.case import PassSpec, parse_sequence, print_sequence
 from tzerlike.errors import UserError
-from tzerlike.passes import sequence
-from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS
+from tzerlike.passes import catalog, sequence
+from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS, OPTIONS, OPTIONS_READ
 from tzerlike.passes.catalog import discover, instantiate, registered_passes, short_name
 from tzerlike.passes.info import Pool
+from tzerlike.passes.preconditions import RULES
 from tzerlike.rng import rng_for
-from tzerlike.tvm_api import pass_context
+from tzerlike.tvm_api import pass_constructors, pass_context, tvm
 
 
-def test_every_registered_pass_is_in_the_catalogue_or_excluded() -> None:
-    have = {info.ffi_name for info in discover()}
-    assert [n for n in registered_passes() if n not in have and short_name(n) not in EXCLUDED] == []
+def test_every_registered_pass_is_in_the_table_or_excluded_with_a_reason() -> None:
+    registered = {short_name(name) for name in registered_passes()}
+    assert sorted(registered - set(RULES) - set(EXCLUDED)) == []
+    assert sorted((set(RULES) | set(EXCLUDED)) - registered) == []
+    assert set(RULES) & set(EXCLUDED) == set()
+    assert {info.name for info in discover()} == set(RULES)
+    assert all(EXCLUDED.values()) and all(rule.source for rule in RULES.values())
+
+
+def test_a_pass_that_the_table_lacks_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = dict(pass_constructors())
+    monkeypatch.setattr(catalog, "pass_constructors", lambda: known | {"tirx.transform.Novel": ()})
+    assert "tirx.transform.Novel" in registered_passes()
+    assert "tirx.Novel" not in RULES
 
 
 def test_the_tables_name_only_what_exists() -> None:
     names = {info.name for info in discover()}
     assert set(ARGUMENTS) <= names
-    assert set(OPTIMISATIONS) <= {info.internal_name for info in discover()}
-    assert set(EXCLUDED) <= {short_name(n) for n in registered_passes()}
+    assert set(OPTIONS_READ) <= names
+    assert set(OPTIMISATIONS) <= {info.internal_name for info in discover()} & names
+    options = tvm.transform.PassContext.list_configs()
+    for key in (*OPTIONS, *(option for read in OPTIONS_READ.values() for option in read)):
+        assert key in options or key.rpartition(".")[0] in options
 
 
 def test_the_catalogue_is_sorted_and_large() -> None:

@@ -59,6 +59,10 @@ OPTIONS: Final[Mapping[str, Domain]] = {
     "s_tir.HoistExpression.hoisted_let_bindings": (0, 1, 2, 4, 7),
     "s_tir.HoistIfThenElse.support_block_scope_hoisting": (True, False),
     "s_tir.InjectDoubleBuffer.split_loop": (1, 2, 3, 4),
+    "s_tir.instr_siblings": (True, False),
+    "s_tir.lwp_disable_func_prof": (True,),
+    "s_tir.lwp_max_depth": (0, 1, 3),
+    "s_tir.lwp_min_height": (1, 2),
     "s_tir.LoopPartition.no_unroll_loop_with_extent_one": (True, False),
     "s_tir.LoopPartition.partition_const_loop": (True, False),
     "s_tir.LoopPartition.unroll_loop_with_partition_hint_no_interval": (True, False),
@@ -80,14 +84,43 @@ OPTIONS: Final[Mapping[str, Domain]] = {
     "tirx.enable_debug": (True,),
     "tirx.enable_fast_math": (True,),
     "tirx.instrument_bound_checkers": (True,),
+    "tirx.instrument_lwp": (True,),
     "tirx.merge_static_smem": (True, False),
     "tirx.noalias": (True, False),
+    "tirx.s_tir.ldg32": (True,),
     "tirx.use_async_copy": (True,),
 }
 """PassContext options and values worth trying. `a.B.c` sets field `c` of the option `a.B`, which is an object.
 
-Left out: options of Relax and meta-schedule, `tirx.add_lower_pass` (callables), `tirx.vtcm_capacity` and the
-profiling options, whose instrumented code needs a run-time library that the wheel does not carry.
+Left out: options of Relax and meta-schedule; `tirx.add_lower_pass`, which takes callables;
+`tirx.RemoveNoOp.max_simplification_steps`, a debugging limit that fails when it is reached; and
+`testing.immutable_module`, under which no build ends, since tirx.AnnotateEntryFunc changes its input.
+"""
+
+OPTIONS_READ: Final[Mapping[str, tuple[str, ...]]] = {
+    "s_tir.HoistExpression": ("s_tir.HoistExpression",),
+    "s_tir.HoistIfThenElse": ("s_tir.HoistIfThenElse",),
+    "s_tir.InjectDoubleBuffer": ("s_tir.InjectDoubleBuffer",),
+    "s_tir.InstrumentProfileIntrinsics": (
+        "s_tir.instr_siblings",
+        "s_tir.lwp_disable_func_prof",
+        "s_tir.lwp_max_depth",
+        "s_tir.lwp_min_height",
+        "s_tir.reset_start_id",
+    ),
+    "s_tir.LoopPartition": ("s_tir.LoopPartition",),
+    "s_tir.MergeSharedMemoryAllocations": ("tirx.merge_static_smem",),
+    "s_tir.StmtSimplify": ("tirx.StmtSimplify",),
+    "tirx.RemoveNoOp": ("tirx.RemoveNoOp",),
+    "tirx.StmtSimplify": ("tirx.StmtSimplify",),
+    "tirx.StorageRewrite": ("tirx.merge_static_smem",),
+    "tirx.UnrollLoop": ("tirx.UnrollLoop",),
+    "tirx.VectorizeLoop": ("tirx.enable_buffer_level_predication",),
+}
+"""Pass -> the PassContext options that its own code reads (`GetConfig` in `src/tirx` and `src/s_tir`).
+
+The pipelines themselves read `tirx.disable_*`, `tirx.use_async_copy`, `tirx.instrument_*` and `tirx.s_tir.ldg32` to
+choose their passes, and code generation reads `tirx.disable_assert`.
 """
 
 OPTIMISATIONS: Final = (

@@ -11,7 +11,7 @@ from typing import Any
 
 from tzerlike.case import PassSpec, Scalar
 from tzerlike.errors import UserError
-from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT
+from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ
 from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
 from tzerlike.tvm_api import pass_constructors, pass_modules, tirx, tvm
 
@@ -127,7 +127,7 @@ def _describe(ffi_name: str) -> PassInfo | None:
     info = PassInfo(name, ffi_name, tuple(parameters))
     first = PassSpec(name, tuple((p.name, p.domain[0]) for p in parameters))
     internal = instantiate(first, (info,)).info.name
-    return PassInfo(name, ffi_name, tuple(parameters), str(internal))
+    return PassInfo(name, ffi_name, tuple(parameters), str(internal), OPTIONS_READ.get(name, ()))
 
 
 def _python_constructor(ffi_name: str) -> Any:

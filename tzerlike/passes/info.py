@@ -27,13 +27,15 @@ class PassInfo:
 
     `name` is the FFI name without its `transform` segment (`s_tir.ThreadSync`), which is
     also what `tvm.s_tir.transform.ThreadSync` becomes; `internal_name` is what
-    `PassContext(disabled_pass=...)` compares with; `ffi_name` is the registered global function.
+    `PassContext(disabled_pass=...)` compares with; `ffi_name` is the registered global function; `options` are the
+    PassContext options that the pass reads.
     """
 
     name: str
     ffi_name: str
     parameters: tuple[Parameter, ...] = ()
     internal_name: str = ""
+    options: tuple[str, ...] = ()
 
     def random_spec(self, rng: Random) -> PassSpec:
         """Return this pass with every argument drawn from its domain."""
