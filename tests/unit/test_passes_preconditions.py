@@ -11,7 +11,15 @@ from tzerlike.passes.adapt import FLOOR, Yields, weights_of
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts, facts_of
 from tzerlike.passes.info import PassInfo, Pool
 from tzerlike.passes.label import Label, label
-from tzerlike.passes.plan import PlannedSource, enabled, ordered_sequence, repaired, shrunk, varied_pipeline
+from tzerlike.passes.plan import (
+    MAX_ENABLERS,
+    PlannedSource,
+    enabled,
+    ordered_sequence,
+    repaired,
+    shrunk,
+    varied_pipeline,
+)
 from tzerlike.passes.preconditions import RULES, facts_after, legal
 from tzerlike.rng import rng_for
 
@@ -84,7 +92,7 @@ def test_ordered_sequences_are_bounded_and_varied() -> None:
     seen: Counter[str] = Counter()
     for seed in range(500):
         passes = ordered_sequence(rng_for(seed), POOL, BLOCKS, PIPELINE, 6)
-        assert len(passes) <= 6
+        assert len(passes) <= 6 + MAX_ENABLERS
         seen.update(p.name for p in passes)
     never = {info.name for info in CATALOG} - set(seen)
     # These end the lowering, so the default pipeline cannot follow; or they are for another dialect.
@@ -134,6 +142,18 @@ def test_plans_are_of_both_kinds_legal_and_reproducible() -> None:
             assert child != plan
             plan = child
     assert 0.15 < kinds["none"] / kinds.total() < 0.4
+
+
+def test_a_plan_is_fitted_to_a_program_that_changed() -> None:
+    planned = source()
+    config = ContextConfig(disabled_passes=("s_tir.LoopPartition",))
+    passes = parse_sequence("tirx.FlattenBuffer; tirx.UnrollLoop")
+    assert planned.fit(passes, config, FLAT) == (passes, config)
+    fitted, other = planned.fit(passes, config, BLOCKS | {Fact.LIKELY})
+    assert other == ContextConfig() and fitted[-2:] == passes and len(fitted) > 2
+    assert legal(fitted + PIPELINE, BLOCKS | {Fact.LIKELY}, to_code=True) is None
+    whole = ContextConfig(pipeline="none")
+    assert planned.fit(PIPELINE[3:], whole, BLOCKS) == (PIPELINE[3:], whole)
 
 
 def test_a_share_of_the_sequences_is_wild() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum, unique
+from functools import lru_cache
 from typing import Any, Final
 
 
@@ -86,6 +87,7 @@ _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
 _CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
 
 
+@lru_cache(maxsize=256)
 def facts_of(ir: str) -> Facts:
     """Return the facts of the IRModule whose canonical JSON is `ir`, with its target bound.
 

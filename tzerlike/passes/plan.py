@@ -14,7 +14,7 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from tzerlike.case import ContextConfig, PassSpec
+from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.passes.adapt import Yields, weights_of
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
@@ -41,6 +41,9 @@ Plan = tuple[Sequence, ContextConfig]
 
 MAX_GROWTH: Final = 16
 """A pipeline may be this much longer than the default one."""
+
+MAX_ENABLERS: Final = 8
+"""A prefix may be this much longer than Tzer's sequences, for the passes that others bring along."""
 
 _ATTEMPTS: Final = 24
 _ENABLING_DEPTH: Final = 8
@@ -82,18 +85,21 @@ _ENABLING_ARGUMENTS: Final = {"tirx.BindTarget": (("target", '{"kind": "llvm"}')
 def ordered_sequence(
     rng: Random, pool: Pool, facts: Facts, tail: Sequence = (), max_length: int = MAX_LENGTH
 ) -> Sequence:
-    """Return up to `max_length` passes, legal on a program with `facts` and followed by `tail`.
+    """Return 1 to `max_length` random passes, legal on a program with `facts` and followed by `tail`.
 
-    A pass that is drawn out of order brings along the passes that it needs before it.
+    A pass that is drawn out of order brings along the passes that it needs before it, MAX_ENABLERS in all.
+    Where nothing fits, the sequence is shorter.
     """
     goal = rng.randint(1, max_length)
+    drawn = 0
     passes: Sequence = ()
     for _ in range(_ATTEMPTS):
-        if len(passes) >= goal:
+        if drawn == goal:
             break
         longer = _extended(passes, pool.draw(rng), facts, tail)
-        if longer is not None and len(longer) <= max_length:
+        if longer is not None and len(longer) - drawn - 1 <= MAX_ENABLERS:
             passes = longer
+            drawn += 1
     return passes
 
 
@@ -202,9 +208,30 @@ class PlannedSource:
             if changed is None:
                 continue
             changed = repaired(changed, facts, tail)
-            if changed != passes and len(changed) <= max(MAX_LENGTH, len(passes)):
+            if changed != passes and len(changed) <= max(MAX_LENGTH + MAX_ENABLERS, len(passes)):
                 return changed, config
         return self.fresh(rng, facts)
+
+    def fit(self, passes: Sequence, config: ContextConfig, facts: Facts) -> Plan:
+        """Return a plan for a program that has changed and now has `facts`: the old one where it is still legal.
+
+        A prefix is repaired; a pipeline that no longer fits is left to be rejected.
+        """
+        if config.pipeline == "none":
+            return passes, config
+        config = self._fitting(config, facts)
+        tail = self._tail(config)
+        if legal(passes + tail, facts, to_code=True) is None:
+            return passes, config
+        return repaired(passes, facts, tail), config
+
+    def whole(self, case: Case) -> Sequence:
+        """Return all passes that a case runs before code generation: its own, and the default pipeline after them."""
+        return case.passes + self._tail(case.config)
+
+    def shrunk(self, passes: Sequence, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Sequence:
+        """Return what `shrunk` makes of the passes of a case that was built under `config`."""
+        return shrunk(passes, new_blocks, facts, self._tail(config))
 
     def _mutate_pipeline(
         self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts

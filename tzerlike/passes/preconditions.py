@@ -31,10 +31,10 @@ class Rule:
 
     def violation(self, facts: Facts) -> tuple[Fact, bool] | None:
         """Return the first fact that stands in the way, and whether it is wanted (True) or forbidden (False)."""
-        for fact in sorted(self.needs - facts):
-            return fact, True
-        for fact in sorted(self.forbids & facts):
-            return fact, False
+        if not self.needs <= facts:
+            return min(self.needs - facts), True
+        if not self.forbids.isdisjoint(facts):
+            return min(self.forbids & facts), False
         return None
 
     def apply(self, facts: Facts) -> Facts:
