@@ -46,6 +46,7 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "block-annotations": annotate.BlockAnnotations,
     "software-pipeline": annotate.SoftwarePipeline,
     "async-scope": annotate.AsyncScope,
+    "predicated-access": domain.PredicatedAccess,
     "function-attributes": annotate.FunctionAttributes,
 }
 
@@ -64,8 +65,8 @@ BUFFERS = ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout")
 SCHEDULE = ("schedule-loops", "schedule-blocks")
 """Schedule primitives, which keep what a program computes."""
 
-ANNOTATIONS = ("block-annotations", "software-pipeline", "async-scope", "function-attributes")
-"""Annotations and attributes that passes act on."""
+ANNOTATIONS = ("block-annotations", "software-pipeline", "async-scope", "predicated-access", "function-attributes")
+"""Annotations, attributes and predicates that passes act on."""
 
 ALL = tuple(MUTATORS)
 

@@ -133,12 +133,12 @@ class AsyncScope:
         number = tirx.IntImm("int32", rng.choice((0, 1, 2)))
         choice = rng.randrange(3)
         if choice == 0:
-            made = tirx.AttrStmt(zero, "async_scope", tirx.IntImm("int32", 1), site.node)
+            made = tirx.AttrStmt(0, "async_scope", tirx.IntImm("int32", 1), site.node)
         elif choice == 1:
-            made = tirx.AttrStmt(zero, "async_commit_queue_scope", number, site.node)
+            made = tirx.AttrStmt(0, "async_commit_queue_scope", number, site.node)
         else:
-            inner = tirx.AttrStmt(zero, "async_wait_inflight_count", number, site.node)
-            made = tirx.AttrStmt(zero, "async_wait_queue_scope", zero, inner)
+            inner = tirx.AttrStmt(0, "async_wait_inflight_count", number, site.node)
+            made = tirx.AttrStmt(0, "async_wait_queue_scope", zero, inner)
         return tree.replace(site, made)
 
 

@@ -88,6 +88,32 @@ class MemoryOperations:
 
 
 @dataclass(frozen=True, slots=True)
+class PredicatedAccess:
+    """Put a vector load or store under a mask, or guard a store and vectorise the loop around it.
+
+    TVM turns a guard in a vectorised loop into a mask where buffer-level predication is on.
+    """
+
+    name: str = "predicated-access"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        tree = Tree(func)
+        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+        vectors = [s for s in tree.of_type(tirx.BufferStore, tvm.ir.TensorLoad) if _vector_access(s.node)]
+        if vectors and rng.randrange(3):
+            return _masked(tree, rng.choice(vectors), generator)
+        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and type(s.node.body) is tirx.BufferStore]
+        loops = [s for s in loops if 1 < (constant_int(s.node.extent) or 0) <= 64]
+        if not loops:
+            return None
+        site = rng.choice(loops)
+        node = site.node
+        bound = tirx.Add(node.min, tirx.IntImm(node.loop_var.ty.dtype, rng.randint(1, int(node.extent.value))))
+        guarded = tirx.IfThenElse(tirx.LT(node.loop_var, bound), node.body, None)
+        return tree.replace(site, loop_with(node, kind=VECTORIZED, body=guarded, thread_binding=None, annotations={}))
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadBinding:
     """Bind a statement or a loop to a GPU thread or a virtual thread, or give a thread another tag or extent."""
 
@@ -104,7 +130,14 @@ class ThreadBinding:
         if loops and rng.randrange(2):
             site = rng.choice(loops)
             return tree.replace(
-                site, loop_with(site.node, kind=THREAD_BINDING, thread_binding=_axis(tag), annotations={}, step=None)
+                site,
+                loop_with(
+                    site.node,
+                    kind=THREAD_BINDING,
+                    thread_binding=_axis(tag, site.node.loop_var),
+                    annotations={},
+                    step=None,
+                ),
             )
         sites = wrappable(tree)
         if not sites:
@@ -141,8 +174,9 @@ def _accumulates(site: Site) -> bool:
     return type(site.node) in (tirx.AssertStmt, tirx.While)
 
 
-def _axis(tag: str) -> Any:
-    return tirx.IterVar(None, tirx.Var("iter", "int32"), tirx.IterVar.ThreadIndex, tag)
+def _axis(tag: str, loop_var: Any) -> Any:
+    """The thread that a loop is bound to; its variable has the loop variable's type and no uses."""
+    return tirx.IterVar(None, tirx.Var("iter", loop_var.ty), tirx.IterVar.ThreadIndex, tag)
 
 
 def _wrapped(generator: Generator, scope: Scope, tree: Tree, site: Site, depth: int, kinds: Sequence[int]) -> Any:
@@ -179,6 +213,31 @@ def _indexed(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any:
     if index is None or place.dtype != "int32":
         return site.node
     return _replaced_below(tree, site, place, index)
+
+
+def _vector_access(node: Any) -> bool:
+    """Whether `node` loads or stores several elements of a buffer of scalars."""
+    indices = array_items(node.indices)
+    element = dtypes.parse(str(_buffer_of(node).ty.dtype.dtype))
+    last = dtypes.parse(str(indices[-1].ty.dtype)) if indices else None
+    return last is not None and last.lanes > 1 and not last.scalable and element is not None and element.lanes == 1
+
+
+def _masked(tree: Tree, site: Site, generator: Generator) -> Any:
+    """The access at `site` under a mask; in defined mode one that lets every lane of a load through."""
+    node = site.node
+    indices = array_items(node.indices)
+    last = dtypes.parse(str(indices[-1].ty.dtype))
+    lanes = DType("bool", 1, "", last.lanes if last is not None else 1)
+    scope = scope_at(tree, site)
+    if type(node) is tvm.ir.TensorLoad:
+        mask = dtypes.constant(lanes, 1) if generator.defined else generator.expr(scope, lanes, 4).node
+        return tree.replace(
+            site, tvm.ir.Call("tirx.masked_load", [node.source, *indices, mask], ret_ty=str(node.ty.dtype))
+        )
+    mask = generator.expr(scope, lanes, 4).node
+    call = tvm.ir.Call("tirx.masked_store", [node.buffer, node.value, *indices, mask], ret_ty="void")
+    return tree.replace(site, tirx.Evaluate(call))
 
 
 def _buffer_of(node: Any) -> Any:
@@ -248,7 +307,7 @@ def _staged_store(tree: Tree, generator: Generator) -> Any | None:
     if dtype is None or dtype.scalable:
         return None
     memory = "local" if scope.threaded else "global"
-    var = tirx.decl_buffer((dtype.lanes,), dtype.scalar, generator.names.fresh("b"), scope=memory)
+    var = generator.buffer(scope, "b", [dtype.lanes], dtype.scalar, memory)
     zero, one = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
     place = [zero] if dtype.lanes == 1 else [tirx.Ramp(zero, one, tirx.IntImm("int32", dtype.lanes))]
     return tree.replace(
@@ -320,7 +379,7 @@ def _rebound(tree: Tree, site: Site, rng: Random) -> Any:
     if type(node) is tirx.For:
         if rng.randrange(3) == 0:
             return tree.replace(site, loop_with(node, kind=SERIAL, thread_binding=None))
-        return tree.replace(site, loop_with(node, thread_binding=_axis(tag)))
+        return tree.replace(site, loop_with(node, thread_binding=_axis(tag, node.loop_var)))
     extent = node.value if rng.randrange(2) else tirx.IntImm(INT32.scalar, rng.choice((1, 2, 3, 8, 32, 64)))
     old = node.node
     axis = tirx.IterVar(old.dom, old.var, old.iter_type, tag if rng.randrange(2) else old.thread_tag)

@@ -213,6 +213,25 @@ class Generator:
             made.append(index)
         return made if made or lanes == 1 else None
 
+    def buffer(
+        self,
+        scope: Scope,
+        stem: str,
+        shape: Sequence[int],
+        dtype: str,
+        memory: str = "global",
+        offset: Any | None = None,
+    ) -> Any:
+        """A fresh buffer; as in the parser, it has a tile layout only outside of S-TIR."""
+        return tirx.decl_buffer(
+            [tirx.IntImm("int32", extent) for extent in shape],
+            dtype,
+            self.names.fresh(stem),
+            elem_offset=offset,
+            scope=memory,
+            layout=None if scope.s_tir else "default",
+        )
+
     def chance(self, percent: int) -> bool:
         """True with a probability of `percent` in a hundred."""
         return self.rng.randrange(100) < percent

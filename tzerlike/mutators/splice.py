@@ -116,12 +116,7 @@ def _adopt(other: Tree, part: Site, scope: Scope, generator: Generator) -> Any |
             if any(extent is None for extent in wanted.shape):
                 return None
             memory = "local" if scope.threaded else "global"
-            made = tirx.decl_buffer(
-                [tirx.IntImm("int32", extent or 1) for extent in wanted.shape],
-                wanted.dtype,
-                generator.names.fresh("b"),
-                scope=memory,
-            )
+            made = generator.buffer(scope, "b", [extent or 1 for extent in wanted.shape], wanted.dtype, memory)
             match = buffer_of(made, "alloc")
             before += [tirx.AllocBuffer(made), fill(generator, scope, match)]
         renames[key(var)] = match

@@ -213,7 +213,7 @@ class LoopKind:
             if name in annotations:
                 del annotations[name]
             else:
-                annotations[name] = tirx.IntImm("int32", rng.choice(values))
+                annotations[name] = rng.choice(values)
         else:
             extent = constant_int(node.extent)
             kinds = [k for k in (SERIAL, PARALLEL, VECTORIZED, UNROLLED) if k != kind]

@@ -116,7 +116,7 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any) -> Any
     annotations = {}
     if kind == SERIAL and generator.chance(20):
         name, values = rng.choice(LOOP_PRAGMAS)
-        annotations[name] = tirx.IntImm("int32", rng.choice(values))
+        annotations[name] = rng.choice(values)
     known = limit is not None and 0 < limit <= 1 << 16
     inner = scope.extended(
         variables=[Variable(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
@@ -164,7 +164,7 @@ def independent_loop(generator: Generator, scope: Scope, size: int, kind: int) -
 def counting_while(generator: Generator, scope: Scope, size: int) -> Any | None:
     """A while loop that ends: it counts in a buffer of its own. In wild mode there may be a second condition."""
     memory = "local" if scope.threaded else "global"
-    counter = tirx.decl_buffer((1,), "int32", generator.names.fresh("n"), scope=memory)
+    counter = generator.buffer(scope, "n", [1], "int32", memory)
     zero, one = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
     current = tirx.BufferLoad(counter, [zero])
     condition = tirx.LT(current, tirx.IntImm("int32", generator.rng.choice((1, 2, 5))))
@@ -185,7 +185,7 @@ def allocate(generator: Generator, scope: Scope, size: int) -> Any | None:
     if not generator.defined and generator.chance(20):
         dtype = rng.choice((*dtypes.EXOTIC, "float32x4", "int8x16"))
     memory = _memory(generator, scope)
-    var = tirx.decl_buffer(shape, dtype, generator.names.fresh("b"), scope=memory)
+    var = generator.buffer(scope, "b", shape, dtype, memory)
     buffer = buffer_of(var, "alloc")
     inner = scope.extended(buffers=[buffer])
     parts = [tirx.AllocBuffer(var)]
@@ -243,7 +243,7 @@ def view(generator: Generator, scope: Scope, size: int) -> Any | None:
     if not generator.defined and generator.chance(40):
         dtype = rng.choice(("int8", "float16", "int32", "float32", "float64"))
         offset = tirx.IntImm("int32", rng.choice((0, 1, 4)))
-    var = tirx.decl_buffer(shape, dtype, generator.names.fresh("w"), elem_offset=offset, scope=buffer.memory)
+    var = generator.buffer(scope, "w", shape, dtype, buffer.memory, offset)
     declare = tirx.DeclBuffer(var, data=tirx.buffer_data(buffer.var))
     if key(buffer.var) in generator.private:
         generator.private.add(key(var))
@@ -278,9 +278,7 @@ def attribute(generator: Generator, scope: Scope, size: int) -> Any | None:
         if not generator.defined
         else (("pragma_auto_unroll_max_step", (0, 8, 64)), ("pragma_unroll_explicit", (0, 1)))
     )
-    return tirx.AttrStmt(
-        tirx.IntImm("int32", 0), name, tirx.IntImm("int32", rng.choice(values)), generator.stmt(scope, size)
-    )
+    return tirx.AttrStmt(0, name, tirx.IntImm("int32", rng.choice(values)), generator.stmt(scope, size))
 
 
 def evaluate(generator: Generator, scope: Scope, size: int) -> Any | None:
