@@ -12,7 +12,7 @@ from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Parameter, PassInfo, Pool
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.plan import PlannedSource, enabled, ordered_sequence, repaired, shrunk
-from tzerlike.passes.preconditions import RULES, facts_after, legal
+from tzerlike.passes.preconditions import RULES, composed, facts_after, legal
 from tzerlike.rng import rng_for
 
 ARGUMENT = Parameter("value", (None, True, 3, 2.5, 'a "quoted"; {text}'), True)
@@ -102,3 +102,12 @@ def test_facts_after_a_sequence_do_not_depend_on_how_it_is_cut(facts: Facts, pas
     middle = len(passes) // 2
     assert facts_after(passes, facts) == facts_after(passes[middle:], facts_after(passes[:middle], facts))
     assert ContextConfig().pipeline == "default"
+
+
+@given(programs, wild, st.booleans())
+def test_a_composed_rule_stands_for_its_sequence(facts: Facts, passes: tuple[PassSpec, ...], to_code: bool) -> None:
+    rule = composed(passes, to_code=to_code)
+    fits = legal(passes, facts, to_code=to_code) is None
+    assert fits == (rule is not None and rule.violation(facts) is None)
+    if rule is not None and fits:
+        assert rule.apply(facts) == facts_after(passes, facts)

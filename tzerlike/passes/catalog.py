@@ -47,7 +47,7 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     Raises UserError for an unknown pass or argument, for a missing required one, and for a
     value that the constructor refuses.
     """
-    known = by_name(discover() if catalog is None else catalog)
+    known = _known() if catalog is None else by_name(catalog)
     info = known.get(spec.name)
     if info is None:
         raise UserError(f"no pass {spec.name!r} in this TVM{_nearest(spec.name, known)}")
@@ -78,7 +78,7 @@ def constructor_source(spec: PassSpec) -> str:
 
     UserError where `instantiate` raises it for an unknown pass.
     """
-    info = by_name(discover()).get(spec.name)
+    info = _known().get(spec.name)
     if info is None:
         raise UserError(f"no pass {spec.name!r} in this TVM")
     given = dict(spec.args)
@@ -96,6 +96,11 @@ def constructor_source(spec: PassSpec) -> str:
         return f"{info.ffi_name}({', '.join(f'{name}={value}' for name, value in values.items())})"
     positional = ", ".join(values[parameter.name] for parameter in info.parameters)
     return f"tvm.get_global_func({info.ffi_name!r})({positional})"
+
+
+@cache
+def _known() -> dict[str, PassInfo]:
+    return by_name(discover())
 
 
 def _value_source(name: str, value: Scalar) -> str:

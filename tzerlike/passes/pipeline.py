@@ -17,7 +17,7 @@ from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.errors import TzerlikeError
 from tzerlike.passes.catalog import discover, short_name
 from tzerlike.passes.info import by_name
-from tzerlike.tvm_api import pass_context, pipeline_factories, target_of
+from tzerlike.tvm_api import pipeline_factories, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,17 @@ def default_pipeline(target: str = "llvm", config: ContextConfig | None = None) 
 
     Raises TzerlikeError when TVM's pipeline function does something that a recorder cannot follow.
     """
-    return _recorded(target, config or ContextConfig())
+    options = () if config is None else config.options
+    # The pipelines read flags only, and each is off by default.
+    return _recorded(target, tuple(key for key, value in options if value is True))
 
 
 @cache
-def _recorded(target: str, config: ContextConfig) -> Pipeline:
+def _recorded(target: str, flags: tuple[str, ...]) -> Pipeline:
     select, factories = pipeline_factories()
     name = _rebound(select, {"get_tir_pipeline": lambda name: name})(target_of(target))
     name = "s_tir" if name == "default" else name
-    tape = _Tape({key: True for key, value in pass_context(config).config.items() if value is True})
+    tape = _Tape(dict.fromkeys(flags, True))
     parts = _play(factories[name], tape)()
     if not isinstance(parts, tuple):
         raise TzerlikeError(f"the TVM pipeline {name!r} comes without its host and device passes")

@@ -18,7 +18,7 @@ from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.passes.adapt import Yields, weights_of
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
-from tzerlike.passes.preconditions import RULES, facts_after, legal, rule_of
+from tzerlike.passes.preconditions import RULES, Rule, composed, facts_after, legal, rule_of
 from tzerlike.passes.sequence import (
     MAX_LENGTH,
     OPERATORS,
@@ -90,38 +90,38 @@ def ordered_sequence(
     A pass that is drawn out of order brings along the passes that it needs before it, MAX_ENABLERS in all.
     Where nothing fits, the sequence is shorter.
     """
+    end = composed(tail, to_code=bool(tail))
     goal = rng.randint(1, max_length)
     drawn = 0
     passes: Sequence = ()
     for _ in range(_ATTEMPTS):
         if drawn == goal:
             break
-        longer = _extended(passes, pool.draw(rng), facts, tail)
-        if longer is not None and len(longer) - drawn - 1 <= MAX_ENABLERS:
-            passes = longer
+        step = _step(pool.draw(rng), facts, end)
+        if step and len(passes) + len(step) - drawn - 1 <= MAX_ENABLERS:
+            passes += step
+            facts = facts_after(step, facts)
             drawn += 1
     return passes
 
 
 def repaired(passes: Sequence, facts: Facts, tail: Sequence = ()) -> Sequence:
     """Return `passes` made legal before `tail`: what a pass needs is put before it, or the pass is left out."""
+    end = composed(tail, to_code=bool(tail))
     kept: Sequence = ()
     for spec in passes:
-        kept = _extended(kept, spec, facts, tail) or kept
+        step = _step(spec, facts, end)
+        kept += step
+        facts = facts_after(step, facts)
     return kept
 
 
-def _extended(passes: Sequence, spec: PassSpec, facts: Facts, tail: Sequence) -> Sequence | None:
-    now = facts_after(passes, facts)
-    step = enabled(spec, now)
-    if step is None or not _leads_to_code(facts_after(step, now), tail):
-        return None
-    return passes + step
-
-
-@cache
-def _leads_to_code(facts: Facts, tail: Sequence) -> bool:
-    return legal(tail, facts, to_code=bool(tail)) is None
+def _step(spec: PassSpec, facts: Facts, end: Rule | None) -> Sequence:
+    """Return `spec` and what it needs before it; nothing when that is out of reach or leads away from `end`."""
+    step = enabled(spec, facts)
+    if step is None or end is None or end.violation(facts_after(step, facts)) is not None:
+        return ()
+    return step
 
 
 _PIPELINE_EDITS: Final[tuple[Operator, ...]] = (insert, insert, delete, swap, repeat, replace, re_argument)

@@ -278,3 +278,24 @@ def legal(passes: Iterable[PassSpec], facts: Facts, *, to_code: bool = False) ->
         if found is not None:
             return Violation(index + 1, "code generation", *found)
     return None
+
+
+def composed(passes: Iterable[PassSpec], *, to_code: bool = False) -> Rule | None:
+    """Return the rule that stands for a whole sequence, or None where no program makes it legal.
+
+    `legal(passes, facts, to_code=to_code)` is None exactly where the rule has no violation.
+    """
+    rules = [rule_of(spec.name) for spec in passes]
+    if to_code:
+        rules.append(CODE_GENERATION)
+    whole = Rule()
+    for rule in rules:
+        if rule.needs & (whole.removes - whole.adds) or rule.forbids & whole.adds:
+            return None
+        whole = Rule(
+            needs=whole.needs | (rule.needs - whole.adds),
+            forbids=whole.forbids | (rule.forbids - whole.removes),
+            adds=(whole.adds - rule.removes) | rule.adds,
+            removes=(whole.removes - rule.adds) | rule.removes,
+        )
+    return None if whole.needs & whole.forbids else whole
