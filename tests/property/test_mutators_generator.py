@@ -1,0 +1,171 @@
+"""The generator: its tables are complete, what it makes has the type asked for, and defined mode keeps its word."""
+
+import subprocess
+import sys
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tzerlike import tvm_api
+from tzerlike.mutators import dtypes
+from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
+from tzerlike.mutators.generate import EXCLUDED_NODES, IMPLIED_NODES, fill, make_generator
+from tzerlike.mutators.generator import Value
+from tzerlike.mutators.hole import hole_at
+from tzerlike.mutators.intrinsics import EXCLUDED_OPS, EXCLUDED_PREFIXES, INTRINSICS, STRUCTURAL, covered
+from tzerlike.mutators.scope import scope_at
+from tzerlike.mutators.statements import STATEMENTS
+from tzerlike.mutators.tree import Kind, Tree, dtype_of, seq
+from tzerlike.testing import sample_functions
+from tzerlike.tvm_api import tirx, tvm, tvm_ffi
+
+DTYPES = ["int8", "int32", "int64", "uint8", "uint32", "float16", "float32", "bfloat16", "bool", "int32x4", "float32x4"]
+
+
+def ancestors(name: str) -> list[str]:
+    info, found = tvm_ffi.core._lookup_or_register_type_info_from_type_key(name), []
+    while info is not None:
+        found.append(info.type_key)
+        info = info.parent_type_info
+    return found
+
+
+def installed_nodes() -> list[str]:
+    """The type keys of all expressions and statements that the installed TVM registers."""
+    found = []
+    for name in map(str, tvm_ffi.get_global_func("ffi.GetRegisteredTypeKeys")()):
+        if name.startswith(("ir.", "prim.", "tirx.", "s_tir.", "te.", "relax.", "sym.")):
+            try:
+                above = ancestors(name)
+            except (TypeError, ValueError):
+                continue
+            if "ir.Expr" in above or "tirx.Stmt" in above:
+                found.append(name)
+    return found
+
+
+def test_every_node_type_is_in_a_table_or_excluded_with_a_reason():
+    made = {maker.node for maker in EXPRESSIONS} | {maker.node for maker in STATEMENTS} | set(IMPLIED_NODES)
+    prefixes = tuple(name[:-1] for name in EXCLUDED_NODES if name.endswith("*"))
+    unknown = [n for n in installed_nodes() if n not in made and n not in EXCLUDED_NODES and not n.startswith(prefixes)]
+    assert unknown == []
+    assert not made & set(EXCLUDED_NODES)
+    assert made <= set(installed_nodes())
+
+
+def test_every_intrinsic_is_in_a_table_or_excluded_with_a_reason():
+    installed = {str(name) for name in tvm.ir.Op.list_op_names()}
+    assert [name for name in sorted(installed) if not covered(name)] == []
+    listed = {entry.op for entry in INTRINSICS} | set(STRUCTURAL) | set(EXCLUDED_OPS)
+    assert listed <= installed
+    assert not set(EXCLUDED_OPS) & ({entry.op for entry in INTRINSICS} | set(STRUCTURAL))
+    assert all(any(name.startswith(prefix) for name in installed) for prefix in EXCLUDED_PREFIXES)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 1 << 32), st.sampled_from(DTYPES), st.integers(1, 30), st.booleans(), st.sampled_from([0, 1, 3]))
+def test_an_expression_has_the_dtype_and_scope_of_its_hole(seed, text, size, defined, number):
+    func = sample_functions()[number]
+    tree = Tree(func)
+    rng = Random(seed)
+    site = rng.choice(tree.statements()[1:])
+    generator = make_generator(tree, rng, "llvm", defined)
+    value = generator.expr(scope_at(tree, site), dtypes.parse(text), size)
+    assert dtype_of(value.node) == text
+    child = tree.replace(site, seq([tirx.Evaluate(value.node), site.node]))
+    assert tvm_api.well_formed(tvm_api.module_of(child))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 1 << 32), st.booleans(), st.sampled_from([0, 1, 2, 3]))
+def test_every_hole_can_be_filled_or_says_no(seed, defined, number):
+    tree = Tree(sample_functions()[number])
+    rng = Random(seed)
+    site = rng.choice([s for s in tree.sites[1:] if s.kind is Kind.EXPR])
+    made = fill(make_generator(tree, rng, "llvm", defined), hole_at(tree, site), 8)
+    assert made is None or dtype_of(made) == site.dtype
+
+
+SMALL = st.integers(-20, 20)
+
+
+@given(
+    st.sampled_from(["Add", "Sub", "Mul", "Min", "Max", "FloorDiv", "Div", "FloorMod", "Mod", "LShift", "RShift"]),
+    SMALL,
+    st.integers(0, 9),
+    SMALL,
+    st.integers(0, 5),
+)
+def test_intervals_hold_every_result(name, low, width, other, spread):
+    operator = getattr(tirx, name)
+    divides = name in ("FloorDiv", "Div", "FloorMod", "Mod")
+    if divides:
+        other = abs(other) + 1
+    if name.endswith("Shift"):
+        other, spread = abs(other) % 4, spread % 3
+    left, right = Value(None, low, low + width), Value(None, other, other + spread)
+    interval = result_interval(operator, left, right)
+    assert interval is not None
+    compute = {
+        "Add": lambda a, b: a + b,
+        "Sub": lambda a, b: a - b,
+        "Mul": lambda a, b: a * b,
+        "Min": min,
+        "Max": max,
+        "FloorDiv": lambda a, b: a // b,
+        "Div": lambda a, b: abs(a) // b * (1 if a >= 0 else -1),
+        "FloorMod": lambda a, b: a % b,
+        "Mod": lambda a, b: abs(a) % b * (1 if a >= 0 else -1),
+        "LShift": lambda a, b: a << b,
+        "RShift": lambda a, b: a >> b,
+    }[name]
+    for a in range(low, low + width + 1):
+        for b in range(other, other + spread + 1):
+            assert interval[0] <= compute(a, b) <= interval[1]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_indices_of_defined_mode_are_in_bounds_whatever_the_loop_variables_are(seed):
+    """Every index into a buffer of known shape is evaluated at the corners of its variables' ranges."""
+    func = sample_functions()[1]
+    tree = Tree(func)
+    rng = Random(seed)
+    generator = make_generator(tree, rng, "llvm", True)
+    site = rng.choice(tree.statements()[1:])
+    scope = scope_at(tree, site)
+    extent = rng.choice((1, 2, 4, 7, 16))
+    index = generator.index(scope, extent, 8)
+    bounds = {v.var: (v.low, v.high) for v in scope.variables if v.low is not None and v.high is not None}
+    analyzer = tvm.sym.Analyzer()
+    for var, (low, high) in bounds.items():
+        analyzer.bind(var, tvm.ir.Range.from_min_extent(tirx.IntImm("int32", low), tirx.IntImm("int32", high - low + 1)))
+    bound = analyzer.const_int_bound(index)
+    assert bound.min_value >= 0
+    assert bound.max_value < extent
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
+def test_children_are_the_same_in_every_process(hash_seed):
+    program = (
+        "from random import Random\n"
+        "from tzerlike import tvm_api\n"
+        "from tzerlike.mutators import MutationEnv, make_mutators\n"
+        "from tzerlike.testing import sample_functions\n"
+        "functions = sample_functions()\n"
+        "for mutator in make_mutators():\n"
+        "    child = mutator(functions[0], Random(11), MutationEnv(donor=lambda: functions[1]))\n"
+        "    print(mutator.name, child and tvm_api.dump_ir(tvm_api.module_of(child)))\n"
+    )
+    environment = {"PYTHONHASHSEED": hash_seed, "PATH": "/usr/bin:/bin"}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    functions = sample_functions()
+    from tzerlike.mutators import MutationEnv, make_mutators
+
+    here = []
+    for mutator in make_mutators():
+        child = mutator(functions[0], Random(11), MutationEnv(donor=lambda: functions[1]))
+        here.append(f"{mutator.name} {child and tvm_api.dump_ir(tvm_api.module_of(child))}")
+    assert run.stdout.splitlines() == "\n".join(here).splitlines()
