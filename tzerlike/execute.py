@@ -143,13 +143,14 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        lane.death.watch()
         lane.coverage.enter(lane.slot)
         order = line.recv(_ORDER.size)
         if len(order) < _ORDER.size:
             os._exit(0)
         seconds, _, memory = _ORDER.unpack(order)
         resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+        # Not earlier: it clears the record, and while this child waited its elder may have died.
+        lane.death.watch()
         _work(lane, seconds)
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
@@ -162,12 +163,16 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
 def _work(lane: Lane, seconds: float) -> None:
     """Take the request's cases in turn; results, stages and blocks go to shared memory as they come."""
     request = lane.tray.request()
+
+    def blocks() -> int:
+        return lane.coverage.new(lane.slot)
+
     for index, data in enumerate(request["cases"]):
         signal.setitimer(signal.ITIMER_PROF, seconds)
         lane.tray.begin_case(index)
-        start = lane.coverage.new(lane.slot)
+        start = blocks()
         case = Case.from_json(data)
-        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray)
+        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray, blocks)
         signal.setitimer(signal.ITIMER_PROF, 0)
         record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
         lane.tray.enter_stage(Stage.DONE)
@@ -175,7 +180,7 @@ def _work(lane: Lane, seconds: float) -> None:
         record["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         if record["exit"] != Exit.OK.value or not request["count"]:
             lane.coverage.rearm(lane.slot, start)
-        record["log"] = [start, lane.coverage.new(lane.slot)]
+        record["log"] = [start, blocks()]
         lane.tray.add_result(record)
 
 
@@ -280,6 +285,7 @@ class ForkExecutor:
             elapsed=sum(seconds.values()),
             seconds=seconds,
             new_blocks=new_blocks,
+            pass_blocks=tuple(record.get("pass_blocks", ())),
             peak_memory=record.get("peak_memory", 0),
         )
 

@@ -16,11 +16,17 @@ from tzerlike.mutators import MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
 from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
+from tzerlike.passes.facts import Facts, facts_of
+from tzerlike.passes.label import label
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
+
+Passes = tuple[PassSpec, ...]
+Plan = tuple[Passes, ContextConfig]
+
 MAX_NODES = 2000
 """Size of a child in IR nodes at most."""
 
@@ -54,13 +60,17 @@ class MutationNotes(Protocol):
 
 
 class PassSource(Protocol):
-    """Where pass sequences and the configurations they run under come from."""
+    """Where pass sequences and the contexts they run under come from: `PlannedSource`, or `RandomSource`."""
 
-    def fresh(self, rng: Random) -> tuple[tuple[PassSpec, ...], ContextConfig]: ...
+    def fresh(self, rng: Random, facts: Facts) -> Plan: ...
 
-    def mutate(
-        self, passes: tuple[PassSpec, ...], config: ContextConfig, rng: Random, donor: tuple[PassSpec, ...]
-    ) -> tuple[tuple[PassSpec, ...], ContextConfig]: ...
+    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan: ...
+
+    def note(self, passes: Passes, valuable: bool) -> None: ...
+
+    def whole(self, case: Case) -> Passes: ...
+
+    def shrunk(self, passes: Passes, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Passes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,7 @@ class Tally:
     valuable: int = 0
     exits: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
     mutators: dict[str, Yield] = field(default_factory=dict)
     passes: dict[str, Yield] = field(default_factory=dict)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -180,6 +191,9 @@ class Fuzzer:
         findings = tuple(f for f in (oracle(trial.case, seen) for oracle in self.oracles) if f is not None)
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks > 0
+        self._count(trial, seen, new)
+        if new or (trial.arrival is not None and seen.exit is Exit.OK):
+            trial = self._shrink(trial, seen)
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         inserted = False
         if entry is None:
@@ -197,11 +211,24 @@ class Fuzzer:
             entry.n = 0
         else:
             entry.n += 1
-        self._count(trial, seen, new)
         return Step(trial, seen, findings, inserted)
 
+    def _shrink(self, trial: Trial, seen: Observation) -> Trial:
+        """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
+        case = trial.case
+        if 0 not in seen.pass_blocks:
+            return trial
+        passes = self.passes.shrunk(case.passes, case.config, seen.pass_blocks, facts_of(case.ir))
+        if passes == case.passes:
+            return trial
+        smaller = replace(case, passes=passes)
+        (again,) = self.executor.run([smaller])
+        self._spend(again)
+        self.tally.exits[f"shrink-{again.exit.value}"] += 1
+        return replace(trial, case=smaller) if again.exit is Exit.OK else trial
+
     def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
-        passes, config = self.passes.fresh(rng)
+        passes, config = self.passes.fresh(rng, facts_of(arrival.seed.ir))
         if arrival.bare or self.pass_mode == "none":
             passes, config = (), ContextConfig()
         cheap = rng.random() < CHEAP_CODE_SHARE
@@ -233,10 +260,10 @@ class Fuzzer:
                     self._yield(self.tally.mutators, mutator.name).tried += 1
                     self.tally.exits["ill-formed"] += 1
                     continue
-                passes, config = entry.case.passes, entry.case.config
+                case = replace(entry.case, ir=tvm_api.dump_ir(module))
                 if self.pass_mode == "random":
-                    passes, config = self.passes.fresh(rng)
-                case = replace(entry.case, ir=tvm_api.dump_ir(module), passes=passes, config=config)
+                    passes, config = self.passes.fresh(rng, facts_of(case.ir))
+                    case = replace(case, passes=passes, config=config)
                 return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
         finally:
             self.notes.clear_mutation()
@@ -247,7 +274,8 @@ class Fuzzer:
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
         donor = self.corpus.choose(rng).case.passes
-        passes, config = self.passes.mutate(entry.case.passes, entry.case.config, rng, donor)
+        facts = facts_of(entry.case.ir)
+        passes, config = self.passes.mutate(entry.case.passes, entry.case.config, rng, donor, facts)
         case = replace(entry.case, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
@@ -279,7 +307,13 @@ class Fuzzer:
             row.tried += 1
             row.valid += valid
             row.valuable += new
+        self.passes.note(trial.case.passes, new)
         if seen.exit is Exit.REJECTED:
+            kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
+            tally.labels[kind.value] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
+        self._spend(seen)
+
+    def _spend(self, seen: Observation) -> None:
         for stage, spent in seen.seconds.items():
-            tally.seconds[stage] += spent
+            self.tally.seconds[stage] += spent

@@ -57,7 +57,8 @@ class Observation:
 
     `pass_name` is the pass under way, a prefix pass or one of the default pipeline, else empty. `seconds`
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
-    died of one. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
+    was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
     """
 
     exit: Exit
@@ -72,6 +73,7 @@ class Observation:
     elapsed: float = 0.0
     seconds: Mapping[str, float] = field(default_factory=dict)
     new_blocks: int = 0
+    pass_blocks: tuple[int, ...] = ()
     peak_memory: int = 0
 
     def to_json(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from tzerlike import tvm_api
@@ -38,8 +39,12 @@ def _ask_compiler(step: Callable[[], _T]) -> _T:
         raise CompilerRefused(error) from error
 
 
-def run_case(case: Case, tray: Tray) -> dict[str, Any]:
-    """Take `case` through its stages and return its record: exit, message, backtrace."""
+def run_case(case: Case, tray: Tray, blocks: Callable[[], int] = lambda: 0) -> dict[str, Any]:
+    """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass.
+
+    `blocks` returns how many blocks the child has been the first to reach so far; it is read after each pass.
+    """
+    reached = []
     try:
         module = _ask_compiler(lambda: tvm_api.load_ir(case.ir))
         target = _ask_compiler(lambda: tvm_api.target_of(case.target))
@@ -48,17 +53,19 @@ def run_case(case: Case, tray: Tray) -> dict[str, Any]:
         context = _ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
         with target, context:
             tray.enter_stage(Stage.PASSES)
+            reached.append(blocks())
             module = _ask_compiler(lambda: tvm_api.bind_target(module, target))
             for spec, step in zip(case.passes, passes, strict=True):
                 tray.note_pass(spec.name)
                 module = _ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
+                reached.append(blocks())
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
             _ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
     except CompilerRefused as refusal:
         return _refusal(refusal.cause)
     tray.enter_stage(Stage.DONE)
-    return {"exit": Exit.OK.value}
+    return {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
 
 
 def render_module(ir: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tzerlike.observation import Exit
+
 STAGES = (
     "mutate",
     "fork",
@@ -57,14 +59,16 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
     elapsed = max((state["elapsed"] for state in states), default=0.0)
     exits: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
     unconfirmed: Counter[str] = Counter()
     for state in states:
         exits.update(state["exits"])
         rejected.update(state["rejected"])
+        labels.update(state["labels"])
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
-    judged = sum(count for name, count in exits.items() if name not in ("ill-formed", "not-built"))
+    judged = sum(exits[exit_.value] for exit_ in Exit)
     last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
     return {
         "elapsed_s": round(elapsed, 3),
@@ -81,6 +85,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         "unconfirmed": dict(sorted(unconfirmed.items())),
         "exits": dict(sorted(exits.items())),
         "rejected": dict(rejected.most_common()),
+        "rejected_labels": dict(sorted(labels.items())),
         "mutators": _yields(states, "mutators"),
         "passes": _yields(states, "passes"),
         "stage_seconds": {stage: round(seconds[stage], 3) for stage in STAGES},

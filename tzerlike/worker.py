@@ -11,17 +11,20 @@ from typing import Any
 
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
+from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.config import CampaignConfig
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor
-from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, Step, Yield
+from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, PassSource, Step, Yield
 from tzerlike.mutators import MUTATORS, make_mutators
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
-from tzerlike.passes.source import CatalogSource
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.passes.plan import PlannedSource
+from tzerlike.passes.source import RandomSource
 from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
@@ -34,6 +37,13 @@ EXCHANGE_EVERY = 64
 
 _CONFIRMATIONS = 2
 _HANG_FACTOR = 3.0
+
+
+def _pass_source(config: CampaignConfig) -> PassSource:
+    def pipeline_of(context: ContextConfig) -> tuple[PassSpec, ...]:
+        return default_pipeline(config.target, context).passes
+
+    return (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
 
 
 class Interrupted(Exception):
@@ -84,7 +94,7 @@ class Worker:
             pending=[Import(seed) for seed in share],
             executor=executor,
             mutators=make_mutators(config.mutators or tuple(MUTATORS)),
-            passes=CatalogSource(discover()),
+            passes=_pass_source(config),
             oracles=make_oracles(config.oracles),
             n_max=config.n_max,
             pass_mode=config.pass_mode,
@@ -216,6 +226,7 @@ class Worker:
         tally.valuable = state.get("valuable", 0)
         tally.exits.update(state.get("exits", {}))
         tally.rejected.update(state.get("rejected", {}))
+        tally.labels.update(state.get("labels", {}))
         tally.seconds.update(state.get("seconds", {}))
         tally.mutators.update({k: Yield(*v) for k, v in state.get("mutators", {}).items()})
         tally.passes.update({k: Yield(*v) for k, v in state.get("passes", {}).items()})
@@ -274,6 +285,7 @@ class Worker:
             "valuable": tally.valuable,
             "exits": tally.exits,
             "rejected": dict(tally.rejected.most_common(500)),
+            "labels": tally.labels,
             "seconds": {**tally.seconds, "fork": self.executor.fork_seconds + tally.seconds["fork"]},
             "mutators": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.mutators.items())},
             "passes": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.passes.items())},

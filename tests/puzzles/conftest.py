@@ -53,7 +53,7 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
 }
 
 
-def fake_run_case(case: Case, tray: Tray) -> dict[str, Any]:
+def fake_run_case(case: Case, tray: Tray, blocks: Callable[[], int]) -> dict[str, Any]:
     tray.enter_stage(Stage.PASSES)
     tray.note_pass("fake.Pass")
     if case.ir == "refuse":

@@ -12,11 +12,12 @@ from tzerlike import tvm_api
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.corpus import Corpus
 from tzerlike.errors import UserError
-from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import
+from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, Passes, Plan
 from tzerlike.mutators import MutationEnv
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
+from tzerlike.passes.facts import Facts
 from tzerlike.seedgen.seed import Seed
 from tzerlike.tray import Tray
 
@@ -57,15 +58,22 @@ class Never:
 
 
 class Sequences:
-    """Fresh sequences of one pass; mutation appends another."""
+    """Fresh sequences of one pass; mutation appends another; shrinking drops what brought nothing."""
 
-    def fresh(self, rng: Random) -> tuple[tuple[PassSpec, ...], ContextConfig]:
+    def fresh(self, rng: Random, facts: Facts) -> Plan:
         return (PassSpec("a.B", (("x", rng.randrange(1000)),)),), ContextConfig()
 
-    def mutate(
-        self, passes: tuple[PassSpec, ...], config: ContextConfig, rng: Random, donor: tuple[PassSpec, ...]
-    ) -> tuple[tuple[PassSpec, ...], ContextConfig]:
+    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan:
         return (*passes, PassSpec("a.C", (("x", rng.randrange(1000)),))), config
+
+    def note(self, passes: Passes, valuable: bool) -> None:
+        return None
+
+    def whole(self, case: Case) -> Passes:
+        return case.passes
+
+    def shrunk(self, passes: Passes, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Passes:
+        return tuple(spec for spec, blocks in zip(passes, new_blocks, strict=True) if blocks)
 
 
 def seed(name: str = "s") -> Seed:
@@ -253,3 +261,26 @@ def test_a_fault_of_our_own_stops_loudly(make: Make) -> None:
     fuzzer.step()
     with pytest.raises(UserError, match=r"no\.Such"):
         fuzzer.step()
+
+
+def with_blocks(*blocks: int) -> Observation:
+    return Observation(Exit.OK, Stage.DONE, new_blocks=9, pass_blocks=blocks)
+
+
+def test_a_pass_that_brought_nothing_is_dropped_before_the_pair_is_stored(make: Make) -> None:
+    executor = Scripted(with_blocks(3), OK_OLD, with_blocks(2, 0), OK_OLD)
+    fuzzer = make(executor, n_max=1)
+    for _ in range(3):
+        fuzzer.step()
+    (entry,) = fuzzer.corpus
+    assert [p.name for p in entry.case.passes] == ["a.B"]
+    assert executor.cases[-1] == entry.case, "the smaller pair was run before it was stored"
+
+
+def test_a_sequence_that_does_not_compile_without_its_idle_passes_stays_whole(make: Make) -> None:
+    executor = Scripted(with_blocks(3), OK_OLD, with_blocks(2, 0), REFUSED)
+    fuzzer = make(executor, n_max=1)
+    for _ in range(3):
+        fuzzer.step()
+    (entry,) = fuzzer.corpus
+    assert [p.name for p in entry.case.passes] == ["a.B", "a.C"]

@@ -22,6 +22,7 @@ def state(number: int = 0, **changes: Any) -> dict[str, Any]:
         "valuable": 10,
         "exits": {"ok": 60, "rejected": 39, "crash": 1},
         "rejected": {"passes tirx.X: no": 39},
+        "labels": {"illegal-order": 39},
         "seconds": {"build": 20.0, "fork": 2.0},
         "mutators": {"constants": [50, 30, 5], "swap": [50, 30, 5]},
         "passes": {"tirx.UnrollLoop": [10, 5, 2]},
