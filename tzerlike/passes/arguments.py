@@ -71,7 +71,7 @@ OPTIONS: Final[Mapping[str, Domain]] = {
     "tirx.StmtSimplify.convert_boolean_to_and_of_ors": (True, False),
     "tirx.StmtSimplify.transitively_prove_inequalities": (True, False),
     "tirx.UnrollLoop.auto_max_depth": (1, 2, 8),
-    "tirx.UnrollLoop.auto_max_extent": (0, 1, 4, 16),
+    "tirx.UnrollLoop.auto_max_extent": (0, 1, 2),
     "tirx.UnrollLoop.auto_max_step": (0, 1, 4, 16, 64),
     "tirx.UnrollLoop.explicit_unroll": (True, False),
     "tirx.UnrollLoop.unroll_local_access": (True, False),
@@ -91,6 +91,9 @@ OPTIONS: Final[Mapping[str, Domain]] = {
     "tirx.use_async_copy": (True,),
 }
 """PassContext options and values worth trying. `a.B.c` sets field `c` of the option `a.B`, which is an object.
+
+`auto_max_extent` unrolls every nest of loops that are no longer, whatever its size: more than 2 makes half a minute's
+work for LLVM of a small convolution.
 
 Left out: options of Relax and meta-schedule; `tirx.add_lower_pass`, which takes callables;
 `tirx.RemoveNoOp.max_simplification_steps`, a debugging limit that fails when it is reached; and
