@@ -13,7 +13,6 @@ from tzerlike.mutators import dtypes
 from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
 from tzerlike.mutators.generate import EXCLUDED_NODES, IMPLIED_NODES, fill, make_generator
 from tzerlike.mutators.generator import Value
-from tzerlike.mutators.hole import hole_at
 from tzerlike.mutators.intrinsics import EXCLUDED_OPS, EXCLUDED_PREFIXES, INTRINSICS, STRUCTURAL, covered
 from tzerlike.mutators.scope import scope_at
 from tzerlike.mutators.statements import STATEMENTS
@@ -84,7 +83,7 @@ def test_every_hole_can_be_filled_or_says_no(seed, defined, number):
     tree = Tree(sample_functions()[number])
     rng = Random(seed)
     site = rng.choice([s for s in tree.sites[1:] if s.kind is Kind.EXPR])
-    made = fill(make_generator(tree, rng, "llvm", defined), hole_at(tree, site), 8)
+    made = fill(make_generator(tree, rng, "llvm", defined), tree, site, 8)
     assert made is None or dtype_of(made) == site.dtype
 
 

@@ -125,7 +125,9 @@ class ThreadBinding:
         bound += [s for s in tree.of_type(tirx.AttrStmt) if isinstance(s.node.node, tirx.IterVar)]
         if bound and rng.randrange(2):
             return _rebound(tree, rng.choice(bound), rng)
-        tag = rng.choice(THREADS if env.target != "llvm" else (*THREADS, "vthread.x", "vthread.y", "vthread"))
+        # the LLVM code generator has no threads, but virtual threads are resolved before it
+        virtual = env.target == "llvm" and rng.randrange(10) > 0
+        tag = rng.choice(("vthread.x", "vthread.y", "vthread.z", "vthread") if virtual else THREADS)
         loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and constant_int(s.node.min) == 0]
         if loops and rng.randrange(2):
             site = rng.choice(loops)
@@ -186,7 +188,7 @@ def _wrapped(generator: Generator, scope: Scope, tree: Tree, site: Site, depth: 
         if left == 0:
             return _indexed(generator, inner, tree, site)
         kind = generator.rng.choice(kinds)
-        return loop_around(generator, inner, kind, lambda deeper: around(deeper, left - 1))
+        return loop_around(generator, inner, kind, lambda deeper: around(deeper, left - 1), least=1)
 
     return around(scope, depth)
 
@@ -195,11 +197,8 @@ def _indexed(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any:
     """The statement at `site`, with one index of an access replaced by one that knows the new loop variables."""
     if generator.chance(40) or any(type(inner.node) is s_tir.SBlock for inner in tree.below(site)):
         return site.node
-    places = [
-        (inner, _buffer_of(inner.node))
-        for inner in tree.below(site)
-        if type(inner.node) in (tirx.BufferStore, tvm.ir.TensorLoad)
-    ]
+    accesses = (tvm.ir.TensorLoad,) if generator.defined else (tirx.BufferStore, tvm.ir.TensorLoad)
+    places = [(inner, _buffer_of(inner.node)) for inner in tree.below(site) if type(inner.node) in accesses]
     places = [(inner, buffer) for inner, buffer in places if array_items(inner.node.indices)]
     if not places:
         return site.node

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators.generate import fill, make_generator
-from tzerlike.mutators.generator import BOOL, Generator
+from tzerlike.mutators import dtypes
+from tzerlike.mutators.generate import Stake, fill, fitted, interval_of, make_generator, stake
+from tzerlike.mutators.generator import BOOL, Generator, Value
 from tzerlike.mutators.hole import hole_at
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import Scope, scope_at
@@ -24,6 +25,7 @@ from tzerlike.mutators.tree import (
     Site,
     Tree,
     definitions,
+    dtype_of,
     free_variables,
     jumps_out,
     key,
@@ -31,6 +33,9 @@ from tzerlike.mutators.tree import (
     seq,
 )
 from tzerlike.tvm_api import array_items, tirx, tvm
+
+ATTEMPTS = 5
+"""How many places a mutator tries before it gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +46,20 @@ class Insertion:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
-        site = pick(tree, rng)
-        if site is None:
-            return None
         generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
         size = budget(tree, rng, env)
-        if site.kind is Kind.STMT and rng.randrange(5):
-            made = generator.stmt(scope_at(tree, site), size)
-            return tree.replace(site, beside(site, made, rng))
-        if site.kind is Kind.STMT and _defines(site):
-            return None
-        made = fill(generator, hole_at(tree, site), size)
-        return None if made is None else tree.replace(site, made)
+        for _ in range(ATTEMPTS):
+            site = pick(tree, rng)
+            made: Any | None
+            if site.kind is Kind.STMT and (generator.defined or rng.randrange(5)):
+                made = beside(site, generator.stmt(scope_at(tree, site), size), rng)
+            elif site.kind is Kind.STMT and _defines(site):
+                continue
+            else:
+                made = fill(generator, tree, site, size)
+            if made is not None:
+                return tree.replace(site, made)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,9 @@ class Deletion:
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
         sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED and site.size > 1]
+        defined = rng.random() < env.defined_weight
+        if defined:
+            sites = [s for s in sites if s.kind is Kind.EXPR and stake(s) is Stake.VALUE]
         rng.shuffle(sites)
         for site in sites[:12]:
             inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
@@ -71,6 +81,8 @@ class Deletion:
             inner = [s for s in inner if {key(var) for var in free_variables(tree, s)} <= known]
             if type(site.node) in (tirx.For, tirx.While):
                 inner = [s for s in inner if not jumps_out(tree, s)]
+            if defined:
+                inner = [s for s in inner if _no_wider(tree, site, s)]
             if inner:
                 return tree.replace(site, rng.choice(inner).node)
         return None
@@ -84,24 +96,18 @@ class Replacement:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
-        site = pick(tree, rng)
-        if site is None:
-            return None
         generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        hole = hole_at(tree, site)
-        if site.kind is Kind.STMT:
-            made = _other_statement(generator, hole.scope, tree, site)
-        elif site.size == 1 or hole.constant or hole.dtype is None:
-            made = fill(generator, hole, 1)
-        else:
-            made = _other_expression(generator, hole.scope, tree, site)
-        return None if made is None else tree.replace(site, made)
+        for _ in range(ATTEMPTS):
+            site = pick(tree, rng)
+            made = _replaced(generator, tree, site)
+            if made is not None:
+                return tree.replace(site, made)
+        return None
 
 
-def pick(tree: Tree, rng: Random) -> Site | None:
-    """A site that may be replaced, uniformly; never the whole body."""
-    sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED] or tree.sites[:1]
-    return rng.choice(sites) if sites else None
+def pick(tree: Tree, rng: Random) -> Site:
+    """A site that may be replaced, uniformly; the whole body only where there is no other."""
+    return rng.choice([site for site in tree.sites[1:] if site.kind is not Kind.FIXED] or tree.sites[:1])
 
 
 def budget(tree: Tree, rng: Random, env: MutationEnv) -> int:
@@ -115,8 +121,29 @@ def beside(site: Site, made: Any, rng: Random) -> Any:
     return seq([made, site.node] if rng.randrange(2) else [site.node, made])
 
 
+def _no_wider(tree: Tree, site: Site, inner: Site) -> bool:
+    """Whether the integer at `inner` has no value that the one at `site` cannot have."""
+    dtype = dtypes.parse(site.dtype)
+    if dtype is None or not dtype.is_int:
+        return dtype is not None and dtype.base != "handle"
+    scope = scope_at(tree, site)
+    outer, found = interval_of(scope, site.node, dtype), interval_of(scope, inner.node, dtype)
+    return outer is not None and found is not None and outer[0] <= found[0] and found[1] <= outer[1]
+
+
 def _defines(site: Site) -> bool:
     return type(site.node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer) and bool(definitions(site.node))
+
+
+def _replaced(generator: Generator, tree: Tree, site: Site) -> Any | None:
+    """Another node for `site`, from its children where it has some."""
+    if site.kind is Kind.STMT:
+        return _other_statement(generator, scope_at(tree, site), tree, site)
+    hole = hole_at(tree, site)
+    if site.size == 1 or hole.constant or hole.dtype is None:
+        return fill(generator, tree, site, 1)
+    made = _other_expression(generator, hole.scope, tree, site)
+    return None if made is None else fitted(generator, tree, site, hole, Value(made))
 
 
 def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any | None:
@@ -169,6 +196,8 @@ def _other_statement(generator: Generator, scope: Scope, tree: Tree, site: Site)
     """Another statement that re-uses the body, the condition or the value of the one at `site`."""
     node = site.node
     kind = type(node)
+    if generator.defined:
+        return _same_statement(generator, node)
     if kind is tirx.IfThenElse:
         return _from_conditional(generator, node)
     if kind in (tirx.For, tirx.While) and jumps_out(tree, body_site(tree, site)):
@@ -185,6 +214,16 @@ def _other_statement(generator: Generator, scope: Scope, tree: Tree, site: Site)
         return _from_store(generator, scope, node)
     if kind is tirx.While:
         return tirx.IfThenElse(node.condition, node.body, None)
+    return None
+
+
+def _same_statement(generator: Generator, node: Any) -> Any | None:
+    """Another statement that does the same."""
+    if type(node) is tirx.IfThenElse:
+        other = node.else_case if node.else_case is not None else seq([])
+        return tirx.IfThenElse(tirx.Not(node.condition), other, node.then_case)
+    if type(node) is tirx.BufferStore and dtypes.parse(dtype_of(node.value)) is not None:
+        return _bound_store(generator, node)
     return None
 
 
@@ -223,5 +262,10 @@ def _from_store(generator: Generator, scope: Scope, node: Any) -> Any:
     if choice == 1:
         current = tirx.BufferLoad(node.buffer, indices)
         return tirx.BufferStore(node.buffer, tirx.Select(tirx.EQ(current, node.value), node.value, current), indices)
+    return _bound_store(generator, node)
+
+
+def _bound_store(generator: Generator, node: Any) -> Any:
+    """The store with its value bound to a variable first."""
     value = tirx.Var(generator.names.fresh("v"), node.value.ty.dtype)
-    return seq([tirx.Bind(value, node.value), tirx.BufferStore(node.buffer, value, indices)])
+    return seq([tirx.Bind(value, node.value), tirx.BufferStore(node.buffer, value, array_items(node.indices))])

@@ -126,22 +126,17 @@ class Generator:
         return Value(dtypes.constant(dtype, self.rng.randrange(2)))
 
     def narrowed(self, value: Value, dtype: DType, low: int, high: int) -> Value:
-        """`value` brought into [low, high] where it is not there already; the interval must hold a value >= 0."""
-        if value.within(low, high):
+        """`value` brought into [low, high], which `dtype` can hold, where it is not known to be there already."""
+        if value.within(low, high) or (low <= dtype.low and dtype.high <= high):
             return value
-        span = high - max(low, 0) + 1
-        if self.rng.randrange(3) == 0 and dtype.low <= low:
+        if low == high and self.rng.randrange(2):
+            return exactly(dtype, low)
+        span = high - low + 1
+        if self.rng.randrange(3) == 0 or span > dtype.high:
             bounded = tirx.Max(tirx.Min(value.node, dtypes.constant(dtype, high)), dtypes.constant(dtype, low))
             return Value(bounded, low, high)
-        if low <= 0:
-            span = high + 1
-            return (
-                Value(tirx.FloorMod(value.node, dtypes.constant(dtype, span)), 0, high)
-                if span > 1
-                else exactly(dtype, 0)
-            )
-        remainder = tirx.FloorMod(value.node, dtypes.constant(dtype, span)) if span > 1 else dtypes.constant(dtype, 0)
-        return Value(tirx.Add(remainder, dtypes.constant(dtype, low)), low, high)
+        remainder = tirx.FloorMod(value.node, dtypes.constant(dtype, span))
+        return Value(remainder if low == 0 else tirx.Add(remainder, dtypes.constant(dtype, low)), low, high)
 
     def index(self, scope: Scope, extent: int | None, size: int, lanes: int = 1) -> Any | None:
         """An index into a dimension of `extent`, a Ramp when `lanes` > 1; None where none can be in bounds."""

@@ -91,8 +91,11 @@ def loop(generator: Generator, scope: Scope, size: int) -> Any | None:
     return loop_around(generator, scope, kind, lambda inner: generator.stmt(inner, size))
 
 
-def loop_around(generator: Generator, scope: Scope, kind: int, body: Any) -> Any:
-    """A loop of `kind` with random bounds around what `body` makes in its scope."""
+def loop_around(generator: Generator, scope: Scope, kind: int, body: Any, least: int = 0) -> Any:
+    """A loop of `kind` with random bounds around what `body` makes in its scope.
+
+    In defined mode it has at least `least` iterations, so that what the body initialises is initialised.
+    """
     rng = generator.rng
     var = tirx.Var(generator.names.fresh("i"), "int32")
     start = rng.choice((0, 0, 0, 0, 1, 3))
@@ -106,7 +109,7 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any) -> Any
     else:
         value = generator.expr(scope, INT32, 3)
         if generator.defined:
-            value = generator.narrowed(value, INT32, 0, 8)
+            value = generator.narrowed(value, INT32, least, 8)
         extent, limit = value.node, value.high
     step = tirx.IntImm("int32", rng.choice((2, 3))) if kind == SERIAL and generator.chance(8) else None
     binding = None
