@@ -1,22 +1,174 @@
-"""Bundles of mutations that killed their worker: TVM died while a program was built in memory."""
+"""Mutations that killed their worker: TVM died while a program was built in memory.
+
+The worker that takes the dead one's place repeats the mutation in children, and bundles it if it dies again.
+"""
 
 from __future__ import annotations
 
+import mmap
+import os
 import signal
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from tzerlike import tvm_api
 from tzerlike.bundle import Confirmation, write_bundle
-from tzerlike.campaign import CampaignDir
-from tzerlike.config import CampaignConfig
+from tzerlike.campaign import CampaignDir, StoredCase
+from tzerlike.case import Case
+from tzerlike.errors import UserError
+from tzerlike.fuzzer import MAX_NODES
 from tzerlike.limits import Limits
+from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
+from tzerlike.repro import program_source
+from tzerlike.rng import rng_for
+from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 
-_REPRO = '''\
+_RUNS = 3
+_TRACE_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A mutation by its coordinates: its draws come from `rng_for(seed, worker, iteration, "mutate", draw)`."""
+
+    seed: int
+    worker: int
+    iteration: int
+    draw: int
+    mutator: str
+    parent: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Mutation:
+        """UserError when a coordinate is missing or of the wrong type."""
+        try:
+            numbers = {key: int(data[key]) for key in ("seed", "worker", "iteration", "draw")}
+            return cls(**numbers, mutator=str(data["mutator"]), parent=str(data["parent"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"not the coordinates of a mutation ({error})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a repeated mutation: the signal its process died of, or 0, and the calls on a schedule."""
+
+    signal: int
+    calls: tuple[str, ...]
+
+
+def attempt(mutation: Mutation, case: Case) -> Attempt:
+    """Repeat `mutation` on the program of `case` in a forked child, without donors from a corpus."""
+    (mutator,) = make_mutators([mutation.mutator])
+    shared = mmap.mmap(-1, _TRACE_SIZE)
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.setitimer(signal.ITIMER_PROF, Limits().seconds)
+            record_schedule_calls(_appender(shared))
+            rng = rng_for(mutation.seed, mutation.worker, mutation.iteration, "mutate", mutation.draw)
+            func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
+            mutator(func, rng, MutationEnv(target=case.target, max_nodes=MAX_NODES, donor=lambda: None))
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    length = int.from_bytes(shared[:8], "little")
+    lines = shared[8 : 8 + length].decode().splitlines()
+    shared.close()
+    return Attempt(number, tuple(without_refused(lines)))
+
+
+def _appender(shared: mmap.mmap) -> Callable[[str], None]:
+    def append(line: str) -> None:
+        length = int.from_bytes(shared[:8], "little")
+        data = line.encode() + b"\n"
+        if 8 + length + len(data) <= len(shared):
+            shared[8 + length : 8 + length + len(data)] = data
+            shared[:8] = (length + len(data)).to_bytes(8, "little")
+
+    return append
+
+
+def bundle_mutation(
+    mutation: Mutation,
+    number: int,
+    directory: CampaignDir,
+    limits: Limits,
+    render: Callable[[Case], tuple[str, bool]],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Repeat a mutation that died of signal `number`, and bundle it if it dies of that again.
+
+    None when it does not, or when its signature has a bundle already. UserError when the parent cannot be read.
+    """
+    stored = directory.load_case(mutation.parent)
+    attempts = [attempt(mutation, stored.case) for _ in range(_RUNS)]
+    same = [tried for tried in attempts if tried.signal == number]
+    if not same:
+        return None
+    name = signal.Signals(number).name
+    calls = same[0].calls
+    culprit = _method(calls[-1]) if calls else mutation.mutator
+    seen = Observation(
+        Exit.CRASH,
+        Stage.MUTATE,
+        message=f"{name} in {culprit}",
+        pass_name=mutation.mutator,
+        signal=number,
+    )
+    finding = Finding("crash", (Stage.MUTATE.value, culprit, name), stored.case, seen)
+    provenance = replace(
+        stored.provenance,
+        parent=mutation.parent,
+        mutator=mutation.mutator,
+        worker=mutation.worker,
+        iteration=mutation.iteration,
+    )
+    script, faithful = render(stored.case)
+    return write_bundle(
+        directory.findings,
+        finding,
+        StoredCase(stored.case, provenance),
+        limits,
+        Confirmation(len(attempts), len(same)),
+        script,
+        _repro(finding.title, stored.case, script if faithful else "", calls),
+        {**environment, "mutation": mutation.to_json()},
+    )
+
+
+def _method(line: str) -> str:
+    """`v3 = sch.compute_at(v1, v2)` calls `Schedule.compute_at`."""
+    return "Schedule." + line.partition(f"= {SCHEDULE}.")[2].partition("(")[0]
+
+
+_SCHEDULE_REPRO = '''\
 """{title}
 
-TVM dies while a program is built in memory, before any pass runs, so this needs tzerlike to build it.
+Exits non-zero when the bug shows: the process dies in the last of these calls.
+"""
+
+import tvm
+from tvm import s_tir
+
+{program}
+
+sch = s_tir.Schedule(module, seed=1, debug_mask=0)
+{calls}
+print("every call returned or was refused: the bug does not show")
+'''
+
+_MUTATION_REPRO = '''\
+"""{title}
+
+TVM dies while a program is built in memory, before any pass runs; it takes tzerlike to build it.
 """
 
 import pathlib
@@ -28,46 +180,9 @@ sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle
 '''
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """A mutation by its coordinates: its draws come from `rng_for(seed, worker, iteration, "mutate", draw)`."""
-
-    mutator: str
-    iteration: int
-    draw: int
-    parent: str
-    worker: int
-
-
-def bundle_mutation(mutation: Mutation, number: int, config: CampaignConfig, directory: CampaignDir) -> Path | None:
-    """Write the bundle of a mutation that died of signal `number`; None when its signature has one already.
-
-    UserError when the parent's corpus file cannot be read.
-    """
-    stored = directory.load_case(mutation.parent)
-    name = signal.Signals(number).name
-    seen = Observation(
-        Exit.CRASH,
-        Stage.MUTATE,
-        message=f"{name} while mutator {mutation.mutator} built a program",
-        pass_name=mutation.mutator,
-        signal=number,
-    )
-    finding = Finding("crash", (Stage.MUTATE.value, mutation.mutator, name), stored.case, seen)
-    provenance = replace(
-        stored.provenance,
-        parent=mutation.parent,
-        mutator=mutation.mutator,
-        worker=mutation.worker,
-        iteration=mutation.iteration,
-    )
-    return write_bundle(
-        directory.findings,
-        finding,
-        replace(stored, provenance=provenance),
-        Limits(config.timeout, config.memory_limit),
-        Confirmation(0, 0),
-        "",
-        _REPRO.format(title=finding.title),
-        {"seed": config.seed, "draw": mutation.draw},
-    )
+def _repro(title: str, case: Case, script: str, calls: tuple[str, ...]) -> str:
+    if not calls or any(call.startswith("raise") for call in calls):
+        return _MUTATION_REPRO.format(title=title)
+    program = program_source(case, script)
+    last = f"try:\n    {calls[-1]}\nexcept s_tir.ScheduleError as error:\n    print('refused:', error)"
+    return _SCHEDULE_REPRO.format(title=title, program=program, calls="\n".join((*calls[:-1], last)))

@@ -68,19 +68,10 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
 
 
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
-    provenance = bundle.stored.provenance
-    try:
-        params = {
-            "path": str((bundle.path / "case.json").resolve()),
-            "mutator": provenance.mutator or "",
-            "worker": provenance.worker,
-            "iteration": provenance.iteration,
-            "seed": int(bundle.environment["seed"]),
-            "draw": int(bundle.environment["draw"]),
-            "times": times,
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{bundle.path / 'observation.json'}: no coordinates of the mutation") from error
+    mutation = bundle.environment.get("mutation")
+    if not isinstance(mutation, dict):
+        raise UserError(f"{bundle.path / 'observation.json'}: no coordinates of the mutation")
+    params = {"path": str((bundle.path / "case.json").resolve()), "mutation": mutation, "times": times}
     answers = family.ask("mutate-again", params)
     same = sum(answer["signal"] == bundle.observation.signal for answer in answers)
     return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tzerlike.case import Case
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import constructor_source
@@ -84,13 +85,9 @@ def repro_script(finding: Finding, limits: Limits, script: str) -> str:
     """Return the text of `repro.py`; `script` is TVMScript that parses back to the program, or empty."""
     title = finding.title.replace("\\", "/").replace('"""', "'''")
     case = finding.case
-    if script and "'''" not in script and "\\" not in script:
-        program = f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
-    else:
-        program = f"module = tvm.ir.load_json({json.dumps(case.ir)})"
     return _TEMPLATE.format(
         title=title,
-        program=program,
+        program=program_source(case, script),
         passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
         build=_BUILD[case.config.pipeline],
         opt_level=case.config.opt_level,
@@ -100,3 +97,10 @@ def repro_script(finding: Finding, limits: Limits, script: str) -> str:
         seconds=limits.seconds,
         memory=limits.memory,
     )
+
+
+def program_source(case: Case, script: str) -> str:
+    """Return the statement that makes `module`: from `script` where that is given and can be quoted, else from JSON."""
+    if script and "'''" not in script and "\\" not in script:
+        return f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
+    return f"module = tvm.ir.load_json({json.dumps(case.ir)})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import socket
 from collections.abc import Callable
@@ -20,13 +19,12 @@ from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
-from tzerlike.fuzzer import MAX_NODES
 from tzerlike.limits import Limits
-from tzerlike.mutators import MutationEnv, make_mutators
+from tzerlike.mutation_crash import Mutation, attempt
+from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import make_oracles
 from tzerlike.passes.catalog import instantiate
-from tzerlike.rng import rng_for
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
 from tzerlike.worker import Worker
@@ -50,7 +48,7 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
         lane.coverage,
         params["elapsed"],
         lane.tray,
-        params["resume_after"],
+        params["culprit"],
     )
     worker.problems += problems
     worker.run()
@@ -97,18 +95,11 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
 
 
 def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Apply a mutator to a program in a child, `times` times, and report the signal that each child died of, or 0."""
+    """Repeat a mutation `times` times, each in a child, and report the signal that the child died of, or 0."""
     case = read_stored_case(Path(params["path"])).case
-    (mutator,) = make_mutators([params["mutator"]])
+    mutation = Mutation.from_json(params["mutation"])
     for _ in range(params["times"]):
-        child = os.fork()
-        if child == 0:
-            rng = rng_for(params["seed"], params["worker"], params["iteration"], "mutate", params["draw"])
-            func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
-            mutator(func, rng, MutationEnv(target=case.target, max_nodes=MAX_NODES, donor=lambda: None))
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        report({"event": "mutated", "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0})
+        report({"event": "mutated", "signal": attempt(mutation, case).signal})
 
 
 def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:

@@ -19,14 +19,13 @@ from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
-from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
 CURVE_EVERY = 5.0
 STOP_PATIENCE = 15.0
-MAX_RESTARTS = 50
+MAX_UNEXPLAINED_DEATHS = 20
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 _FREE_ON_RESUME = ("budget", "iterations")
@@ -46,7 +45,7 @@ class View:
 @dataclass(slots=True)
 class _Shard:
     alive: bool = False
-    restarts: int = 0
+    unexplained: int = 0
 
 
 @dataclass(slots=True)
@@ -124,7 +123,7 @@ class Supervisor:
     def _supervise(self, family: Family, elapsed: float) -> None:
         shards = [_Shard() for _ in range(self.config.jobs)]
         for slot, shard in enumerate(shards):
-            self._spawn(family, slot, elapsed, -1)
+            self._spawn(family, slot, elapsed, None)
             shard.alive = True
         started = time.monotonic()
         stopping_since: float | None = None
@@ -160,33 +159,37 @@ class Supervisor:
                 self._worker_died(family, shards[slot], packet, elapsed)
 
     def _worker_died(self, family: Family, shard: _Shard, packet: dict[str, Any], elapsed: float) -> None:
-        """A worker died of a signal: bundle the mutation that killed it, and put a new one in its place."""
+        """A worker died of a signal: put a new one in its place, which bundles the mutation that killed it."""
         slot = packet["slot"]
         name = signal.Signals(packet["signal"]).name
-        resume_after = -1
+        culprit: dict[str, Any] | None = None
         if packet["mutation"] is not None:
-            mutator, resume_after, draw, parent = packet["mutation"]
-            culprit = Mutation(mutator, resume_after, draw, parent, slot)
-            try:
-                bundle_mutation(culprit, packet["signal"], self.config, self.directory)
-            except UserError as error:
-                self.tell(f"no bundle of the mutation: {error}")
-            self.tell(f"worker {slot} died ({name}) in mutator {culprit.mutator}; restarted")
+            mutator, iteration, draw, parent = packet["mutation"]
+            culprit = {
+                "seed": self.config.seed,
+                "worker": slot,
+                "iteration": iteration,
+                "draw": draw,
+                "mutator": mutator,
+                "parent": parent,
+                "signal": packet["signal"],
+            }
+            self.tell(f"worker {slot} died ({name}) in mutator {mutator}; restarted")
         else:
             self.tell(f"worker {slot} died ({name}) outside a mutation; restarted")
-        shard.restarts += 1
-        if shard.restarts > MAX_RESTARTS:
-            self._failure = TzerlikeError(f"worker {slot} died {shard.restarts} times; see its findings")
-            return
-        self._spawn(family, slot, elapsed, resume_after)
+            shard.unexplained += 1
+            if shard.unexplained > MAX_UNEXPLAINED_DEATHS:
+                self._failure = TzerlikeError(f"worker {slot} died {shard.unexplained} times outside mutations")
+                return
+        self._spawn(family, slot, elapsed, culprit)
         shard.alive = True
 
-    def _spawn(self, family: Family, slot: int, elapsed: float, resume_after: int) -> None:
+    def _spawn(self, family: Family, slot: int, elapsed: float, culprit: dict[str, Any] | None) -> None:
         params = {
             "root": str(self.directory.root.resolve()),
             "cache_dir": str(self.cache_dir),
             "elapsed": elapsed,
-            "resume_after": resume_after,
+            "culprit": culprit,
         }
         family.spawn("campaign", params, slot)
 

@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections import Counter
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
@@ -18,6 +19,7 @@ from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, PassSource, Step, Yield
+from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.mutators import MUTATORS, make_mutators
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.finding import Finding
@@ -63,7 +65,7 @@ class Worker:
         coverage: Coverage,
         elapsed_before: float,
         notes: MutationNotes,
-        resume_after: int = -1,
+        culprit: Mapping[str, Any] | None = None,
     ) -> None:
         self.number = number
         self.config = config
@@ -71,7 +73,7 @@ class Worker:
         self.executor = executor
         self.coverage = coverage
         self.elapsed_before = elapsed_before
-        self.resume_after = resume_after
+        self.culprit = culprit
         self.started = time.monotonic()
         self.saved = 0.0
         self.stopping = False
@@ -107,7 +109,8 @@ class Worker:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
         signal.signal(signal.SIGTERM, self._stop)
         self.restore()
-        self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, self.resume_after + 1)
+        if self.culprit is not None:
+            self.take_over(self.culprit)
         # The first save tells the supervisor that the worker is up.
         self.save()
         try:
@@ -205,6 +208,29 @@ class Worker:
             self.last_finding = path.name
         self.save()
         return finding.signature
+
+    def take_over(self, culprit: Mapping[str, Any]) -> None:
+        """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""
+        mutation = Mutation.from_json(culprit)
+        self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, mutation.iteration + 1)
+        environment = read_json(self.directory.environment)
+        try:
+            path = bundle_mutation(
+                mutation,
+                int(culprit["signal"]),
+                self.directory,
+                self.executor.limits,
+                self.executor.render,
+                environment,
+            )
+        except UserError as error:
+            self.problems.append(f"no bundle of the mutation that killed a worker: {error}")
+            return
+        if path is None:
+            self.unconfirmed["crash"] += 1
+        else:
+            self.findings["crash"] += 1
+            self.last_finding = path.name
 
     def adopt_from_others(self) -> None:
         """Take over the corpus entries that other workers have saved since the last look."""

@@ -1,0 +1,118 @@
+"""Mutations that kill: planted mutators declare what must become of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tzerlike import mutation_crash, tvm_api
+from tzerlike.campaign import CampaignDir, StoredCase
+from tzerlike.case import Case, Provenance
+from tzerlike.limits import Limits
+from tzerlike.mutation_crash import Mutation, attempt, bundle_mutation
+from tzerlike.mutators import MutationEnv
+from tzerlike.schedule_trace import without_refused
+
+SCRIPT = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.sblock("b"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] + T.float32(1)
+"""
+
+
+class Planted:
+    """A mutator with a schedule, an attempt that is refused, and an end of its own."""
+
+    name = "planted"
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self.end = end
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        schedule = tvm_api.s_tir.Schedule(tvm_api.module_of(func))
+        block = schedule.get_sblock("b")
+        try:
+            schedule.compute_inline(block)
+        except tvm_api.s_tir.ScheduleError:
+            pass
+        (loop,) = schedule.get_loops(block)
+        outer, inner = schedule.split(loop, [4, None])
+        schedule.vectorize(inner)
+        self.end()
+        schedule.unroll(outer)
+        return schedule.mod["main"]
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.fixture
+def case() -> Case:
+    return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(SCRIPT))))
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]) -> None:
+    monkeypatch.setattr(mutation_crash, "make_mutators", lambda names: (Planted(end),))
+
+
+def mutation(case: Case) -> Mutation:
+    return Mutation(seed=1, worker=0, iteration=5, draw=0, mutator="planted", parent=case.id)
+
+
+def test_the_last_call_is_the_one_that_kills(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    plant(monkeypatch, die)
+    tried = attempt(mutation(case), case)
+    assert tried.signal == signal.SIGSEGV
+    assert tried.calls == (
+        "v1 = sch.get_sblock('b')",
+        "v3 = sch.get_loops(v1)",
+        "v4 = sch.split(v3[0], [4, None])",
+        "v5 = sch.vectorize(v4[1])",
+    )
+
+
+def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
+    monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
+) -> None:
+    plant(monkeypatch, die)
+    directory = CampaignDir(tmp_path / "c")
+    directory.create(1)
+    directory.save_case(StoredCase(case, Provenance("test")))
+    render = (SCRIPT, False)
+    path = bundle_mutation(mutation(case), signal.SIGSEGV, directory, Limits(), lambda case: render, {})
+    assert path is not None
+    assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
+    repro = (path / "repro.py").read_text()
+    assert "tzerlike" not in repro
+    # The planted death is not TVM's, so TVM alone comes through.
+    done = subprocess.run([sys.executable, path / "repro.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "does not show" in done.stdout
+
+
+def test_a_mutation_that_does_not_kill_again_is_not_bundled(
+    monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
+) -> None:
+    plant(monkeypatch, lambda: None)
+    directory = CampaignDir(tmp_path / "c")
+    directory.create(1)
+    directory.save_case(StoredCase(case, Provenance("test")))
+    assert bundle_mutation(mutation(case), signal.SIGSEGV, directory, Limits(), lambda case: ("", False), {}) is None
+    assert list(directory.bundles()) == []
+
+
+def test_refused_calls_are_left_out() -> None:
+    lines = ["v1 = sch.a()", "v2 = sch.b(v1)", "# the call above was refused: v2", "v3 = sch.c(v1)"]
+    assert without_refused(lines) == ["v1 = sch.a()", "v3 = sch.c(v1)"]
