@@ -281,7 +281,7 @@ def mutators_list(campaign: Path | None, as_json: bool) -> None:
     """List the mutators, with their yields in a campaign."""
     from tzerlike.mutators import MUTATORS
 
-    _print_yields("mutators", sorted(MUTATORS), campaign, as_json)
+    _print_yields("mutators", [{"name": name} for name in sorted(MUTATORS)], campaign, as_json)
 
 
 @cli.group()
@@ -293,15 +293,42 @@ def passes() -> None:
 @click.option("--campaign", type=click.Path(path_type=Path), default=None, help="Show the yields of a campaign.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def passes_list(campaign: Path | None, as_json: bool) -> None:
-    """List the catalogue of the installed TVM, with the yields of a campaign."""
+    """List the passes of the installed TVM: arguments, preconditions, and the yields of a campaign."""
     from tzerlike.passes.catalog import discover
+    from tzerlike.passes.preconditions import rule_of
 
-    _print_yields("passes", [info.name for info in discover()], campaign, as_json)
+    rows: list[dict[str, Any]] = []
+    for info in discover():
+        rule = rule_of(info.name)
+        rows.append(
+            {
+                "name": info.name,
+                "arguments": {p.name: list(p.domain) for p in info.parameters},
+                "options": list(info.options),
+                "needs": sorted(rule.needs),
+                "forbids": sorted(rule.forbids),
+                "adds": sorted(rule.adds),
+                "removes": sorted(rule.removes),
+                "source": rule.source,
+            }
+        )
+    if campaign is not None or as_json:
+        _print_yields("passes", rows, campaign, as_json)
+        return
+    for row in rows:
+        click.echo(row["name"])
+        for key, domain in row["arguments"].items():
+            click.echo(f"    {key} = {' | '.join(json.dumps(value) for value in domain)}")
+        for word in ("needs", "forbids", "adds", "removes", "options"):
+            if row[word]:
+                click.echo(f"    {word} {', '.join(row[word])}")
 
 
-def _print_yields(table: str, names: list[str], campaign: Path | None, as_json: bool) -> None:
-    yields: Mapping[str, Any] = read_json(CampaignDir(campaign).stats)[table] if campaign is not None else {}
-    rows = [{"name": name, **(yields.get(name, {}) if campaign is not None else {})} for name in names]
+def _print_yields(table: str, rows: list[dict[str, Any]], campaign: Path | None, as_json: bool) -> None:
+    """Print rows that have a name, with that name's counters in a campaign if one is given."""
+    if campaign is not None:
+        yields: Mapping[str, Any] = read_json(CampaignDir(campaign).stats)[table]
+        rows = [{**row, **yields.get(row["name"], {})} for row in rows]
     if as_json:
         click.echo(json.dumps(rows))
     elif campaign is None:

@@ -71,6 +71,9 @@ def attempt(mutation: Mutation, case: Case) -> Attempt:
     if child == 0:
         try:
             signal.setitimer(signal.ITIMER_PROF, Limits().seconds)
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
             record_schedule_calls(_appender(shared))
             rng = rng_for(mutation.seed, mutation.worker, mutation.iteration, "mutate", mutation.draw)
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -42,10 +43,8 @@ class Planted:
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
         schedule = tvm_api.s_tir.Schedule(tvm_api.module_of(func))
         block = schedule.get_sblock("b")
-        try:
+        with contextlib.suppress(tvm_api.s_tir.ScheduleError):
             schedule.compute_inline(block)
-        except tvm_api.s_tir.ScheduleError:
-            pass
         (loop,) = schedule.get_loops(block)
         outer, inner = schedule.split(loop, [4, None])
         schedule.vectorize(inner)
