@@ -5,6 +5,7 @@ The worker that takes the dead one's place repeats the mutation in children, and
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import os
 import signal
@@ -70,6 +71,7 @@ def attempt(mutation: Mutation, case: Case) -> Attempt:
     child = os.fork()
     if child == 0:
         try:
+            faulthandler.disable()
             signal.setitimer(signal.ITIMER_PROF, Limits().seconds)
             silence = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silence, 1)
