@@ -56,8 +56,9 @@ def speed() -> None:
         seconds = stats["stage_seconds"]
         wall = stats["elapsed_s"]
         inside = sum(seconds[stage] for stage in ("load", "passes", "build")) / wall
+        pairs = stats["pairs"] / wall
         shares = "  ".join(f"{stage} {spent / wall:.1%}" for stage, spent in seconds.items() if spent / wall >= 0.001)
-        print(f"  {batch:14}   {stats['iterations_per_s']:7.1f}   {inside:10.1%}   {shares}")
+        print(f"  {batch:14}   {pairs:7.1f}   {inside:10.1%}   {shares}")
 
 
 def executor_with(coverage: Coverage) -> ForkExecutor:

@@ -86,11 +86,13 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
             os._exit(0)
         child = spare
         child.line.send(order)
-        spare = _fork_child(lane, mapped)
-        ending = [old for old in ending if not _reaped(old)]
         waiter = select.poll()
         waiter.register(child.handle, select.POLLIN)
         waiter.register(child.line, select.POLLIN)
+        # Let the child get hold of a core: woken by a process that goes on to fork, it would wait behind the fork.
+        waiter.poll(1)
+        spare = _fork_child(lane, mapped)
+        ending = [old for old in ending if not _reaped(old)]
         _, wall, _ = _ORDER.unpack(order)
         timed_out = not waiter.poll(wall * 1000)
         status = 0

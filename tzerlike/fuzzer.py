@@ -16,6 +16,7 @@ from tzerlike.mutators import MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
 from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
+from tzerlike.passes.adapt import Yields
 from tzerlike.passes.facts import Facts, facts_of
 from tzerlike.passes.label import label
 from tzerlike.rng import rng_for
@@ -66,7 +67,11 @@ class PassSource(Protocol):
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan: ...
 
+    def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan: ...
+
     def note(self, passes: Passes, valuable: bool) -> None: ...
+
+    def restore(self, yields: Yields) -> None: ...
 
     def whole(self, case: Case) -> Passes: ...
 
@@ -103,9 +108,10 @@ class Yield:
 
 @dataclass(slots=True)
 class Tally:
-    """The counters of one worker."""
+    """The counters of one worker; `pairs` are those run, which are more than iterations: sequences are shrunk."""
 
     iterations: int = 0
+    pairs: int = 0
     valid: int = 0
     valuable: int = 0
     exits: Counter[str] = field(default_factory=Counter)
@@ -192,7 +198,7 @@ class Fuzzer:
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks > 0
         self._count(trial, seen, new)
-        if new or (trial.arrival is not None and seen.exit is Exit.OK):
+        if new:
             trial = self._shrink(trial, seen)
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         inserted = False
@@ -224,6 +230,7 @@ class Fuzzer:
         smaller = replace(case, passes=passes)
         (again,) = self.executor.run([smaller])
         self._spend(again)
+        self.tally.pairs += 1
         self.tally.exits[f"shrink-{again.exit.value}"] += 1
         return replace(trial, case=smaller) if again.exit is Exit.OK else trial
 
@@ -260,16 +267,24 @@ class Fuzzer:
                     self._yield(self.tally.mutators, mutator.name).tried += 1
                     self.tally.exits["ill-formed"] += 1
                     continue
-                case = replace(entry.case, ir=tvm_api.dump_ir(module))
-                if self.pass_mode == "random":
-                    passes, config = self.passes.fresh(rng, facts_of(case.ir))
-                    case = replace(case, passes=passes, config=config)
+                case = self._with_program(entry.case, tvm_api.dump_ir(module), rng)
                 return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
+
+    def _with_program(self, case: Case, ir: str, rng: Random) -> Case:
+        """Give a case another program; its sequence stays, but for what that program makes illegal."""
+        facts = facts_of(ir)
+        if self.pass_mode == "random":
+            passes, config = self.passes.fresh(rng, facts)
+        elif facts != facts_of(case.ir):
+            passes, config = self.passes.fit(case.passes, case.config, facts)
+        else:
+            return replace(case, ir=ir)
+        return replace(case, ir=ir, passes=passes, config=config)
 
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
@@ -297,6 +312,7 @@ class Fuzzer:
     def _count(self, trial: Trial, seen: Observation, new: bool) -> None:
         tally = self.tally
         tally.exits[seen.exit.value] += 1
+        tally.pairs += 1
         valid = seen.exit is Exit.OK
         tally.valid += valid
         tally.valuable += new

@@ -74,6 +74,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         "elapsed_s": round(elapsed, 3),
         "iterations": iterations,
         "iterations_per_s": round(iterations / elapsed, 3) if elapsed else 0.0,
+        "pairs": sum(state["pairs"] for state in states),
         "valid_rate": round(valid / judged, 4) if judged else 0.0,
         "coverage": max((state["coverage"] for state in states), default=0),
         "coverage_total": max((state["coverage_total"] for state in states), default=0),

@@ -248,6 +248,7 @@ class Worker:
         state = read_json(path) if path.exists() else {}
         tally = self.fuzzer.tally
         tally.iterations = state.get("iterations", 0)
+        tally.pairs = state.get("pairs", 0)
         tally.valid = state.get("valid", 0)
         tally.valuable = state.get("valuable", 0)
         tally.exits.update(state.get("exits", {}))
@@ -256,6 +257,7 @@ class Worker:
         tally.seconds.update(state.get("seconds", {}))
         tally.mutators.update({k: Yield(*v) for k, v in state.get("mutators", {}).items()})
         tally.passes.update({k: Yield(*v) for k, v in state.get("passes", {}).items()})
+        self.fuzzer.passes.restore({name: (row.tried, row.valuable) for name, row in tally.passes.items()})
         self.findings.update(state.get("findings", {}))
         self.unconfirmed.update(state.get("unconfirmed", {}))
         self.superseded = list(state.get("superseded", []))
@@ -307,6 +309,7 @@ class Worker:
             "time": time.time(),
             "elapsed": self.elapsed(),
             "iterations": tally.iterations,
+            "pairs": tally.pairs,
             "valid": tally.valid,
             "valuable": tally.valuable,
             "exits": tally.exits,

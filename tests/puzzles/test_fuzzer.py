@@ -17,6 +17,7 @@ from tzerlike.mutators import MutationEnv
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
+from tzerlike.passes.adapt import Yields
 from tzerlike.passes.facts import Facts
 from tzerlike.seedgen.seed import Seed
 from tzerlike.tray import Tray
@@ -66,7 +67,13 @@ class Sequences:
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan:
         return (*passes, PassSpec("a.C", (("x", rng.randrange(1000)),))), config
 
+    def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan:
+        return passes, config
+
     def note(self, passes: Passes, valuable: bool) -> None:
+        return None
+
+    def restore(self, yields: Yields) -> None:
         return None
 
     def whole(self, case: Case) -> Passes:

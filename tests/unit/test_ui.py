@@ -18,6 +18,7 @@ def state(number: int = 0, **changes: Any) -> dict[str, Any]:
         "time": 100.0 + number,
         "elapsed": 50.0,
         "iterations": 100,
+        "pairs": 105,
         "valid": 60,
         "valuable": 10,
         "exits": {"ok": 60, "rejected": 39, "crash": 1},

@@ -170,6 +170,14 @@ class PlannedSource:
         for name in sorted({spec.name for spec in passes}):
             tried, won = self.yields.get(name, (0, 0))
             self.yields[name] = (tried + 1, won + valuable)
+        self._weigh()
+
+    def restore(self, yields: Yields) -> None:
+        """Take up what an earlier run of the campaign has counted."""
+        self.yields = dict(yields)
+        self._weigh()
+
+    def _weigh(self) -> None:
         if self._adaptive:
             self._pool = Pool(self._catalog, weights_of(self._catalog, self.yields))
 

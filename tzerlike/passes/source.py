@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from tzerlike.case import Case, ContextConfig
+from tzerlike.passes.adapt import Yields
 from tzerlike.passes.facts import ANY_PROGRAM, Facts
 from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.sequence import Sequence, mutate_config, mutate_sequence, random_config, random_sequence
@@ -28,6 +29,13 @@ class RandomSource:
         if rng.randrange(4) == 0:
             return passes, mutate_config(config, rng)
         return mutate_sequence(passes, rng, self._pool, donor), config
+
+    def fit(self, passes: Sequence, config: ContextConfig, facts: Facts) -> tuple[Sequence, ContextConfig]:
+        """A sequence stays as it is, whatever became of its program."""
+        return passes, config
+
+    def restore(self, yields: Yields) -> None:
+        """Nothing was learnt."""
 
     def note(self, passes: Sequence, valuable: bool) -> None:
         """Nothing is learnt."""
