@@ -104,6 +104,8 @@ class PredicatedAccess:
             return _masked(tree, rng.choice(vectors), generator)
         loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and type(s.node.body) is tirx.BufferStore]
         loops = [s for s in loops if 1 < (constant_int(s.node.extent) or 0) <= 64]
+        if generator.defined:
+            loops = [s for s in loops if _elementwise(tree, s)]
         if not loops:
             return None
         site = rng.choice(loops)
@@ -212,6 +214,15 @@ def _indexed(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any:
     if index is None or place.dtype != "int32":
         return site.node
     return _replaced_below(tree, site, place, index)
+
+
+def _elementwise(tree: Tree, site: Site) -> bool:
+    """Whether iteration i of the loop stores element i of a dimension and reads nothing of what is stored."""
+    node = site.node
+    statement = node.body
+    own = any(index.same_as(node.loop_var) for index in array_items(statement.indices))
+    loads = [s.node.source for s in tree.below(site) if type(s.node) is tvm.ir.TensorLoad]
+    return own and all(key(source) != key(statement.buffer) for source in loads)
 
 
 def _vector_access(node: Any) -> bool:

@@ -11,7 +11,16 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.generate import Stake, fill, fitted, interval_of, make_generator, stake
+from tzerlike.mutators.generate import (
+    Stake,
+    fill,
+    fitted,
+    interval_of,
+    make_generator,
+    stake,
+    steering_buffers,
+    stored_to,
+)
 from tzerlike.mutators.generator import BOOL, Generator, Value
 from tzerlike.mutators.hole import hole_at
 from tzerlike.mutators.protocol import MutationEnv
@@ -73,7 +82,9 @@ class Deletion:
         sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED and site.size > 1]
         defined = rng.random() < env.defined_weight
         if defined:
+            steering = steering_buffers(tree)
             sites = [s for s in sites if s.kind is Kind.EXPR and stake(s) is Stake.VALUE]
+            sites = [s for s in sites if stored_to(s) not in steering]
         rng.shuffle(sites)
         for site in sites[:12]:
             inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
@@ -82,7 +93,7 @@ class Deletion:
             if type(site.node) in (tirx.For, tirx.While):
                 inner = [s for s in inner if not jumps_out(tree, s)]
             if defined:
-                inner = [s for s in inner if _no_wider(tree, site, s)]
+                inner = [s for s in inner if _no_wider(tree, site, s) and not _guarded(site, s)]
             if inner:
                 return tree.replace(site, rng.choice(inner).node)
         return None
@@ -119,6 +130,17 @@ def budget(tree: Tree, rng: Random, env: MutationEnv) -> int:
 def beside(site: Site, made: Any, rng: Random) -> Any:
     """`made` before or after the statement at `site`."""
     return seq([made, site.node] if rng.randrange(2) else [site.node, made])
+
+
+def _guarded(site: Site, inner: Site) -> bool:
+    """Whether `inner` is only computed under a condition within `site`."""
+    for above in inner.ancestors():
+        name = str(getattr(above.node.op, "name", "")) if type(above.node) is tvm.ir.Call else ""
+        if name == "prim.if_then_else" or type(above.node) is tirx.Select:
+            return True
+        if above is site:
+            break
+    return False
 
 
 def _no_wider(tree: Tree, site: Site, inner: Site) -> bool:

@@ -54,7 +54,10 @@ EXCLUDED_NODES: Mapping[str, str] = {
 def make_generator(tree: Tree, rng: Random, target: str, defined: bool) -> Generator:
     """A generator for one mutation of the function of `tree`."""
     names = Names(names_in(tree.func, tree))
-    return Generator(rng, names, target, defined, EXPRESSIONS, STATEMENTS, written_buffers(tree))
+    generator = Generator(rng, names, target, defined, EXPRESSIONS, STATEMENTS, written_buffers(tree))
+    if defined:
+        generator.steering = steering_buffers(tree)
+    return generator
 
 
 def fill(generator: Generator, tree: Tree, site: Site, size: int) -> Any | None:
@@ -84,6 +87,8 @@ def fitted(generator: Generator, tree: Tree, site: Site, hole: Hole, value: Valu
     if dtype is None:
         return None
     matters = stake(site)
+    if matters is Stake.VALUE and stored_to(site) in generator.steering:
+        matters = Stake.CONTROL
     if dtype.is_bool and matters is Stake.CONTROL:
         return None
     if not dtype.is_int:
@@ -130,6 +135,30 @@ def stake(site: Site) -> Stake:
 
 
 _ADDRESSING = ("tirx.address_of", "tirx.tvm_access_ptr", "tirx.masked_load", "tirx.masked_store", "tirx.assume")
+
+
+def stored_to(site: Site) -> int | None:
+    """The key of the buffer that the value at `site` goes to, if any."""
+    for above in site.ancestors():
+        if above.kind is not Kind.EXPR:
+            return key(above.node.buffer) if type(above.node) is tirx.BufferStore else None
+    return None
+
+
+def steering_buffers(tree: Tree) -> set[int]:
+    """The keys of the buffers whose elements decide what is accessed or executed, or divide, directly or by others."""
+    steering: set[int] = set()
+    loads = tree.of_type(tvm.ir.TensorLoad)
+    for site in loads:
+        if stake(site) is not Stake.VALUE or any(type(above.node) in _PARTIAL for above in site.ancestors()):
+            steering.add(key(site.node.source))
+    for _ in range(3):
+        steering.update(key(site.node.source) for site in loads if stored_to(site) in steering)
+    return steering
+
+
+_PARTIAL = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.LShift, tirx.RShift)
+"""Operators that are not defined for all integers."""
 
 
 def interval_of(scope: Scope, expr: Any, dtype: DType) -> tuple[int, int] | None:

@@ -62,9 +62,10 @@ class StmtMaker:
 class Generator:
     """One mutation's source of code.
 
-    `written` are the keys of buffers that the function or the generated code stores to: where
-    iterations may run at once, defined mode reads only other buffers. `ready` are buffers that the
-    generated code has filled, `private` those of them that only one iteration sees.
+    `written` are the keys of buffers that the function or the generated code stores to: where iterations may
+    run at once, defined mode reads only other buffers. `steering` are buffers whose elements the function uses
+    as indices, conditions, bounds or divisors: defined mode leaves their contents alone. `ready` are buffers
+    that the generated code has filled, `private` those of them that only one iteration sees.
     """
 
     rng: Random
@@ -74,6 +75,7 @@ class Generator:
     expressions: Sequence[ExprMaker]
     statements: Sequence[StmtMaker]
     written: set[int] = field(default_factory=set)
+    steering: set[int] = field(default_factory=set)
     ready: set[int] = field(default_factory=set)
     private: set[int] = field(default_factory=set)
 
@@ -193,7 +195,8 @@ class Generator:
         for buffer in scope.buffers:
             identity = key(buffer.var)
             alone = not (scope.racy or scope.in_block)
-            if identity in self.private or (alone and (identity in self.ready or buffer.origin == "param")):
+            ours = identity in self.ready or (buffer.origin == "param" and identity not in self.steering)
+            if identity in self.private or (alone and ours):
                 found.append(buffer)
         return found
 

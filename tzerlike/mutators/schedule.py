@@ -91,12 +91,7 @@ def _loop(schedule: Any, block: Any, rng: Random) -> Any:
 def _split(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
     factors: list[Any] = [rng.choice((1, 2, 3, 4, 5, 8, 16)) for _ in range(rng.choice((1, 1, 2)))]
     factors.insert(rng.randint(0, len(factors)), None)
-    schedule.split(
-        _loop(schedule, block, rng),
-        factors,
-        preserve_unit_iters=bool(rng.randrange(2)),
-        disable_predication=rng.randrange(8) == 0,
-    )
+    schedule.split(_loop(schedule, block, rng), factors, preserve_unit_iters=bool(rng.randrange(2)))
 
 
 def _fuse(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tzerlike.mutators import dtypes
 from tzerlike.mutators.general import beside
-from tzerlike.mutators.generate import make_generator
-from tzerlike.mutators.generator import Generator
-from tzerlike.mutators.hole import needs_constant
+from tzerlike.mutators.generate import fitted, make_generator
+from tzerlike.mutators.generator import Generator, Value
+from tzerlike.mutators.hole import hole_at, needs_constant
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import Buffer, Scope, buffer_of, scope_at
 from tzerlike.mutators.statements import fill
@@ -91,8 +91,9 @@ def _splice_expression(tree: Tree, other: Tree, generator: Generator, room: int)
             renames[key(var)] = match
         else:
             values[key(var)] = _value_for(generator, scope, var)
-    node = _with_buffers(other, part, renames)
-    return tree.replace(place, renamed(node, generator.names.fresh, values))
+    node = renamed(_with_buffers(other, part, renames), generator.names.fresh, values)
+    made = fitted(generator, tree, place, hole_at(tree, place), Value(node))
+    return None if made is None else tree.replace(place, made)
 
 
 def _is_root(site: Site) -> bool:
@@ -166,5 +167,5 @@ def _value_for(generator: Generator, scope: Scope, var: Any) -> Any:
     if dtype is None or dtype.base == "handle":
         raise ValueError(f"no value for a variable of type {var.ty}")
     if generator.defined and dtype.is_int:
-        return dtypes.constant(dtype, 0)
+        return dtypes.constant(dtype, 0 if generator.chance(50) else 1)
     return generator.leaf(scope, dtype).node

@@ -216,7 +216,8 @@ def fill(generator: Generator, scope: Scope, buffer: Buffer) -> Any:
     """Loops that store one value to every element of `buffer`."""
     dtype = dtypes.parse(buffer.dtype) or INT32
     variables = [tirx.Var(generator.names.fresh("i"), "int32") for _ in buffer.shape]
-    value = generator.leaf(scope, dtype)
+    # a spliced statement may divide by what it reads here
+    value = exactly(dtype, 1) if generator.defined and dtype.is_int else generator.leaf(scope, dtype)
     stmt = tirx.BufferStore(buffer.var, value.node, variables)
     for var, extent in zip(reversed(variables), reversed(buffer.shape), strict=True):
         stmt = tirx.For(var, tirx.IntImm("int32", 0), tirx.IntImm("int32", extent or 1), SERIAL, stmt)
