@@ -105,6 +105,33 @@ def test_run_says_what_the_compiler_refuses(tzerlike: Command, script: Path) -> 
     assert "MakePackedAPI" in verdict["message"]
 
 
+ENDLESS = """
+@T.prim_func
+def main(A: T.Buffer((1000000000,), "int8")):
+    for i in T.unroll(1000000000):
+        A[i] = T.int8(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind"),
+    [
+        (("--timeout", "0.5", "--memory-limit", "64G"), "hang"),
+        (("--timeout", "60", "--memory-limit", "64M"), "oom"),
+    ],
+)
+def test_unrolling_without_end_is_a_finding(
+    tzerlike: Command, tmp_path: Path, limits: tuple[str, ...], kind: str
+) -> None:
+    path = tmp_path / "endless.py"
+    path.write_text(ENDLESS)
+    done = tzerlike("run", path, *limits, "--json")
+    assert done.returncode == 1, done.stderr
+    verdict = json.loads(done.stdout)
+    assert verdict["finding"]["kind"] == kind
+    assert verdict["stage"] == "build"
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

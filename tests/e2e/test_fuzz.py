@@ -111,6 +111,16 @@ def wait_for_iterations(root: Path, process: subprocess.Popen[str], number: int)
     assert read(stats)["iterations"] >= number
 
 
+def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    done = tzerlike(*FUZZ, "--iterations", "300", "--jobs", "2", "--out", root)
+    assert done.returncode == 0, done.stderr
+    directory = CampaignDir(root)
+    for number in (0, 1):
+        entries = [directory.load_case(case_id) for case_id, _ in read(directory.worker_state(number))["entries"]]
+        assert {entry.provenance.worker for entry in entries} == {0, 1}
+
+
 def test_a_kill_leaves_no_process_behind(tmp_path: Path) -> None:
     root = tmp_path / "c"
     process = start(*FUZZ, "--budget", "1h", "--jobs", "2", "--out", root)
