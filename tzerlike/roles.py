@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import socket
 from collections.abc import Callable
@@ -92,6 +93,25 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
         case = read_stored_case(Path(item["path"])).case
         executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]))
         _judge(executor, case, params["oracles"], item["times"], report)
+
+
+def trace_files(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run case files, each from nothing covered, and report the outcome with a digest of the blocks it reaches."""
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    for path in params["paths"]:
+        lane.coverage.reset()
+        seen = executor.run([read_stored_case(Path(path)).case])[0]
+        blocks = numpy.sort(lane.coverage.new_indices(lane.slot))
+        report(
+            {
+                "event": "traced",
+                "path": path,
+                "exit": seen.exit.value,
+                "stage": seen.stage.value,
+                "blocks": len(blocks),
+                "digest": hashlib.sha256(blocks.tobytes()).hexdigest(),
+            }
+        )
 
 
 def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -214,5 +234,6 @@ ROLES: dict[str, Role] = {
     "prepare": prepare,
     "judge-files": judge_files,
     "judge-script": judge_script,
+    "trace-files": trace_files,
     "mutate-again": mutate_again,
 }
