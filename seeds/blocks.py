@@ -91,8 +91,12 @@ def matched_region(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"
             vi, vj = T.axis.remap("SS", [i, j])
             T.reads(A[vi * 4 : vi * 4 + 4, vj * 4 : vj * 4 + 4])
             T.writes(B[vj * 4 : vj * 4 + 4, vi * 4 : vi * 4 + 4])
-            S = T.match_buffer(A[vi * 4 : vi * 4 + 4, vj * 4 : vj * 4 + 4], (4, 4), "float32", offset_factor=1, strides=[8, 1])
-            D = T.match_buffer(B[vj * 4 : vj * 4 + 4, vi * 4 : vi * 4 + 4], (4, 4), "float32", offset_factor=1, strides=[8, 1])
+            S = T.match_buffer(
+                A[vi * 4 : vi * 4 + 4, vj * 4 : vj * 4 + 4], (4, 4), "float32", offset_factor=1, strides=[8, 1]
+            )
+            D = T.match_buffer(
+                B[vj * 4 : vj * 4 + 4, vi * 4 : vi * 4 + 4], (4, 4), "float32", offset_factor=1, strides=[8, 1]
+            )
             for x, y in T.grid(4, 4):
                 D[y, x] = S[x, y]
 
@@ -201,7 +205,9 @@ def scheduled_tile(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"
 
 
 @T.prim_func(s_tir=True)
-def padded_conv(A: T.Buffer((1, 5, 5), "float32"), W: T.Buffer((2, 1, 3, 3), "float32"), C: T.Buffer((2, 5, 5), "float32")):
+def padded_conv(
+    A: T.Buffer((1, 5, 5), "float32"), W: T.Buffer((2, 1, 3, 3), "float32"), C: T.Buffer((2, 5, 5), "float32")
+):
     P = T.sblock_alloc_buffer((1, 7, 7), "float32")
     for c, y, x in T.grid(1, 7, 7):
         with T.sblock("pad"):

@@ -66,9 +66,7 @@ def vector_elements(A: T.Buffer((4,), "float32x4"), B: T.Buffer((4,), "float32x4
 
 @T.prim_func
 def vector_clamp(A: T.Buffer((8,), "int16"), B: T.Buffer((8,), "int16")):
-    B[T.Ramp(0, 1, 8)] = T.min(
-        T.max(A[T.Ramp(0, 1, 8)], T.Broadcast(T.int16(-5), 8)), T.Broadcast(T.int16(100), 8)
-    )
+    B[T.Ramp(0, 1, 8)] = T.min(T.max(A[T.Ramp(0, 1, 8)], T.Broadcast(T.int16(-5), 8)), T.Broadcast(T.int16(100), 8))
 
 
 @T.prim_func

@@ -140,8 +140,8 @@ def test_indices_of_defined_mode_are_in_bounds_whatever_the_loop_variables_are(s
     bounds = {v.var: (v.low, v.high) for v in scope.variables if v.low is not None and v.high is not None}
     analyzer = tvm.sym.Analyzer()
     for var, (low, high) in bounds.items():
-        extent = tirx.IntImm("int32", high - low + 1)
-        analyzer.bind(var, tvm.ir.Range.from_min_extent(tirx.IntImm("int32", low), extent))
+        span = tirx.IntImm("int32", high - low + 1)
+        analyzer.bind(var, tvm.ir.Range.from_min_extent(tirx.IntImm("int32", low), span))
     bound = analyzer.const_int_bound(index)
     assert bound.min_value >= 0
     assert bound.max_value < extent
