@@ -21,7 +21,16 @@ from rich.table import Table
 
 from tzerlike import __version__
 from tzerlike.campaign import CampaignDir, read_json
-from tzerlike.config import COVERAGE, PASS_MODES, TARGETS, UIS, CampaignConfig, parse_duration, parse_size
+from tzerlike.config import (
+    COVERAGE,
+    MUTATOR_CHOICES,
+    PASS_MODES,
+    TARGETS,
+    UIS,
+    CampaignConfig,
+    parse_duration,
+    parse_size,
+)
 from tzerlike.doctor import examine
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
@@ -79,6 +88,7 @@ def cli() -> None:
 @click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
 @click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
 @click.option("--mutators", default="", help="Comma-separated names; all when not given.")
+@click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
 @click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
 @click.option("--oracles", default="crash", show_default=True, help="Comma-separated names.")
 @click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
@@ -97,6 +107,7 @@ def fuzz(
     seeds: str,
     n_max: int,
     mutators: str,
+    mutator_choice: str,
     pass_mode: str,
     oracles: str,
     jobs: int | None,
@@ -117,6 +128,7 @@ def fuzz(
         seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
         n_max=n_max,
         mutators=_names(mutators),
+        mutator_choice=mutator_choice,
         pass_mode=pass_mode,
         oracles=_names(oracles),
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,

@@ -18,6 +18,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 TARGETS = ("llvm",)
 COVERAGE = ("auto", "breakpoint", "none")
 PASS_MODES = ("joint", "random", "none")
+MUTATOR_CHOICES = ("adaptive", "uniform")
 UIS = ("rich", "plain", "none")
 
 
@@ -37,6 +38,7 @@ class CampaignConfig:
     seeds: str = "builtin"
     n_max: int = 4
     mutators: tuple[str, ...] = ()
+    mutator_choice: str = "adaptive"
     pass_mode: str = "joint"
     oracles: tuple[str, ...] = ("crash",)
     jobs: int = 1
@@ -53,6 +55,11 @@ class CampaignConfig:
             ("--coverage", self.coverage in COVERAGE, "one of " + ", ".join(COVERAGE)),
             ("--n-max", 1 <= self.n_max <= 1000, "from 1 to 1000"),
             ("--pass-mode", self.pass_mode in PASS_MODES, "one of " + ", ".join(PASS_MODES)),
+            (
+                "--mutator-choice",
+                self.mutator_choice in MUTATOR_CHOICES,
+                "one of " + ", ".join(MUTATOR_CHOICES),
+            ),
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),
             ("--timeout", 0.05 <= self.timeout <= 3600, "from 0.05 to 3600 seconds"),

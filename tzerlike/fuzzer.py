@@ -10,13 +10,13 @@ from random import Random
 from typing import Any, Protocol
 
 from tzerlike import tvm_api
+from tzerlike.bandit import Yields, shares
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.mutators import MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
 from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
-from tzerlike.passes.adapt import Yields
 from tzerlike.passes.facts import Facts, facts_of
 from tzerlike.passes.label import label
 from tzerlike.rng import rng_for
@@ -150,6 +150,7 @@ class Fuzzer:
         oracles: Sequence[Oracle],
         n_max: int = 4,
         pass_mode: str = "joint",
+        mutator_choice: str = "adaptive",
         target: str = "llvm",
         pairs_per_fork: int = 1,
         notes: MutationNotes,
@@ -164,6 +165,7 @@ class Fuzzer:
         self.oracles = tuple(oracles)
         self.n_max = n_max
         self.pass_mode = pass_mode
+        self.mutator_choice = mutator_choice
         self.target = target
         self.pairs_per_fork = pairs_per_fork
         self.notes = notes
@@ -249,7 +251,7 @@ class Fuzzer:
         parent = self.corpus.program(entry.case)
         try:
             for draw in range(_DRAWS):
-                mutator = self.mutators[rng.randrange(len(self.mutators))]
+                mutator = self._choose_mutator(rng)
                 draws = rng_for(self.seed, self.worker, iteration, "mutate", draw)
                 self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
                 try:
@@ -274,6 +276,14 @@ class Fuzzer:
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
+
+    def _choose_mutator(self, rng: Random) -> Mutator:
+        """Prefer what has paid, with a floor for everyone, or draw equally."""
+        if self.mutator_choice == "uniform":
+            return self.mutators[rng.randrange(len(self.mutators))]
+        rows = self.tally.mutators
+        yields = {name: (row.tried, row.valuable) for name, row in rows.items()}
+        return rng.choices(self.mutators, shares([mutator.name for mutator in self.mutators], yields))[0]
 
     def _with_program(self, case: Case, ir: str, rng: Random) -> Case:
         """Give a case another program; its sequence stays, but for what that program makes illegal."""

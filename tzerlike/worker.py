@@ -100,6 +100,7 @@ class Worker:
             oracles=make_oracles(config.oracles),
             n_max=config.n_max,
             pass_mode=config.pass_mode,
+            mutator_choice=config.mutator_choice,
             target=config.target,
             pairs_per_fork=config.pairs_per_fork,
             notes=notes,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tzerlike import tvm_api
+from tzerlike.bandit import Yields
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.corpus import Corpus
 from tzerlike.errors import UserError
@@ -17,7 +18,6 @@ from tzerlike.mutators import MutationEnv
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
-from tzerlike.passes.adapt import Yields
 from tzerlike.passes.facts import Facts
 from tzerlike.seedgen.seed import Seed
 from tzerlike.tray import Tray
@@ -291,3 +291,34 @@ def test_a_sequence_that_does_not_compile_without_its_idle_passes_stays_whole(ma
         fuzzer.step()
     (entry,) = fuzzer.corpus
     assert [p.name for p in entry.case.passes] == ["a.B", "a.C"]
+
+
+class Idle:
+    """A mutator that keeps the program."""
+
+    name = "idle"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        return func
+
+
+class OnlyChangePays:
+    """New coverage for every program that was not seen before."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.cases: list[Case] = []
+
+    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
+        answers = [OK_OLD if case.ir in self.seen else OK_NEW for case in cases]
+        self.seen |= {case.ir for case in cases}
+        return answers
+
+
+@pytest.mark.parametrize(("choice", "low", "high"), [("adaptive", 0.7, 0.95), ("uniform", 0.35, 0.65)])
+def test_what_pays_is_chosen_more_often_but_not_alone(make: Make, choice: str, low: float, high: float) -> None:
+    fuzzer = make(OnlyChangePays(), mutators=[Constant(), Idle()], mutator_choice=choice, n_max=1000)
+    for _ in range(400):
+        fuzzer.step()
+    tried = {name: row.tried for name, row in fuzzer.tally.mutators.items()}
+    assert low <= tried["constant"] / (tried["constant"] + tried["idle"]) <= high

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from tzerlike.bandit import FLOOR, Yields, shares
 from tzerlike.case import ContextConfig, PassSpec, parse_sequence
-from tzerlike.passes.adapt import FLOOR, Yields, weights_of
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts, facts_of
 from tzerlike.passes.info import PassInfo, Pool
 from tzerlike.passes.label import Label, label
@@ -34,6 +34,7 @@ CATALOG = tuple(PassInfo(name, name) for name in sorted(RULES))
 POOL = Pool(CATALOG)
 FLAT: Facts = frozenset({Fact.TARGET, Fact.BUFFER_PARAMS})
 BLOCKS: Facts = FLAT | {Fact.S_TIR, Fact.BLOCKS, Fact.ITERATORS, Fact.INIT, Fact.ND, Fact.BLOCK_BUFFERS}
+NAMES = [info.name for info in CATALOG]
 
 
 def spec(name: str) -> PassSpec:
@@ -164,15 +165,15 @@ def test_a_share_of_the_sequences_is_wild() -> None:
 
 
 def test_yields_move_the_draws_and_the_floor_holds() -> None:
-    uniform = weights_of(CATALOG, {})
+    uniform = shares(NAMES, {})
     assert max(uniform) == pytest.approx(1 / len(CATALOG)) == min(uniform)
     yields: Yields = {info.name: (1000, 0) for info in CATALOG}
     yields["tirx.UnrollLoop"] = (1000, 900)
-    weights = dict(zip((info.name for info in CATALOG), weights_of(CATALOG, yields), strict=True))
+    weights = dict(zip(NAMES, shares(NAMES, yields), strict=True))
     assert sum(weights.values()) == pytest.approx(1)
     assert weights["tirx.UnrollLoop"] > 0.3
     assert min(weights.values()) >= FLOOR / len(CATALOG)
-    assert weights_of(CATALOG, {"gone.Pass": (10**6, 10**6)}) == pytest.approx(uniform)
+    assert shares(NAMES, {"gone.Pass": (10**6, 10**6)}) == pytest.approx(uniform)
 
 
 def test_noted_cases_change_later_draws_but_only_by_their_counts() -> None:

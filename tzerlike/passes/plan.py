@@ -14,8 +14,8 @@ from functools import cache
 from random import Random
 from typing import Final
 
+from tzerlike.bandit import Yields, shares
 from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.passes.adapt import Yields, weights_of
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.preconditions import RULES, Rule, composed, facts_after, legal, rule_of
@@ -163,6 +163,7 @@ class PlannedSource:
         self._pipeline_share = pipeline_share
         self._wild_share = wild_share
         self._adaptive = adaptive
+        self._names = [info.name for info in catalog]
         self._pool = Pool(catalog)
 
     def note(self, passes: Sequence, valuable: bool) -> None:
@@ -179,7 +180,7 @@ class PlannedSource:
 
     def _weigh(self) -> None:
         if self._adaptive:
-            self._pool = Pool(self._catalog, weights_of(self._catalog, self.yields))
+            self._pool = Pool(self._catalog, shares(self._names, self.yields))
 
     def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> Plan:
         """Return a new plan for a program with `facts`."""
