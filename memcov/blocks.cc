@@ -3,6 +3,9 @@
 // Function bounds come from .eh_frame, which every C++ library carries; inside them a linear sweep finds the
 // instructions, and so nothing but the first byte of an instruction is ever called a block. A function with a byte
 // sequence that the decoder does not know is left out as a whole.
+//
+// Of some blocks it is certain which one runs next: they fall through into it, or jump there unconditionally, and
+// nothing in them can leave for good.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -341,7 +344,37 @@ void mark_landing_pads(const Image &image, const Function &f, Marks &marks) {
     }
 }
 
-std::vector<uint32_t> find_blocks(const File &file, const char *own_prefix) {
+struct Found {
+    std::vector<uint32_t> blocks, successors;
+};
+
+// Append the successors of the blocks of `f`; these are found.blocks from `first` on.
+void add_successors(const Function &f, size_t first, Found &found) {
+    const std::vector<uint32_t> &blocks = found.blocks;
+    for (size_t block = first; block < blocks.size(); ++block) {
+        const uint64_t end = block + 1 < blocks.size() ? blocks[block + 1] : f.end;
+        uint32_t successor = MEMCOV_NO_SUCCESSOR;
+        for (uint64_t at = blocks[block];;) {
+            if (at >= end) {  // it falls through, and not out of the function
+                if (at == end && block + 1 < blocks.size()) successor = static_cast<uint32_t>(block + 1);
+                break;
+            }
+            const auto i = x86::decode(f.code + (at - f.start), f.end - at, at);
+            if (!i.length || i.leaves) break;
+            if (i.flow == x86::Flow::jump) {
+                const auto begin = blocks.begin() + static_cast<ptrdiff_t>(first);
+                const auto target = std::lower_bound(begin, blocks.end(), i.target);
+                if (target != blocks.end() && *target == i.target && i.target != blocks[block])
+                    successor = static_cast<uint32_t>(target - blocks.begin());
+            }
+            if (i.flow != x86::Flow::next) break;
+            at += i.length;
+        }
+        found.successors.push_back(successor);
+    }
+}
+
+Found find_blocks(const File &file, const char *own_prefix) {
     const Image image(file);
     std::vector<Function> functions = read_functions(image);
     if (own_prefix) functions.resize(count_own(image, functions, own_prefix));
@@ -383,13 +416,21 @@ std::vector<uint32_t> find_blocks(const File &file, const char *own_prefix) {
         if (f.lsda) mark_landing_pads(image, f, marks);
     }
 
-    std::vector<uint32_t> blocks;
+    Found found;
     for (const Function &f : functions) {
         const uint8_t *m = marks.of(f);
+        const size_t first = found.blocks.size();
         for (uint64_t i = 0; i < f.end - f.start; ++i)
-            if (m[i] == (Marks::boundary | Marks::leader)) blocks.push_back(static_cast<uint32_t>(f.start + i));
+            if (m[i] == (Marks::boundary | Marks::leader)) found.blocks.push_back(static_cast<uint32_t>(f.start + i));
+        add_successors(f, first, found);
     }
-    return blocks;
+    return found;
+}
+
+uint32_t *copy_of(const std::vector<uint32_t> &values) {
+    auto *copy = static_cast<uint32_t *>(malloc(std::max<size_t>(1, values.size()) * sizeof(uint32_t)));
+    if (copy) memcpy(copy, values.data(), values.size() * sizeof(uint32_t));
+    return copy;
 }
 
 }  // namespace
@@ -398,15 +439,20 @@ extern "C" int memcov_abi(void) { return MEMCOV_ABI; }
 
 extern "C" void memcov_free(void *pointer) { free(pointer); }
 
-extern "C" int64_t memcov_find_blocks(const char *path, const char *own_prefix, uint32_t **blocks) {
+extern "C" int64_t memcov_find_blocks(const char *path, const char *own_prefix, uint32_t **blocks,
+                                       uint32_t **successors) {
     try {
         const File file(path);
         if (file.error) return -file.error;
-        const std::vector<uint32_t> found = find_blocks(file, own_prefix);
-        *blocks = static_cast<uint32_t *>(malloc(std::max<size_t>(1, found.size()) * sizeof(uint32_t)));
-        if (!*blocks) return -ENOMEM;
-        memcpy(*blocks, found.data(), found.size() * sizeof(uint32_t));
-        return static_cast<int64_t>(found.size());
+        const Found found = find_blocks(file, own_prefix);
+        *blocks = copy_of(found.blocks);
+        *successors = copy_of(found.successors);
+        if (!*blocks || !*successors) {
+            free(*blocks);
+            free(*successors);
+            return -ENOMEM;
+        }
+        return static_cast<int64_t>(found.blocks.size());
     } catch (const Malformed &) {
         return -ENOEXEC;
     } catch (const std::bad_alloc &) {

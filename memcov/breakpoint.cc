@@ -35,6 +35,7 @@ constexpr uintptr_t page = 4096;
 constexpr uintptr_t huge = uintptr_t{2} << 20;
 // The handler finds a block from an index of the text in steps of this many bytes, some ten blocks each.
 constexpr unsigned step_bits = 8;
+constexpr unsigned longest_chain = 64;  // blocks that one trap takes along
 
 template <class T>
 using Shared = std::atomic<T>;
@@ -66,6 +67,7 @@ struct memcov {
     // Shared tables.
     const uint32_t *blocks;
     const uint32_t *first;    // step of the text -> its first block, or the next one behind it
+    const uint32_t *successors;  // the block that is certain to run next
     const uint8_t *original;  // first byte of each block
     Shared<uint8_t> *hit;
     Shared<uint8_t> *counted;
@@ -110,8 +112,18 @@ void append(const memcov *cov, uint32_t block) {
     }
 }
 
-// Whether `address` is that of an armed block; if so it is disarmed now, and logged where this process was first.
+// Log the block where this process is the first to reach it, and disarm it.
 // The order matters: logged, then hit, then disarmed. Cut off anywhere, the block is either still armed or logged.
+void reach(const memcov *cov, uint32_t block) {
+    if (!cov->hit[block].load()) {
+        append(cov, block);
+        cov->hit[block].store(1);
+    }
+    text_of(cov, block).store(cov->original[block]);
+}
+
+// Whether `address` is that of an armed block; if so it is reached now, and with it those that are certain to follow,
+// up to one that somebody has reached before.
 bool take_trap(uintptr_t address) {
     for (memcov *cov = entered; cov; cov = cov->next_entered) {
         if (address < cov->low || address >= cov->high) continue;
@@ -120,11 +132,12 @@ bool take_trap(uintptr_t address) {
         while (block < cov->n && cov->blocks[block] < wanted) ++block;
         if (block >= cov->n || cov->blocks[block] != wanted) continue;
         if (cov->original[block] == int3) return false;  // the program's own
-        if (!cov->hit[block].load()) {
-            append(cov, static_cast<uint32_t>(block));
-            cov->hit[block].store(1);
+        reach(cov, static_cast<uint32_t>(block));
+        uint32_t next = cov->successors[block];
+        for (unsigned i = 0; i < longest_chain && next != MEMCOV_NO_SUCCESSOR; ++i, next = cov->successors[next]) {
+            if (cov->hit[next].load() || cov->original[next] == int3) break;
+            reach(cov, next);
         }
-        text_of(cov, block).store(cov->original[block]);
         return true;
     }
     return false;
@@ -212,7 +225,7 @@ struct Guard {
     }
 };
 
-memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots) {
+memcov *create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n, unsigned slots) {
     Text text{base};
     dl_iterate_phdr(find_text, &text);
     if (!text.end || n == 0 || n >= UINT32_MAX || slots == 0) {
@@ -220,7 +233,9 @@ memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots)
         return nullptr;
     }
     for (size_t i = 0; i < n; ++i) {
-        if (base + blocks[i] < text.start || base + blocks[i] >= text.end || (i > 0 && blocks[i] <= blocks[i - 1])) {
+        const bool known = !successors || successors[i] < n || successors[i] == MEMCOV_NO_SUCCESSOR;
+        if (!known || base + blocks[i] < text.start || base + blocks[i] >= text.end ||
+            (i > 0 && blocks[i] <= blocks[i - 1])) {
             errno = EINVAL;
             return nullptr;
         }
@@ -254,7 +269,7 @@ memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots)
         memcpy(alias + (run.start - cov->text), reinterpret_cast<const void *>(run.start), run.end - run.start);
 
     const size_t steps = ((cov->high - cov->low) >> step_bits) + 1;
-    const size_t words = n + steps + 2;
+    const size_t words = 2 * n + steps + 2;
     const size_t table_bytes = words * sizeof(uint32_t) + 3 * n;
     auto *tables = static_cast<uint32_t *>(map_shared(table_bytes));
     cov->log_bytes = (sizeof(Log) + n * sizeof(uint32_t) + page - 1) & ~(page - 1);
@@ -264,10 +279,13 @@ memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots)
     cov->total = reinterpret_cast<Shared<uint64_t> *>(tables);
     uint32_t *shared_blocks = tables + 2;
     uint32_t *first = shared_blocks + n;
-    auto *original = reinterpret_cast<uint8_t *>(first + steps);
+    uint32_t *shared_successors = first + steps;
+    auto *original = reinterpret_cast<uint8_t *>(shared_successors + n);
     cov->hit = reinterpret_cast<Shared<uint8_t> *>(original + n);
     cov->counted = reinterpret_cast<Shared<uint8_t> *>(original + 2 * n);
     memcpy(shared_blocks, blocks, n * sizeof(uint32_t));
+    if (successors) memcpy(shared_successors, successors, n * sizeof(uint32_t));
+    else std::fill_n(shared_successors, n, MEMCOV_NO_SUCCESSOR);
     for (size_t i = 0, step = 0; step < steps; ++step) {
         while (i < n && blocks[i] - blocks[0] < step << step_bits) ++i;
         first[step] = static_cast<uint32_t>(i);
@@ -279,6 +297,7 @@ memcov *create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots)
     }
     cov->blocks = shared_blocks;
     cov->first = first;
+    cov->successors = shared_successors;
     cov->original = original;
     guard.cov = nullptr;
     return cov;
@@ -293,9 +312,10 @@ extern "C" int memcov_base(const char *path, uintptr_t *base) {
     return 0;
 }
 
-extern "C" memcov *memcov_create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots) {
+extern "C" memcov *memcov_create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n,
+                                unsigned slots) {
     try {
-        return create(base, blocks, n, slots);
+        return create(base, blocks, successors, n, slots);
     } catch (const std::bad_alloc &) {
         errno = ENOMEM;
         return nullptr;

@@ -4,8 +4,8 @@
  * records lies in memory shared with its ancestors, so a child that is killed loses nothing.
  *
  * Life of the breakpoint backend:
- *   zygote:  blocks = memcov_find_blocks(file)          (cached by the caller, see blocks.cc)
- *            cov    = memcov_create(lib, blocks, slots)
+ *   zygote:  blocks, successors = memcov_find_blocks(file)          (cached by the caller, see blocks.cc)
+ *            cov = memcov_create(lib, blocks, successors, slots)
  *   worker s, before a case:  memcov_begin(cov, s)
  *   its forked child, first:  memcov_enter(cov, s)      (maps the armed text over the library's own)
  *   worker, after the case:   memcov_new(cov, s, ...)   the blocks that this case was the first to reach
@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 1
+#define MEMCOV_ABI 2
+#define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
 
@@ -32,9 +33,12 @@ MEMCOV_API int memcov_abi(void);
 
 /* Basic blocks of `file` (ELF64, x86-64) that belong to the program itself and not to a library linked into
  * it: ascending virtual addresses as in the file. `own_prefix` is the source-path prefix that marks the
- * program's own functions ("/project/"); NULL takes every function. The array is malloc'ed into *blocks
- * (memcov_free releases it). Returns the number of blocks. */
-MEMCOV_API int64_t memcov_find_blocks(const char *file, const char *own_prefix, uint32_t **blocks);
+ * program's own functions ("/project/"); NULL takes every function. (*successors)[i] is the index of the block that
+ * is certain to run after block i: i falls through into it or jumps there unconditionally, inside one function, and
+ * holds no call and nothing else but a fault that could keep it from doing so; or MEMCOV_NO_SUCCESSOR. Both arrays
+ * are malloc'ed (memcov_free releases them). Returns the number of blocks. */
+MEMCOV_API int64_t memcov_find_blocks(const char *file, const char *own_prefix, uint32_t **blocks,
+                                      uint32_t **successors);
 MEMCOV_API void memcov_free(void *pointer);
 
 /* The load bias (dlpi_addr) of the loaded library whose file is `path`, an absolute path without symbolic links;
@@ -43,8 +47,11 @@ MEMCOV_API int memcov_base(const char *path, uintptr_t *base);
 
 /* Prepare coverage of the loaded library whose load bias is `base` (dlpi_addr): n blocks at base + blocks[i],
  * `slots` independent logs. Copies the text pages to a memfd and writes a breakpoint at each block of the copy;
- * nothing changes for the caller. NULL on failure, with errno. */
-MEMCOV_API memcov *memcov_create(uintptr_t base, const uint32_t *blocks, size_t n, unsigned slots);
+ * nothing changes for the caller. A block that is reached takes its successor along, and that its own, without traps
+ * of their own; so a case that dies of a fault may have logged a few blocks right behind it. `successors` may be NULL:
+ * every block traps for itself. Both arrays are copied. NULL on failure, with errno. */
+MEMCOV_API memcov *memcov_create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n,
+                                 unsigned slots);
 
 /* Take blocks as already counted (resume): disarms them and adds them to the total. */
 MEMCOV_API int memcov_restore(memcov *, const uint32_t *indices, size_t n);

@@ -237,6 +237,13 @@ Instruction decode(const uint8_t *code, size_t size, uint64_t address) {
                 break;
             case 0xe8:
                 result.flow = Flow::call;
+                result.leaves = true;
+                break;
+            case 0xcd: case 0xf1:
+                result.leaves = true;
+                break;
+            case 0xc6: case 0xc7:
+                result.leaves = reg == 7;  // xabort, xbegin
                 break;
             case 0xe9:
             case 0xeb:
@@ -250,6 +257,7 @@ Instruction decode(const uint8_t *code, size_t size, uint64_t address) {
                 break;
             case 0xff:
                 if (reg == 4 || reg == 5) result.flow = Flow::stop;  // an indirect jump
+                result.leaves = reg == 2 || reg == 3;                // an indirect call
                 break;
             default:
                 if (op >= 0x70 && op < 0x80) result.flow = Flow::branch;
@@ -258,6 +266,8 @@ Instruction decode(const uint8_t *code, size_t size, uint64_t address) {
         if (op == 0x0b) result.flow = Flow::stop;
         else if (op >= 0x80 && op < 0x90) result.flow = Flow::branch;
         else if (op == 0x1f) result.nop = true;
+        else if (op == 0x01 || op == 0x05 || op == 0x07 || op == 0x34 || op == 0x35 || op == 0xb9 || op == 0xff)
+            result.leaves = true;  // system calls and undefined instructions
     }
     if (result.flow == Flow::call || result.flow == Flow::jump || result.flow == Flow::branch)
         result.target = next + (branch32 ? static_cast<int64_t>(read<int32_t>(code + operand))

@@ -22,6 +22,7 @@ struct Instruction {
     uint8_t length = 0;       // 0: not an instruction that this decoder knows
     Flow flow = Flow::next;
     bool nop = false;         // padding
+    bool leaves = false;      // a call, a system call or an interrupt: what comes next may never run
     bool lea = false;         // a RIP-relative lea: `target` is the address taken
     uint64_t target = 0;      // of a direct call, branch or jump, or of a lea
 };

@@ -33,9 +33,10 @@ MEMCOV: Final = Path(__file__).parent / "_memcov" / "libmemcov.so"
 OWN_PREFIX: Final = "/project/"
 """Where the wheels of TVM are built: the source paths in their own code begin with it, those of LLVM do not."""
 
-_ABI: Final = 1
+_ABI: Final = 2
 _FRAMES: Final = 64
-_CACHE_VERSION: Final = 1  # of the file's format and of what memcov_find_blocks finds
+_NO_SUCCESSOR: Final = 0xFFFFFFFF
+_CACHE_VERSION: Final = 2  # of the file's format and of what memcov_find_blocks finds
 
 
 class Coverage(Protocol):
@@ -122,17 +123,22 @@ class NoCoverage:
 class BreakpointCoverage:
     """Coverage of a loaded library by one-shot breakpoints; see `Coverage` for the methods.
 
-    `base` is the library's load bias, `blocks` its basic blocks as ascending file addresses (uint32). Lives as
-    long as the process: children may be running the text that it owns.
+    `base` is the library's load bias, `blocks` its basic blocks as ascending file addresses (uint32), and
+    `successors` for each the index of the block that is certain to run next, or 0xFFFFFFFF; these spare traps and
+    change nothing else. Lives as long as the process: children may be running the text that it owns.
     """
 
     backend = "breakpoint"
 
-    def __init__(self, base: int, blocks: Indices, slots: int) -> None:
+    def __init__(self, base: int, blocks: Indices, slots: int, successors: Indices | None = None) -> None:
+        if successors is not None and len(successors) != len(blocks):
+            raise ValueError("not one successor a block")
         self.total = len(blocks)
         self._lib = _load()
         blocks = np.ascontiguousarray(blocks, np.uint32)
-        self._cov = self._lib.memcov_create(base, blocks.ctypes.data_as(_u32_p), len(blocks), slots)
+        chains = None if successors is None else np.ascontiguousarray(successors, np.uint32)
+        chains_p = None if chains is None else chains.ctypes.data_as(_u32_p)
+        self._cov = self._lib.memcov_create(base, blocks.ctypes.data_as(_u32_p), chains_p, len(blocks), slots)
         if not self._cov:
             raise TzerlikeError(f"cannot prepare breakpoint coverage: {os.strerror(ctypes.get_errno())}")
         counted = self._lib.memcov_counted(self._cov)
@@ -192,10 +198,10 @@ def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix:
         identity = _identity(library)
     except OSError as error:
         raise UserError(f"cannot read {library}: {error.strerror}") from error
-    blocks = _blocks_of(library, identity, base, cache_dir, prefix)
+    blocks, successors = _blocks_of(library, identity, base, cache_dir, prefix)
     if not len(blocks):
         raise UserError(f"{library} has no code of its own that coverage could follow; use --coverage none")
-    return BreakpointCoverage(base, blocks, slots)
+    return BreakpointCoverage(base, blocks, slots, successors)
 
 
 # --- where a child died ------------------------------------------------------------------------------------
@@ -312,10 +318,10 @@ def _load() -> ctypes.CDLL:
     u8_p = ctypes.POINTER(ctypes.c_uint8)
     size, unsigned, i64, void = ctypes.c_size_t, ctypes.c_uint, ctypes.c_int64, ctypes.c_void_p
     signatures: dict[str, tuple[object, tuple[object, ...]]] = {
-        "memcov_find_blocks": (i64, (ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_u32_p))),
+        "memcov_find_blocks": (i64, (ctypes.c_char_p, ctypes.c_char_p, *(ctypes.POINTER(_u32_p),) * 2)),
         "memcov_base": (ctypes.c_int, (ctypes.c_char_p, ctypes.POINTER(size))),
         "memcov_free": (None, (void,)),
-        "memcov_create": (void, (void, _u32_p, size, unsigned)),
+        "memcov_create": (void, (void, _u32_p, _u32_p, size, unsigned)),
         "memcov_restore": (ctypes.c_int, (void, _u32_p, size)),
         "memcov_enter": (ctypes.c_int, (void, unsigned)),
         "memcov_begin": (ctypes.c_int, (void, unsigned)),
@@ -346,15 +352,25 @@ def _check(result: int) -> int:
 
 def find_blocks(library: Path, prefix: str | None) -> Indices:
     """Return the addresses of the basic blocks of `library` as in the file, ascending, without any cache."""
+    return find_chains(library, prefix)[0]
+
+
+def find_chains(library: Path, prefix: str | None) -> tuple[Indices, Indices]:
+    """Return what `find_blocks` does and, for each block, the index of its certain successor or 0xFFFFFFFF."""
     lib = _load()
-    blocks = _u32_p()
-    n = lib.memcov_find_blocks(os.fsencode(library), None if prefix is None else prefix.encode(), ctypes.byref(blocks))
+    arrays = _u32_p(), _u32_p()
+    own = None if prefix is None else prefix.encode()
+    n = lib.memcov_find_blocks(os.fsencode(library), own, *map(ctypes.byref, arrays))
     if n < 0:
         raise UserError(f"cannot find the code of {library}: {os.strerror(-n)}")
     try:
-        return np.ctypeslib.as_array(blocks, shape=(n,)).copy() if n else np.zeros(0, np.uint32)
+        if not n:
+            return np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+        blocks, successors = (np.ctypeslib.as_array(array, shape=(n,)).copy() for array in arrays)
+        return blocks, successors
     finally:
-        lib.memcov_free(blocks)
+        for array in arrays:
+            lib.memcov_free(array)
 
 
 def _identity(library: Path) -> str:
@@ -416,58 +432,80 @@ def _in_text(base: int, blocks: Indices) -> bool:
     return False
 
 
-def _blocks_of(library: Path, identity: str, base: int, cache_dir: Path, prefix: str | None) -> Indices:
-    """Return the blocks of a loaded library, from the cache if it holds them for exactly this code."""
+def _blocks_of(library: Path, identity: str, base: int, cache_dir: Path, prefix: str | None) -> tuple[Indices, Indices]:
+    """Return the blocks and successors of a loaded library, from the cache if it holds them for exactly this code."""
     key = hashlib.sha256(f"{_CACHE_VERSION}:{identity}:{prefix}".encode()).hexdigest()[:32]
     path = cache_dir / f"blocks-{key}.bin"
     try:
         return _decode(path.read_bytes(), base)
     except (OSError, ValueError, zlib.error):
         pass  # absent, or from a disk that lied: found anew
-    blocks = find_blocks(library, prefix)
+    blocks, successors = find_chains(library, prefix)
     if len(blocks):
-        _write(path, _encode(blocks, base))
-    return blocks
+        _write(path, _encode(blocks, successors, base))
+    return blocks, successors
 
 
-_HEADER: Final = struct.Struct("<4sIII")  # magic, blocks, CRC of the addresses, CRC of the first byte of each block
+# Magic, blocks, CRC of the addresses, of the successors, and of the first byte of each block.
+_HEADER: Final = struct.Struct("<4sIIII")
 
 
-def _encode(blocks: Indices, base: int) -> bytes:
-    """Pack `blocks`: distances as LEB128, compressed, together with what they must find in memory."""
+def _pack(values: Indices) -> bytes:
+    """Pack numbers of which nearly all fit a byte; 255 announces four."""
+    small = np.minimum(values, 255).astype(np.uint8)
+    return b"".join((small.tobytes(), values[small == 255].astype("<u4").tobytes()))
+
+
+def _unpack(body: bytes, n: int) -> tuple[Indices, bytes]:
+    """Undo `_pack` of n numbers; return them and what follows."""
+    if len(body) < n:
+        raise ValueError("too short")
+    values = np.frombuffer(body, np.uint8, n).astype(np.uint32)
+    wide = values == 255
+    end = n + 4 * int(np.count_nonzero(wide))
+    if len(body) < end:
+        raise ValueError("too short")
+    values[wide] = np.frombuffer(body[n:end], "<u4")
+    return values, body[end:]
+
+
+def _encode(blocks: Indices, successors: Indices, base: int) -> bytes:
+    """Pack the blocks as distances, and the successors as 0 (none) or the zigzag of how far ahead they are."""
     deltas = np.diff(blocks, prepend=np.uint32(0)).astype(np.uint32)
-    # Nearly every distance fits a byte; 255 announces four.
-    small = np.minimum(deltas, 255).astype(np.uint8)
-    body = zlib.compress(small.tobytes() + deltas[small == 255].astype("<u4").tobytes(), 6)
-    bytes_crc = zlib.crc32(_first_bytes(base, blocks).tobytes())
-    return _HEADER.pack(b"MCB1", len(blocks), zlib.crc32(blocks.astype("<u4").tobytes()), bytes_crc) + body
+    ahead = successors.astype(np.int64) - np.arange(len(blocks))
+    # No block is its own successor, so that zigzag leaves 0 free.
+    zigzag = np.where(ahead < 0, -2 * ahead - 1, 2 * ahead)
+    links = np.where(successors == _NO_SUCCESSOR, 0, zigzag).astype(np.uint32)
+    body = zlib.compress(_pack(deltas) + _pack(links), 6)
+    checks = (zlib.crc32(array.astype("<u4").tobytes()) for array in (blocks, successors))
+    return _HEADER.pack(b"MCB2", len(blocks), *checks, zlib.crc32(_first_bytes(base, blocks).tobytes())) + body
 
 
-def _decode(data: bytes, base: int) -> Indices:
+def _decode(data: bytes, base: int) -> tuple[Indices, Indices]:
     """Undo `_encode`; ValueError or zlib.error unless these are blocks of the code at `base`."""
     if len(data) < _HEADER.size:
         raise ValueError("too short")
-    magic, n, blocks_crc, bytes_crc = _HEADER.unpack_from(data)
-    if magic != b"MCB1" or n == 0:
+    magic, n, blocks_crc, successors_crc, bytes_crc = _HEADER.unpack_from(data)
+    if magic != b"MCB2" or n == 0:
         raise ValueError("not a block cache")
-    body = zlib.decompress(data[_HEADER.size :])
-    if len(body) < n:
-        raise ValueError("too short")
-    deltas = np.frombuffer(body, np.uint8, n).astype(np.uint32)
-    wide = deltas == 255
-    large = np.frombuffer(body, "<u4", offset=n)
-    if len(large) != np.count_nonzero(wide):
+    deltas, body = _unpack(zlib.decompress(data[_HEADER.size :]), n)
+    links, rest = _unpack(body, n)
+    if rest:
         raise ValueError("wrong size")
-    deltas[wide] = large
     blocks: Indices = np.cumsum(deltas, dtype=np.uint32)
+    successors: Indices = np.full(n, _NO_SUCCESSOR, np.uint32)
+    (linked,) = np.nonzero(links)
+    zigzag = links[linked].astype(np.int64)
+    successors[linked] = linked + np.where(zigzag & 1, -((zigzag + 1) >> 1), zigzag >> 1)
     # A block list of other code would plant breakpoints inside instructions.
     if (
         zlib.crc32(blocks.tobytes()) != blocks_crc
+        or zlib.crc32(successors.tobytes()) != successors_crc
         or not _in_text(base, blocks)
         or zlib.crc32(_first_bytes(base, blocks).tobytes()) != bytes_crc
     ):
         raise ValueError("blocks of other code")
-    return blocks
+    return blocks, successors
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -61,23 +61,25 @@ def test_opening_finds_the_blocks_and_keeps_them(
     (file,) = cache.iterdir()
     assert file.name.startswith("blocks-")
 
-    def unwanted(library: Path, prefix: str | None) -> coverage.Indices:
+    def unwanted(library: Path, prefix: str | None) -> tuple[coverage.Indices, coverage.Indices]:
         raise AssertionError("looked for the blocks again")
 
-    monkeypatch.setattr(coverage, "find_blocks", unwanted)
+    monkeypatch.setattr(coverage, "find_chains", unwanted)
     assert open_coverage("breakpoint", library, 2, cache, prefix=None).total == len(expected)
     with pytest.raises(AssertionError, match="again"):
         open_coverage("breakpoint", library, 2, cache, prefix="/other/")
 
 
 @needs_memcov
-@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "other bytes", "other blocks", "directory"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "cut", "flipped", "other bytes", "other blocks", "other successors", "directory"]
+)
 def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: str) -> None:
     total = open_coverage("breakpoint", library, 1, tmp_path, prefix=None).total
     (file,) = tmp_path.iterdir()
     good = file.read_bytes()
     base = coverage._base_of(library)
-    blocks = coverage._decode(good, base)
+    blocks, successors = coverage._decode(good, base)
     if damage == "empty":
         file.write_bytes(b"")
     elif damage == "cut":
@@ -85,9 +87,11 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
     elif damage == "flipped":
         file.write_bytes(good[:20] + bytes([good[20] ^ 1]) + good[21:])
     elif damage == "other bytes":
-        file.write_bytes(good[:12] + bytes(4) + good[16:])
+        file.write_bytes(good[:16] + bytes(4) + good[20:])
     elif damage == "other blocks":
-        file.write_bytes(coverage._encode(blocks + np.uint32(1), base)[:12] + good[12:])
+        file.write_bytes(coverage._encode(blocks + np.uint32(1), successors, base)[:12] + good[12:])
+    elif damage == "other successors":
+        file.write_bytes(good[:12] + bytes(4) + good[16:])
     else:
         file.unlink()
         file.mkdir()
@@ -100,14 +104,17 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
 @needs_memcov
 def test_a_cache_far_from_the_code_is_refused(library: Path) -> None:
     base = coverage._base_of(library)
-    blocks = coverage.find_blocks(library, None)
-    body = coverage._encode(blocks, base)
-    assert np.array_equal(coverage._decode(body, base), blocks)
+    blocks, successors = coverage.find_chains(library, None)
+    body = coverage._encode(blocks, successors, base)
+    for decoded, given in zip(coverage._decode(body, base), (blocks, successors), strict=True):
+        assert np.array_equal(decoded, given)
     wild = np.append(blocks, np.uint32(0xFFFFFFF0))
-    header = coverage._HEADER.pack(b"MCB1", len(wild), zlib.crc32(wild.astype("<u4").tobytes()), zlib.crc32(b""))
+    links = np.zeros(len(wild), np.uint32)
+    none = np.full(len(wild), 0xFFFFFFFF, np.uint32)
+    checks = (zlib.crc32(array.astype("<u4").tobytes()) for array in (wild, none))
+    header = coverage._HEADER.pack(b"MCB2", len(wild), *checks, zlib.crc32(b""))
     deltas = np.diff(wild, prepend=np.uint32(0)).astype(np.uint32)
-    small = np.minimum(deltas, 255).astype(np.uint8)
-    data = header + zlib.compress(small.tobytes() + deltas[small == 255].astype("<u4").tobytes())
+    data = header + zlib.compress(coverage._pack(deltas) + coverage._pack(links))
     with pytest.raises(ValueError, match="other code"):
         coverage._decode(data, base)
 
@@ -117,7 +124,16 @@ def test_encoding_round_trip_with_large_gaps(library: Path, monkeypatch: pytest.
     monkeypatch.setattr(coverage, "_first_bytes", lambda base, blocks: np.zeros(len(blocks), np.uint8))
     monkeypatch.setattr(coverage, "_in_text", lambda base, blocks: True)
     blocks = np.array([0, 1, 255, 256, 510, 511, 2**20, 2**20 + 254, 2**20 + 509, 2**32 - 2, 2**32 - 1], np.uint32)
-    assert np.array_equal(coverage._decode(coverage._encode(blocks, 0), 0), blocks)
+    none = 0xFFFFFFFF
+    successors = np.array([1, none, 10, 0, 3, none, 7, 6, none, none, 0], np.uint32)
+    decoded = coverage._decode(coverage._encode(blocks, successors, 0), 0)
+    assert np.array_equal(decoded[0], blocks)
+    assert np.array_equal(decoded[1], successors)
+    many = np.arange(1000, dtype=np.uint32)
+    far = many[::-1].copy()
+    far[:3] = [999, 900, none]
+    decoded = coverage._decode(coverage._encode(many, far, 0), 0)
+    assert np.array_equal(decoded[1], far)
 
 
 @needs_memcov

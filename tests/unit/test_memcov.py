@@ -26,6 +26,7 @@ from tzerlike.errors import TzerlikeError, UserError
 
 SOURCES = Path(__file__).parents[2] / "memcov"
 SEGV_MAPERR = 1
+NONE = 0xFFFFFFFF
 
 pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
 
@@ -33,7 +34,9 @@ pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("memcov")
-    subprocess.run(["make", "-s", "-C", str(SOURCES), f"OUT={directory}", f"{directory}/libfixture.so"], check=True)
+    subprocess.run(
+        ["make", "-s", "-C", str(SOURCES), f"LIBRARY_DIR={directory}", f"{directory}/libfixture.so"], check=True
+    )
     return directory / "libfixture.so"
 
 
@@ -52,9 +55,14 @@ def base(path: Path, lib: ctypes.CDLL) -> int:
     return coverage._base_of(path)
 
 
+@pytest.fixture(scope="module")
+def successors(path: Path) -> Indices:
+    return coverage.find_chains(path, None)[1]
+
+
 @pytest.fixture
-def cov(lib: ctypes.CDLL, base: int, blocks: Indices) -> BreakpointCoverage:
-    return BreakpointCoverage(base, blocks, slots=3)
+def cov(lib: ctypes.CDLL, base: int, blocks: Indices, successors: Indices) -> BreakpointCoverage:
+    return BreakpointCoverage(base, blocks, slots=3, successors=successors)
 
 
 @pytest.fixture
@@ -143,6 +151,100 @@ def test_blocks_are_instructions_and_every_branch_target_is_a_block(path: Path, 
 def test_straight_code_is_one_block(lib: ctypes.CDLL, base: int, blocks: Indices) -> None:
     start = address_of(lib.fixture_source) - base
     assert [block for block in blocks.tolist() if start <= block < start + 8] == [start]
+
+
+def test_certain_successors(path: Path, blocks: Indices, successors: Indices) -> None:
+    instructions = list(objdump(path))
+    place = {address: i for i, (address, _, _) in enumerate(instructions)}
+    starts = set(blocks.tolist())
+    links = {int(blocks[i]): int(blocks[s]) for i, s in enumerate(successors.tolist()) if s != NONE}
+    assert 10 < len(links) < len(blocks) / 2
+    for start in starts:
+        at = place[start]
+        while True:
+            _, mnemonic, operands = instructions[at]
+            leaves = mnemonic.startswith(("call", "ret", "ud", "int", "hlt", "syscall", "repz", "bnd"))
+            jumps = mnemonic.startswith("j")
+            following = instructions[at + 1][0] if at + 1 < len(instructions) else 0
+            if leaves or jumps or following in starts:
+                break
+            at += 1
+        if start not in links:
+            continue
+        assert not leaves, f"{start:x} ends with {mnemonic}"
+        if jumps:
+            assert mnemonic == "jmp"
+            assert links[start] == int(operands.split(" ")[0], 16) != start
+        else:
+            assert links[start] == following
+
+
+def test_chains_of_hand_written_code(lib: ctypes.CDLL, base: int, blocks: Indices, successors: Indices) -> None:
+    def links(function: Any, end: Any) -> list[int | None]:
+        start, stop = address_of(function) - base, address_of(end) - base
+        own = [i for i, block in enumerate(blocks.tolist()) if start <= block < stop]
+        return [successors[i] - own[0] if successors[i] != NONE else None for i in own]
+
+    # entry, second test, 1:, 2:, 3:, ret, 4:, 5:
+    assert links(lib.fixture_chain, lib.fixture_called) == [None, None, 4, 4, None, None, 2, None]
+    # entry, 1: (calls), 2:, ret
+    assert links(lib.fixture_called, lib.fixture_spin)[:4] == [None, None, None, None]
+
+
+CALLS: dict[str, Callable[[ctypes.CDLL], object]] = {
+    "branches": lambda lib: lib.fixture_classify(-1),
+    "calls": lambda lib: lib.fixture_classify(27),
+    "switch": lambda lib: [lib.fixture_switch(i) for i in (0, 1, 3, 6, 30)],
+    "loop": lambda lib: lib.fixture_sum((ctypes.c_int * 5)(1, 5, 2, 7, 0), 5),
+    "empty loop": lambda lib: lib.fixture_sum(None, 0),
+    "diamond left": lambda lib: lib.fixture_diamond(1, ctypes.byref(ctypes.c_int())),
+    "diamond right": lambda lib: lib.fixture_diamond(2, ctypes.byref(ctypes.c_int())),
+    "chain": lambda lib: check(lib.fixture_chain(0) == 101),
+    "chain behind a branch": lambda lib: check(lib.fixture_chain(1) == 110),
+    "chain with a cycle": lambda lib: check(lib.fixture_chain(3) == 202),
+    "throw": lambda lib: check(lib.fixture_catch(9) == 101),
+    "no throw": lambda lib: check(lib.fixture_catch(2) == 2),
+    "always throws": lambda lib: check(lib.fixture_always(4) == 51),
+    "leaves from a call": lambda lib: lib.fixture_called(1, ctypes.cast(ctypes.CDLL(None)._exit, ctypes.c_void_p)),
+    "fault": lambda lib: lib.fixture_segfault(ctypes.c_void_p(0)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_chains_report_what_traps_do(
+    lib: ctypes.CDLL, base: int, blocks: Indices, successors: Indices, call: str
+) -> None:
+    alone = BreakpointCoverage(base, blocks, 1)
+    chained = BreakpointCoverage(base, blocks, 1, successors)
+    work = partial(CALLS[call], lib)
+    expected = traced(alone, work)
+    assert traced(chained, work) == expected
+    # The order of discovery is that of running.
+    assert chained.new_indices(0).tolist() == alone.new_indices(0).tolist() != []
+    # And when some of them have been reached before, in whatever order.
+    found = alone.new_indices(0)
+    for known in (found[::2], found[1::2], found[-2:]):
+        for cov in (alone, chained):
+            cov.reset()
+            bits = np.zeros(cov.total, np.uint8)
+            bits[known] = 1
+            cov.restore(np.packbits(bits, bitorder="little").tobytes())
+            assert traced(cov, work) == expected
+        assert set(chained.new_indices(0).tolist()) == set(alone.new_indices(0).tolist()) == {*found} - {*known}
+
+
+def test_a_chain_has_an_end(lib: ctypes.CDLL, base: int, blocks: Indices) -> None:
+    # Blocks in one cycle: one trap takes 64 along. A breakpoint of the program's own would end the chain.
+    links = np.flatnonzero(coverage._first_bytes(base, blocks) != 0xCC).astype(np.uint32)
+    ring = np.full(len(blocks), NONE, np.uint32)
+    ring[links] = np.roll(links, -1)
+    cov = BreakpointCoverage(base, blocks, 1, ring)
+    assert traced(cov, lambda: lib.fixture_diamond(1, ctypes.byref(ctypes.c_int()))) == 0
+    assert 65 <= cov.new(0) <= len(blocks)
+    own = np.arange(len(blocks), dtype=np.uint32)
+    itself = BreakpointCoverage(base, blocks, 1, own)
+    assert traced(itself, lambda: check(lib.fixture_chain(3) == 202)) == 0
+    assert itself.new(0) == 6
 
 
 def test_landing_pads_and_switch_cases_are_blocks(
@@ -524,6 +626,11 @@ def test_bad_requests_are_refused(base: int, blocks: Indices) -> None:
     ):
         with pytest.raises(TzerlikeError, match="Invalid argument"):
             BreakpointCoverage(bad_base, bad_blocks, 1)
+    links = np.full(len(blocks), len(blocks), np.uint32)
+    with pytest.raises(TzerlikeError, match="Invalid argument"):
+        BreakpointCoverage(base, blocks, 1, links)
+    with pytest.raises(ValueError, match="successor"):
+        BreakpointCoverage(base, blocks, 1, links[1:])
 
 
 # --- breakpoints of others -------------------------------------------------------------------------------
