@@ -204,6 +204,24 @@ def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix:
     return BreakpointCoverage(base, blocks, slots, successors)
 
 
+def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> None:
+    """See to it, in a forked child, that `open_coverage` finds the blocks of a loaded library in `cache_dir`.
+
+    Looking for blocks leaves its traces in a process's heap, and hash-ordered code of the library behaves by addresses:
+    a process that had to look would not repeat what one that did not have to has done.
+    """
+    if kind != "breakpoint":
+        return
+    child = os.fork()
+    if child == 0:
+        try:
+            open_coverage(kind, library, 1, cache_dir, prefix)
+        finally:
+            # What went wrong here goes wrong again, and is reported, where coverage is opened.
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
 # --- where a child died ------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ class _Zygote:
         order = _receive(control)
         if order is None:
             sys.exit(0)
-        from tzerlike.coverage import open_coverage
+        from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.execute import Lane, die_with_parent
         from tzerlike.tray import Tray
 
@@ -83,6 +83,7 @@ class _Zygote:
         self.roles = roles.ROLES
         slots = int(order["slots"])
         backend = "breakpoint" if order["coverage"] == "auto" else order["coverage"]
+        prepare_coverage(backend, tvm_api.compiler_library(), Path(order["cache_dir"]))
         self.coverage = open_coverage(
             backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
         )

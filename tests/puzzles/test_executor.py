@@ -93,14 +93,16 @@ def test_no_child_outlives_its_case(executor: ForkExecutor) -> None:
 
 
 def _children_of_a_child() -> list[str]:
-    """The processes whose parent's parent is this process: the runner's children."""
+    """The living processes whose parent's parent is this process: the runner's children."""
     pids = [pid for pid in os.listdir("/proc") if pid.isdigit()]
     ours = {pid for pid in pids if _parent(pid) == os.getpid()}
     return [pid for pid in pids if str(_parent(pid)) in ours]
 
 
 def _parent(pid: str) -> int | None:
+    """The parent of a process; None for one that is gone, or that has ended and waits to be reaped."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except (FileNotFoundError, ProcessLookupError):
         return None
+    return None if state == "Z" else int(parent)
