@@ -16,7 +16,7 @@ import socket
 import struct
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -55,10 +55,12 @@ class Lane:
     stderr: int
     death: DeathRecord
     coverage: Coverage
+    prelude: Callable[[], None]
 
     @classmethod
-    def prepare(cls, slot: int, coverage: Coverage) -> Lane:
-        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage)
+    def prepare(cls, slot: int, coverage: Coverage, prelude: Callable[[], None] = lambda: None) -> Lane:
+        """`prelude` is what each child does while it waits for its case; it is nobody's coverage."""
+        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        lane.prelude()
         lane.coverage.enter(lane.slot)
         order = line.recv(_ORDER.size)
         if len(order) < _ORDER.size:

@@ -19,6 +19,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -74,6 +75,7 @@ class _Zygote:
             sys.exit(0)
         from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.execute import Lane, die_with_parent
+        from tzerlike.stages import touch
         from tzerlike.tray import Tray
 
         die_with_parent()
@@ -89,8 +91,8 @@ class _Zygote:
         )
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
-        _warm_up(Tray())
-        self.lanes = [Lane.prepare(slot, self.coverage) for slot in range(slots)]
+        woken = _warm_up(Tray())
+        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken)) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
         self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
@@ -206,8 +208,8 @@ def _receive(control: socket.socket) -> dict[str, Any] | None:
     return packet
 
 
-def _warm_up(tray: Any) -> None:
-    """Compile, refuse and print once, so that no child pays for lazy imports and registries."""
+def _warm_up(tray: Any) -> Any:
+    """Compile, refuse and print once, so that no child pays for lazy imports and registries; returns what compiled."""
     from tzerlike import tvm_api
     from tzerlike.case import Case, ContextConfig, PassSpec
     from tzerlike.stages import render_module, run_case
@@ -221,6 +223,7 @@ def _warm_up(tray: Any) -> None:
             raise TzerlikeError(f"TVM cannot compile a small function: {record.get('message')}")
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray)
     render_module(ir)
+    return case
 
 
 def _randomised() -> bool:
