@@ -34,7 +34,7 @@ MAX_NODES = 2000
 IMPORT_SHARE = 0.3
 """Share of the iterations that bring in a seed while seeds remain, so that mutation need not wait for all."""
 
-CHEAP_CODE_SHARE = 7 / 8
+CHEAP_CODE_SHARE = 15 / 16
 """Share of the seeds whose descendants LLVM compiles at its level 0: its optimiser takes most of a build's time
 and is not under test."""
 
