@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol
 
 from tzerlike import tvm_api
+from tzerlike.apart import run_apart
 from tzerlike.bandit import Yields, shares
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
-from tzerlike.mutators import MutationEnv, Mutator
+from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
 from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
@@ -135,6 +136,9 @@ class Step:
 class Fuzzer:
     """One worker's loop. Every draw comes from `rng_for(seed, worker, iteration, ...)`, so the same seed, TVM
     and coverage backend give the same corpus and the same findings.
+
+    Schedule primitives, which are known to kill TVM, run in a child of their own; `on_death` is told the coordinates
+    of a mutation that died (mutator, iteration, draw, parent) and its signal.
     """
 
     def __init__(
@@ -154,6 +158,7 @@ class Fuzzer:
         target: str = "llvm",
         pairs_per_fork: int = 1,
         notes: MutationNotes,
+        on_death: Callable[[str, int, int, str, int], None] = lambda mutator, iteration, draw, parent, number: None,
     ) -> None:
         self.seed = seed
         self.worker = worker
@@ -169,6 +174,7 @@ class Fuzzer:
         self.target = target
         self.pairs_per_fork = pairs_per_fork
         self.notes = notes
+        self.on_death = on_death
         self.tally = Tally()
 
     def step(self) -> list[Step]:
@@ -254,28 +260,42 @@ class Fuzzer:
                 mutator = self._choose_mutator(rng)
                 draws = rng_for(self.seed, self.worker, iteration, "mutate", draw)
                 self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
-                try:
-                    child = mutator(parent, draws, self._environment(draws))
-                except Exception as error:
-                    if not tvm_api.raised_by_tvm(error):
-                        raise
-                    # TVM would not build this program: the mutator does not apply here.
-                    self.tally.exits["not-built"] += 1
-                    continue
-                if child is None:
-                    continue
-                module = tvm_api.module_of(child)
-                if not tvm_api.well_formed(module):
+                text, number = self._mutant(mutator, parent, draws)
+                if number:
+                    self.tally.exits["mutation-died"] += 1
                     self._yield(self.tally.mutators, mutator.name).tried += 1
-                    self.tally.exits["ill-formed"] += 1
-                    continue
-                case = self._with_program(entry.case, tvm_api.dump_ir(module), rng)
-                return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
+                    self.on_death(mutator.name, iteration, draw, entry.case.id, number)
+                if text is not None:
+                    case = self._with_program(entry.case, text, rng)
+                    return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
+
+    def _mutant(self, mutator: Mutator, parent: Any, rng: Random) -> tuple[str | None, int]:
+        """Return the text of a child that is well-formed, or None, and the signal that the mutation died of, or 0."""
+
+        def make() -> str | None:
+            try:
+                child = mutator(parent, rng, self._environment(rng))
+            except Exception as error:
+                if not tvm_api.raised_by_tvm(error):
+                    raise
+                # TVM would not build this program: the mutator does not apply here.
+                self.tally.exits["not-built"] += 1
+                return None
+            if child is None:
+                return None
+            module = tvm_api.module_of(child)
+            if not tvm_api.well_formed(module):
+                self._yield(self.tally.mutators, mutator.name).tried += 1
+                self.tally.exits["ill-formed"] += 1
+                return None
+            return tvm_api.dump_ir(module)
+
+        return run_apart(make) if mutator.name in SCHEDULE else (make(), 0)
 
     def _choose_mutator(self, rng: Random) -> Mutator:
         """Prefer what has paid, with a floor for everyone, or draw equally."""

@@ -104,6 +104,7 @@ class Worker:
             target=config.target,
             pairs_per_fork=config.pairs_per_fork,
             notes=notes,
+            on_death=self.mutation_died,
         )
 
     def run(self) -> None:
@@ -214,22 +215,27 @@ class Worker:
         """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""
         mutation = Mutation.from_json(culprit)
         self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, mutation.iteration + 1)
-        environment = read_json(self.directory.environment)
+        self._bundle_mutation(mutation, int(culprit["signal"]))
+
+    def mutation_died(self, mutator: str, iteration: int, draw: int, parent: str, number: int) -> None:
+        """Bundle a mutation that killed the child it ran in; one that merely ran out of time is let go."""
+        if number != signal.SIGPROF:
+            self._bundle_mutation(Mutation(self.config.seed, self.number, iteration, draw, mutator, parent), number)
+
+    def _bundle_mutation(self, mutation: Mutation, number: int) -> None:
         try:
             path = bundle_mutation(
                 mutation,
-                int(culprit["signal"]),
+                number,
                 self.directory,
                 self.executor.limits,
                 self.executor.render,
-                environment,
+                read_json(self.directory.environment),
             )
         except UserError as error:
-            self.problems.append(f"no bundle of the mutation that killed a worker: {error}")
+            self.problems.append(f"no bundle of a mutation that died: {error}")
             return
-        if path is None:
-            self.unconfirmed["crash"] += 1
-        else:
+        if path is not None:
             self.findings["crash"] += 1
             self.last_finding = path.name
 

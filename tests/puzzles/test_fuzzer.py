@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -322,3 +324,29 @@ def test_what_pays_is_chosen_more_often_but_not_alone(make: Make, choice: str, l
         fuzzer.step()
     tried = {name: row.tried for name, row in fuzzer.tally.mutators.items()}
     assert low <= tried["constant"] / (tried["constant"] + tried["idle"]) <= high
+
+
+class Deadly:
+    """Dies like a schedule primitive, under the name of one, every other time."""
+
+    name = "schedule-loops"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        if rng.random() < 0.5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Constant()(func, rng, env)
+
+
+def test_a_schedule_mutation_that_dies_is_told_and_the_loop_goes_on(make: Make) -> None:
+    deaths: list[tuple[str, int]] = []
+    executor = Scripted(OK_NEW)
+
+    def on_death(mutator: str, iteration: int, draw: int, parent: str, number: int) -> None:
+        deaths.append((mutator, number))
+
+    fuzzer = make(executor, mutator=Deadly(), on_death=on_death, n_max=1000)
+    for _ in range(10):
+        fuzzer.step()
+    assert set(deaths) == {("schedule-loops", signal.SIGKILL)}
+    assert len(executor.cases) == 10
+    assert len({case.ir for case in executor.cases}) > 5
