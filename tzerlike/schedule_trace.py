@@ -10,7 +10,9 @@ from tzerlike.tvm_api import s_tir, tvm_ffi
 SCHEDULE = "sch"
 
 
-class _Tape:
+class Tape:
+    """The lines so far, and the names of what the calls returned."""
+
     def __init__(self, write: Callable[[str], None]) -> None:
         self.write = write
         self.names: list[tuple[Any, str]] = []
@@ -25,7 +27,9 @@ class _Tape:
                     return name
         if value is None or isinstance(value, bool | int | float | str):
             return repr(value)
-        if isinstance(value, list | tuple | tvm_ffi.Array):
+        if isinstance(value, tuple):
+            return "(" + "".join(f"{self.text(item)}, " for item in value) + ")"
+        if isinstance(value, list | tvm_ffi.Array):
             return "[" + ", ".join(self.text(item) for item in value) + "]"
         raise ValueError(f"no text for a {type(value).__name__}")
 
@@ -43,14 +47,14 @@ def record_schedule_calls(write: Callable[[str], None]) -> None:
     For a forked child that is about to die; lines presume one schedule, `sch`. A call whose arguments have no text
     is told as a line that raises NotImplementedError.
     """
-    tape = _Tape(write)
+    tape = Tape(write)
     for name in dir(s_tir.Schedule):
         method = getattr(s_tir.Schedule, name)
         if not name.startswith("_") and callable(method) and not isinstance(method, type):
             setattr(s_tir.Schedule, name, _recorded(tape, name, method))
 
 
-def _recorded(tape: _Tape, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _recorded(tape: Tape, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if tape.depth:
             return method(self, *args, **kwargs)

@@ -20,7 +20,7 @@ from tzerlike.case import Case, Provenance
 from tzerlike.limits import Limits
 from tzerlike.mutation_crash import Mutation, attempt, bundle_mutation
 from tzerlike.mutators import MutationEnv
-from tzerlike.schedule_trace import without_refused
+from tzerlike.schedule_trace import Tape, without_refused
 
 SCRIPT = """
 @T.prim_func(s_tir=True)
@@ -115,3 +115,13 @@ def test_a_mutation_that_does_not_kill_again_is_not_bundled(
 def test_refused_calls_are_left_out() -> None:
     lines = ["v1 = sch.a()", "v2 = sch.b(v1)", "# the call above was refused: v2", "v3 = sch.c(v1)"]
     assert without_refused(lines) == ["v1 = sch.a()", "v3 = sch.c(v1)"]
+
+
+@pytest.mark.parametrize("value", [None, True, 3, 0.5, "x", ("read", 0), (1,), (), [1, ("a", None)], []])
+def test_arguments_are_written_so_that_they_read_back(value: object) -> None:
+    assert eval(Tape(lambda line: None).text(value)) == value
+
+
+def test_an_argument_without_a_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="no text for a function"):
+        Tape(lambda line: None).text(lambda: 0)
