@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import signal
 import time
@@ -104,7 +103,8 @@ class Supervisor:
             write_atomic(self.directory.config, self.config.to_toml())
             write_json(self.directory.environment, family.facts)
             self._supervise(family, elapsed)
-            stats = self._save()
+            stats = self._stats()
+            self._save(stats)
             if self._failure is not None:
                 raise self._failure
             return stats, self._interrupted
@@ -142,7 +142,7 @@ class Supervisor:
             if now - saved > SAVE_EVERY:
                 saved = now
                 try:
-                    self._save()
+                    self._save(stats)
                 except UserError as error:
                     self._failure = self._failure or error
             self._announce_findings()
@@ -222,9 +222,8 @@ class Supervisor:
         findings = Counter(path.name.split("-", 1)[0] for path in self.directory.bundles())
         return add_up(self._states(), len(self.directory.corpus_ids()), findings)
 
-    def _save(self) -> dict[str, Any]:
-        stats = self._stats()
-        write_atomic(self.directory.stats, json.dumps(stats, ensure_ascii=False, indent=1) + "\n")
+    def _save(self, stats: dict[str, Any]) -> None:
+        write_json(self.directory.stats, stats)
         point = curve_point(stats)
         if not self._curve or point.elapsed_s - self._curve[-1].elapsed_s >= CURVE_EVERY:
             self._curve.append(point)
@@ -232,7 +231,6 @@ class Supervisor:
             self._curve[-1] = point
         lines = [CSV_HEADER, *(p.to_csv() for p in self._curve)]
         write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
-        return stats
 
     def _read_curve(self) -> list[CurvePoint]:
         try:
