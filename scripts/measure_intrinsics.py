@@ -2,14 +2,15 @@
 
     python scripts/measure_intrinsics.py [OUTPUT]
 
-Builds every float intrinsic of the table of intrinsics for float16, bfloat16, float32 and float64, as a scalar loop and
-over 4 and 8 lanes where it has vectors, at LLVM level 0 with opt_level 0 and at LLVM level 3 with opt_level 4, runs it on
-all values of a 16-bit dtype and on dense samples of the wider ones, and compares with the function's value in 80-bit
-arithmetic. Writes `OUTPUT` (tests/data/intrinsic_accuracy.json) and prints the same as a Markdown table.
+Builds every float intrinsic of the table of intrinsics for float16, bfloat16, float32 and float64, as a scalar
+loop and over 4 and 8 lanes where it has vectors, at LLVM level 0 with opt_level 0 and at LLVM level 3 with
+opt_level 4, runs it on all values of a 16-bit dtype and on dense samples of the wider ones, and compares with the
+function's value in 80-bit arithmetic. Writes `OUTPUT` (tests/data/intrinsic_accuracy.json) and prints the same as
+a Markdown table.
 
-An entry {"ulp": u, "absolute": a} says that every error seen was at most u units in the last place of the exact result,
-or at most a. `a` is other than zero only where cancellation or overflow inside of the generated code leaves the relative
-error without a bound: `tanh` and `atanh` near zero, `sigmoid` where its exponential overflows.
+An entry {"ulp": u, "absolute": a} says that every error seen was at most u units in the last place of the exact
+result, or at most a. `a` is other than zero only where cancellation or overflow inside of the generated code
+leaves the relative error without a bound: `tanh` and `atanh` near zero, `sigmoid` where its exponential overflows.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def entry_of(op: str) -> Intrinsic:
 
 
 def operands(op: str, dtype: str) -> list[NDArray[numpy.generic]]:
-    """Operands for `op`: all bit patterns of the first 16-bit one, elsewhere half bit patterns and half usual values."""
+    """Operands for `op`: all bit patterns of the first 16-bit one, else half bit patterns and half usual values."""
     form, count = FORMATS[dtype], SAMPLES[dtype]
     found = []
     for position in range(2 if op in BINARY else 1):
