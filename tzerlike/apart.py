@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, NoReturn, TypeVar
 
 from tzerlike.errors import TzerlikeError
 
+_T = TypeVar("_T")
+
 _FAULT = 70
 _SECONDS = 10.0
+_LENGTH = struct.Struct("<q")
+_NOTHING = -1
 
 
 def run_apart(work: Callable[[], str | None]) -> tuple[str | None, int]:
@@ -18,33 +24,73 @@ def run_apart(work: Callable[[], str | None]) -> tuple[str | None, int]:
 
     Its processor time is limited; running out of it is SIGPROF. Raises TzerlikeError when `work` raises.
     """
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = _FAULT
-        try:
+    return next(each_apart((None,), lambda _: work()))
+
+
+def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterator[tuple[str | None, int]]:
+    """Yield for each item in turn what `run_apart` would return for `work` on it.
+
+    One child works through the items as long as it lives; after a death the next one takes up behind the item that
+    killed, so that a fork is paid for once and for each death.
+    """
+    done = 0
+    while done < len(items):
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
             os.close(ours)
-            signal.setitimer(signal.ITIMER_PROF, _SECONDS)
-            text = work()
-            if text is not None:
-                _write(theirs, text)
-            status = 0
-        except BaseException:  # noqa: BLE001 - a fault of ours must reach the parent
-            _write(theirs, traceback.format_exc())
+            _serve(theirs, items[done:], work)
+        os.close(theirs)
+        fault: str | None = None
+        try:
+            with open(ours, "rb") as pipe:
+                while (answer := _read(pipe)) is not None:
+                    # A child that fails says why before it ends, in the place of an answer.
+                    if answer[0] == _FAULT:
+                        fault = answer[1]
+                        break
+                    done += 1
+                    yield answer[1], 0
         finally:
-            os._exit(status)
-    os.close(theirs)
-    with open(ours, "rb") as pipe:
-        text = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return None, os.WTERMSIG(status)
-    if os.WEXITSTATUS(status) == _FAULT:
-        raise TzerlikeError(f"work in a child failed:\n{text}")
-    return text or None, 0
+            # Also when nobody wants the rest: the child finds the pipe closed and ends.
+            _, status = os.waitpid(child, 0)
+        if fault is not None:
+            raise TzerlikeError(f"work in a child failed:\n{fault}")
+        if os.WIFSIGNALED(status):
+            done += 1
+            yield None, os.WTERMSIG(status)
+        elif status:
+            raise TzerlikeError(f"work ended its process with status {os.waitstatus_to_exitcode(status)}")
 
 
-def _write(descriptor: int, text: str) -> None:
-    data = memoryview(text.encode())
+def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None]) -> NoReturn:
+    try:
+        # Whoever reads may have had enough: then a write ends this process.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for item in items:
+            signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+            _write(descriptor, 0, work(item))
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - a fault of ours must reach the parent
+        _write(descriptor, _FAULT, traceback.format_exc())
+    finally:
+        os._exit(_FAULT)
+
+
+def _write(descriptor: int, kind: int, text: str | None) -> None:
+    body = b"" if text is None else text.encode()
+    data = memoryview(bytes((kind,)) + _LENGTH.pack(_NOTHING if text is None else len(body)) + body)
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def _read(pipe: BinaryIO) -> tuple[int, str | None] | None:
+    """Return the next answer, or None where the child ended, be it in the middle of one."""
+    head = pipe.read(1 + _LENGTH.size)
+    if len(head) < 1 + _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head[1:])
+    if length == _NOTHING:
+        return head[0], None
+    body = pipe.read(length)
+    return (head[0], body.decode()) if len(body) == length else None
