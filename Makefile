@@ -29,8 +29,9 @@ lint: setup $(VENV)/ready-dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: setup ## Measure speed, where time goes, and what coverage costs
+bench: setup ## Measure speed, where time goes, what coverage costs, and what mutators give
 	$(BIN)/python scripts/bench.py
+	$(BIN)/python scripts/bench_mutators.py
 
 clean: ## Remove what was made here, campaigns excepted
 	rm -rf $(VENV) tzerlike/_memcov build

@@ -6,8 +6,6 @@ Figures are medians over repeats within one run; compare ratios, not the figures
 from __future__ import annotations
 
 import json
-import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -17,9 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from standalone import cache_directory, executor_with
+
 from tzerlike.case import Case, ContextConfig
-from tzerlike.coverage import Coverage, NoCoverage, open_coverage
-from tzerlike.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.coverage import NoCoverage, open_coverage
+from tzerlike.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.seedgen import builtin_seeds
 
@@ -61,16 +61,6 @@ def speed() -> None:
         print(f"  {batch:14}   {pairs:7.1f}   {inside:10.1%}   {shares}")
 
 
-def executor_with(coverage: Coverage) -> ForkExecutor:
-    lane = Lane.prepare(0, coverage)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if os.fork() == 0:
-        ours.close()
-        serve_runner(lane, theirs)
-    theirs.close()
-    return ForkExecutor(lane, ours, Limits(30.0, 4 << 30))
-
-
 def seconds_inside(executor: ForkExecutor, case: Case) -> float:
     return executor.run([case])[0].elapsed
 
@@ -82,7 +72,8 @@ def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
     began = time.perf_counter()
     coverage = open_coverage("breakpoint", compiler_library(), slots=1, cache_dir=cache_dir)
     print(f"coverage: {coverage.total:,} blocks, ready in {time.perf_counter() - began:.2f} s")
-    traced, blind = executor_with(coverage), executor_with(NoCoverage())
+    limits = Limits(30.0, 4 << 30)
+    traced, blind = executor_with(coverage, limits), executor_with(NoCoverage(), limits)
     per_block = []
     for case in cases[:10]:
         seconds_inside(blind, case)
@@ -101,8 +92,7 @@ def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
 
 
 def main() -> None:
-    cache_dir = Path(os.path.expanduser("~")) / ".cache" / "tzerlike"
-    cache_dir.mkdir(parents=True, exist_ok=True)
+    cache_dir = cache_directory()
     seeds = [seed for seed in builtin_seeds(cache_dir) if seed.target == "llvm"]
     step = max(1, len(seeds) // CASES)
     config = ContextConfig(options=(("tirx.disable_assert", True),))

@@ -8,18 +8,15 @@ pipelines that respect preconditions, and the mix that a campaign draws. Each ru
 
 from __future__ import annotations
 
-import os
-import socket
 import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
+
+from standalone import cache_directory, executor_with
 
 from tzerlike.case import Case, ContextConfig
 from tzerlike.coverage import NoCoverage
-from tzerlike.execute import ForkExecutor, Lane, serve_runner
-from tzerlike.limits import Limits
 from tzerlike.observation import Exit
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.facts import Facts, facts_of
@@ -51,17 +48,9 @@ def kinds() -> dict[str, Fresh]:
 
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
-    cache_dir = Path(os.path.expanduser("~")) / ".cache" / "tzerlike"
-    cache_dir.mkdir(parents=True, exist_ok=True)
-    seeds = builtin_seeds(cache_dir, "llvm")
-    lane = Lane.prepare(0, NoCoverage())
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    seeds = builtin_seeds(cache_directory(), "llvm")
+    executor = executor_with(NoCoverage())
     sources = kinds()
-    if os.fork() == 0:
-        ours.close()
-        serve_runner(lane, theirs)
-    theirs.close()
-    executor = ForkExecutor(lane, ours, Limits())
     for kind, fresh in sources.items():
         exits: Counter[str] = Counter()
         for index in range(number):

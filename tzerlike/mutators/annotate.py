@@ -96,7 +96,7 @@ class SoftwarePipeline:
         tree = Tree(func)
         loops = pipelines(tree)
         if not loops:
-            cached = scheduled(func, rng, env, (cached_and_moved,))
+            cached = scheduled(tree, rng, env, (cached_and_moved,), 1)
             if cached is None:
                 return None
             tree = Tree(cached)
@@ -105,6 +105,9 @@ class SoftwarePipeline:
             return None
         site, count = rng.choice(loops)
         stages = sorted(rng.randrange(3) for _ in range(count))
+        if stages[0] == stages[-1]:
+            # One stage is no pipeline, and the pass leaves such a loop alone.
+            stages[-1] += 1
         order = list(range(count))
         if rng.randrange(4) == 0:
             rng.shuffle(order)

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
+from tzerlike.mutators.scope import constant_int
 from tzerlike.mutators.tree import Tree
 from tzerlike.tvm_api import ENTRY, array_items, s_tir, tirx, tvm, uses_blocks
 
 Step = Callable[[Any, Any, Random, MutationEnv], object]
 """Applies one primitive to a block of a schedule.
 
-Raises ScheduleError where a precondition does not hold, IndexError where the block has too few loops or buffers.
+Raises ScheduleError where a precondition does not hold, IndexError where the block has too few loops or buffers, or is
+seen beforehand not to fit.
 """
+
+COUNTS = (1, 1, 2, 3)
+"""How many primitives a mutation applies."""
 
 CPU_SCOPES = ("global", "global", "local")
 GPU_SCOPES = ("shared", "local", "shared.dyn", "global")
@@ -33,7 +39,7 @@ class ScheduleLoops:
     name: str = "schedule-loops"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        return scheduled(func, rng, env, LOOP_STEPS)
+        return scheduled(Tree(func), rng, env, LOOP_STEPS, rng.choice(COUNTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +49,37 @@ class ScheduleBlocks:
     name: str = "schedule-blocks"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        return scheduled(func, rng, env, BLOCK_STEPS)
+        return scheduled(Tree(func), rng, env, BLOCK_STEPS, rng.choice(COUNTS))
 
 
-def scheduled(func: Any, rng: Random, env: MutationEnv, steps: Sequence[Step]) -> Any | None:
-    """`func` after one to three of `steps` that applied; None when none did."""
+class Unchecked:
+    """A schedule whose methods skip the wheel's checks of argument types, which take longer than most primitives.
+
+    Methods are looked up at each call: whoever puts others in their place (`schedule_trace`) is heard.
+    """
+
+    def __init__(self, schedule: Any) -> None:
+        self._schedule = schedule
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(type(self._schedule), name)
+        return partial(getattr(method, "__wrapped__", method), self._schedule)
+
+
+def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], count: int) -> Any | None:
+    """The function of `tree` after up to `count` of `steps` that applied; None when none did."""
+    func = tree.func
     if not uses_blocks(func):
         return None
-    names = block_names(func)
+    names = block_names(tree)
     if not names:
         return None
-    schedule = s_tir.Schedule(
+    made = s_tir.Schedule(
         tvm.IRModule({ENTRY: func}), seed=rng.randrange(1, 1 << 30), debug_mask=0, error_render_level="none"
     )
+    schedule = Unchecked(made)
     done = 0
-    for _ in range(rng.choice((1, 1, 2, 3))):
+    for _ in range(count):
         for _ in range(4):
             try:
                 rng.choice(steps)(schedule, schedule.get_sblock(rng.choice(names)), rng, env)
@@ -70,13 +92,13 @@ def scheduled(func: Any, rng: Random, env: MutationEnv, steps: Sequence[Step]) -
             break
     if not done:
         return None
-    child = schedule.mod[ENTRY]
+    child = made.mod[ENTRY]
     return tirx.PrimFunc(child.params, child.body, child.ret_type, func.attrs)
 
 
-def block_names(func: Any) -> list[str]:
-    """The names of the blocks of `func` that no other block shares, without the root, in order."""
-    names = [str(site.node.name_hint) for site in Tree(func).of_type(s_tir.SBlock)[1:]]
+def block_names(tree: Tree) -> list[str]:
+    """The names of the blocks that no other block shares, without the root, in order."""
+    names = [str(site.node.name_hint) for site in tree.of_type(s_tir.SBlock)[1:]]
     return [name for name in names if names.count(name) == 1]
 
 
@@ -92,6 +114,15 @@ def _split(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
     factors: list[Any] = [rng.choice((1, 2, 3, 4, 5, 8, 16)) for _ in range(rng.choice((1, 1, 2)))]
     factors.insert(rng.randint(0, len(factors)), None)
     schedule.split(_loop(schedule, block, rng), factors, preserve_unit_iters=bool(rng.randrange(2)))
+
+
+def _divisor(schedule: Any, loop: Any, factors: Sequence[int], rng: Random) -> int:
+    """One of `factors` that divides a loop's extent, any where none does: then the loop gets a predicate.
+
+    Splits with predicates are slow (3 ms: an analyzer must prove what it can), and `_split` makes enough of them.
+    """
+    extent = constant_int(schedule.get(loop).extent)
+    return rng.choice([f for f in factors if extent is not None and extent % f == 0] or factors)
 
 
 def _fuse(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
@@ -115,7 +146,7 @@ def _vectorize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None
     loops = _loops(schedule, block)
     inner = loops[-1]
     if rng.randrange(2):
-        inner = schedule.split(inner, [None, rng.choice((2, 4, 8))])[1]
+        inner = schedule.split(inner, [None, _divisor(schedule, inner, (2, 4, 8), rng)])[1]
     schedule.vectorize(inner)
 
 
@@ -200,7 +231,7 @@ def _inline(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
 def _rfactor(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
     loop = _loops(schedule, block)[-1]
     if rng.randrange(2):
-        loop = rng.choice(array_items(schedule.split(loop, [None, rng.choice((2, 4))])))
+        loop = rng.choice(array_items(schedule.split(loop, [None, _divisor(schedule, loop, (2, 4), rng)])))
     schedule.rfactor(loop, rng.choice((0, 0, 1)))
 
 
@@ -213,16 +244,34 @@ def _blockize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
 
 
 def _tensorize(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
-    """Tile the last three loops of a matrix product and put the tensor intrinsic in."""
-    name = str(schedule.get(block).name_hint)
-    loops = _loops(schedule, block)[-3:]
-    tiles = [array_items(schedule.split(loop, [None, TILE])) for loop in loops]
-    if len(tiles) < 3:
-        raise IndexError("fewer than three loops")
+    """Pad and tile the loops of a matrix product and put a tensor intrinsic in."""
+    node = schedule.get(block)
+    transposed = is_product(node)
+    if transposed is None or len(_loops(schedule, block)) != 3:
+        raise IndexError("no product of matrices under three loops")
+    if any((constant_int(iter_var.dom.extent) or 1) % TILE for iter_var in array_items(node.iter_vars)):
+        schedule.pad_einsum(block, [TILE] * 3)
+    tiles = [array_items(schedule.split(loop, [None, TILE])) for loop in _loops(schedule, block)]
     schedule.reorder(*[outer for outer, _ in tiles], *[inner for _, inner in tiles])
     schedule.decompose_reduction(block, tiles[2][0])
-    update = schedule.get_sblock(f"{name}_update")
-    schedule.tensorize(_loops(schedule, update)[-3], product_intrinsic())
+    update = schedule.get_sblock(f"{node.name_hint}_update")
+    schedule.tensorize(_loops(schedule, update)[-3], product_intrinsic(transposed))
+
+
+def is_product(block: Any) -> bool | None:
+    """Whether the second factor of a float32 matrix product is transposed; None for a block that is no such product."""
+    store, axes = block.body, array_items(block.iter_vars)
+    if len(axes) != 3 or block.init is None or type(store) is not tirx.BufferStore:
+        return None
+    if type(store.value) is not tirx.Add:
+        return None
+    product: Any = store.value.b
+    if type(product) is not tirx.Mul or str(product.ty.dtype) != "float32":
+        return None
+    if type(product.a) is not tvm.ir.TensorLoad or type(product.b) is not tvm.ir.TensorLoad:
+        return None
+    last = array_items(product.b.indices)[-1:]
+    return bool(last) and last[0].same_as(axes[2].var)
 
 
 def _set_scope(schedule: Any, block: Any, rng: Random, env: MutationEnv) -> None:
@@ -288,18 +337,20 @@ TILE = 4
 """The side of the matrices that the tensor intrinsic multiplies."""
 
 
-def product_intrinsic() -> str:
+def product_intrinsic(transposed: bool) -> str:
     """The name of a tensor intrinsic that multiplies and adds 4x4 float32 matrices; registered at the first use.
+
+    With `transposed` the second factor is stored column by column, as weights mostly are.
 
     Its implementation is plain TIR, so that the program that results runs everywhere.
     """
-    name = "tzerlike.product4x4"
+    name = "tzerlike.product4x4" + ("_transposed" if transposed else "")
     if s_tir.TensorIntrin.get(name, allow_missing=True) is None:
-        s_tir.TensorIntrin.register(name, _product(False), _product(True))
+        s_tir.TensorIntrin.register(name, _product(transposed, False), _product(transposed, True))
     return name
 
 
-def _product(implementation: bool) -> Any:
+def _product(transposed: bool, implementation: bool) -> Any:
     """The description of the product, a block under three loops, or its implementation, loops in one opaque block."""
     zero, one, side = (tirx.IntImm("int32", n) for n in (0, 1, TILE))
     out, left, right = (tirx.decl_buffer((TILE, TILE), "float32", name, offset_factor=1, layout=None) for name in "cab")
@@ -308,7 +359,7 @@ def _product(implementation: bool) -> Any:
         return [tvm.ir.Range.from_min_extent(place, extent) for place in low]
 
     def step(i: Any, j: Any, k: Any) -> Any:
-        product = tirx.Mul(tirx.BufferLoad(left, [i, k]), tirx.BufferLoad(right, [k, j]))
+        product = tirx.Mul(tirx.BufferLoad(left, [i, k]), tirx.BufferLoad(right, [j, k] if transposed else [k, j]))
         return tirx.BufferStore(out, tirx.Add(tirx.BufferLoad(out, [i, j]), product), [i, j])
 
     loops = [tirx.Var(name, "int32") for name in "ijk"]
@@ -325,7 +376,7 @@ def _product(implementation: bool) -> Any:
         reads = [
             *writes,
             tirx.BufferRegion(left, ranges((i, k), one)),
-            tirx.BufferRegion(right, ranges((k, j), one)),
+            tirx.BufferRegion(right, ranges((j, k) if transposed else (k, j), one)),
         ]
         body = s_tir.SBlockRealize(loops, True, s_tir.SBlock(domains, reads, writes, "update", step(i, j, k)))
     for var in reversed(loops):
