@@ -1,5 +1,17 @@
 """The reference interpreter of TIR: an opinion on what a program means that owes nothing to TVM's lowering."""
 
+from tzerlike.reference.program import MAX_STEPS, Program, estimate_steps, interpret, prepare
 from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
 
-__all__ = ["RULES", "Argument", "Expected", "Judgement", "Verdict"]
+__all__ = [
+    "MAX_STEPS",
+    "RULES",
+    "Argument",
+    "Expected",
+    "Judgement",
+    "Program",
+    "Verdict",
+    "estimate_steps",
+    "interpret",
+    "prepare",
+]

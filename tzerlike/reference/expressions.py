@@ -1,0 +1,603 @@
+"""Expressions of TIR as closures.
+
+`Compiler.compile(node)` returns a function without arguments. A scalar gives an int, a bool or a Float; a vector
+gives the list of its lanes. Both operands of `And`, `Or` and `Select` are evaluated, as LLVM code does: what is
+undefined in one of them is undefined, whatever the condition says. Only `if_then_else` chooses first.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.mutators.dtypes import DType, parse
+from tzerlike.reference import floats, integers
+from tzerlike.reference.fault import Fault
+from tzerlike.reference.formats import FLOATS, Float, FloatFormat
+from tzerlike.reference.intrinsics import FLOAT, INTEGER
+from tzerlike.reference.memory import View
+from tzerlike.reference.state import Node, Slots, State, dtype_text
+from tzerlike.tvm_api import array_items, tirx, tvm
+
+Run = Callable[[], Any]
+
+_INTEGER_BINARY: Mapping[Any, Callable[[int, int], Callable[[int, int], int]]] = {
+    tirx.Add: integers.add,
+    tirx.Sub: integers.subtract,
+    tirx.Mul: integers.multiply,
+    tirx.Div: integers.divide,
+    tirx.Mod: integers.modulo,
+    tirx.FloorDiv: integers.floor_divide,
+    tirx.FloorMod: integers.floor_modulo,
+    tirx.LShift: integers.shift_left,
+    tirx.RShift: integers.shift_right,
+    tirx.Min: lambda low, high: min,
+    tirx.Max: lambda low, high: max,
+    tirx.BitwiseAnd: lambda low, high: operator.and_,
+    tirx.BitwiseOr: lambda low, high: operator.or_,
+    tirx.BitwiseXor: lambda low, high: operator.xor,
+}
+
+_FLOAT_BINARY: Mapping[Any, Callable[[FloatFormat], floats.Binary]] = {
+    tirx.Add: floats.add,
+    tirx.Sub: floats.subtract,
+    tirx.Mul: floats.multiply,
+    tirx.Div: floats.divide,
+    tirx.Min: lambda form: floats.minimum,
+    tirx.Max: lambda form: floats.maximum,
+}
+
+_BOOL_BINARY: Mapping[Any, Callable[[bool, bool], bool]] = {
+    tirx.And: lambda a, b: a and b,
+    tirx.Or: lambda a, b: a or b,
+    tirx.BitwiseAnd: operator.and_,
+    tirx.BitwiseOr: operator.or_,
+    tirx.BitwiseXor: operator.xor,
+}
+
+_COMPARISONS: Mapping[Any, tuple[Callable[[Any, Any], bool], floats.Comparison]] = {
+    tirx.EQ: (operator.eq, floats.equal),
+    tirx.NE: (operator.ne, floats.not_equal),
+    tirx.LT: (operator.lt, floats.less),
+    tirx.LE: (operator.le, floats.less_equal),
+    tirx.GT: (operator.gt, floats.greater),
+    tirx.GE: (operator.ge, floats.greater_equal),
+}
+
+_TRANSPARENT = frozenset(("prim.likely", "tirx.ignore_loop_partition", "tirx.tvm_thread_invariant"))
+"""Operators that return their operand."""
+
+_EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos": "tirx.cos"}
+_LLVM = {"llvm.fabs": "tirx.fabs"}
+
+
+def unsupported(what: str) -> Run:
+    """A closure for what is not modelled: a Fault when it is reached."""
+
+    def run() -> Any:
+        raise Fault("unsupported", what)
+
+    return run
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Compiles expressions against the slots of one program.
+
+    `allow` is asked about every access, before it is compiled: the buffer variable, whether it is a store, and the
+    index expressions; it may return a check that runs before each access.
+    """
+
+    state: State
+    slots: Slots
+    tracked: bool
+    allow: Callable[[Node, bool, Sequence[Node]], Run | None]
+    cost: int = 0
+    """Scalar operations compiled since the owner last set it to zero."""
+
+    def compile(self, node: Node) -> Run:
+        """The closure of `node`; nodes that are not modelled give one that raises Fault."""
+        kind = type(node)
+        compiler = _TABLE.get(kind)
+        if compiler is None:
+            return unsupported(kind.__name__)
+        return compiler(self, node)
+
+    def _count(self, lanes: int) -> None:
+        self.cost += lanes
+
+    def binary(self, node: Node) -> Run:
+        dtype = parse(dtype_text(node.a))
+        kind = type(node)
+        function: Any = None
+        if dtype is None or dtype.scalable:
+            return unsupported(f"{kind.__name__} of {dtype_text(node.a)}")
+        if kind in _COMPARISONS:
+            function = _COMPARISONS[kind][1 if dtype.is_float else 0]
+            if dtype.is_float and dtype.scalar not in FLOATS:
+                function = None
+        elif dtype.is_bool:
+            function = _BOOL_BINARY.get(kind)
+        elif dtype.is_int:
+            factory = _INTEGER_BINARY.get(kind)
+            function = factory(dtype.low, dtype.high) if factory else None
+        elif dtype.scalar in FLOATS:
+            make = _FLOAT_BINARY.get(kind)
+            function = make(FLOATS[dtype.scalar]) if make else None
+        if function is None:
+            return unsupported(f"{kind.__name__} of {dtype}")
+        left, right = self.compile(node.a), self.compile(node.b)
+        self._count(dtype.lanes)
+        return _apply(function, (left, right), dtype.lanes)
+
+    def unary_not(self, node: Node) -> Run:
+        dtype = parse(dtype_text(node.a))
+        value = self.compile(node.a)
+        if dtype is None or not dtype.is_bool or dtype.scalable:
+            return unsupported(f"Not of {dtype}")
+        self._count(dtype.lanes)
+        return _apply(operator.not_, (value,), dtype.lanes)
+
+    def bitwise_not(self, node: Node) -> Run:
+        dtype = parse(dtype_text(node.a))
+        value = self.compile(node.a)
+        if dtype is None or not dtype.is_int or dtype.scalable:
+            return unsupported(f"BitwiseNot of {dtype}")
+        self._count(dtype.lanes)
+        return _apply(integers.complement(dtype.low, dtype.high), (value,), dtype.lanes)
+
+    def integer(self, node: Node) -> Run:
+        value: Any = int(node.value)
+        dtype = dtype_text(node)
+        if dtype == "bool":
+            value = bool(value)
+        elif dtype == "uint64" and value < 0:
+            value += 1 << 64
+        return lambda: value
+
+    def float_constant(self, node: Node) -> Run:
+        dtype = dtype_text(node)
+        if dtype not in FLOATS:
+            return unsupported(f"a constant of {dtype}")
+        number = float(node.value)
+        if math.isinf(number):
+            return lambda: (number, 0.0)
+        form = FLOATS[dtype]
+        try:
+            value = floats.converted(number, 0.0, form)
+        except Fault as fault:
+            return _raising(fault.rule, fault.detail)
+        return lambda: value
+
+    def variable(self, node: Node) -> Run:
+        slot = self.slots.find(node)
+        if slot is None or not dtype_text(node):
+            return unsupported(f"the variable {node.name}")
+        frame = self.state.frame
+        return lambda: frame[slot]
+
+    def select(self, node: Node) -> Run:
+        condition = self.compile(node.condition)
+        first, second = self.compile(node.true_value), self.compile(node.false_value)
+        lanes = _lanes(node)
+        self._count(lanes)
+        if _lanes(node.condition) > 1:
+            return lambda: [a if c else b for c, a, b in zip(condition(), first(), second(), strict=True)]
+
+        def run() -> Any:
+            chosen, a, b = condition(), first(), second()
+            return a if chosen else b
+
+        return run
+
+    def let(self, node: Node) -> Run:
+        value = self.compile(node.value)
+        slot = self.slots.define(node.var)
+        body = self.compile(node.body)
+        frame = self.state.frame
+
+        def run() -> Any:
+            frame[slot] = value()
+            return body()
+
+        return run
+
+    def ramp(self, node: Node) -> Run:
+        dtype = parse(dtype_text(node))
+        if dtype is None or not dtype.is_int or dtype.scalable or _lanes(node.base) > 1:
+            return unsupported(f"Ramp of {dtype}")
+        base, stride = self.compile(node.base), self.compile(node.stride)
+        lanes, low, high = dtype.lanes, dtype.low, dtype.high
+        self._count(lanes)
+
+        def run() -> list[int]:
+            first, step = base(), stride()
+            values = [first + k * step for k in range(lanes)]
+            if not (low <= values[-1] <= high):
+                raise Fault("integer-overflow", "in a Ramp")
+            return values
+
+        return run
+
+    def broadcast(self, node: Node) -> Run:
+        dtype = parse(dtype_text(node))
+        if dtype is None or dtype.scalable:
+            return unsupported(f"Broadcast of {dtype}")
+        value = self.compile(node.value)
+        lanes, inner = dtype.lanes, _lanes(node.value)
+        self._count(lanes)
+        if inner > 1:
+            return lambda: value() * (lanes // inner)
+        return lambda: [value()] * lanes
+
+    def shuffle(self, node: Node) -> Run:
+        vectors = [self.compile(vector) for vector in array_items(node.vectors)]
+        widths = [_lanes(vector) for vector in array_items(node.vectors)]
+        picks = [self.compile(index) for index in array_items(node.indices)]
+        total = sum(widths)
+        single = _lanes(node) == 1
+        self._count(total)
+
+        def run() -> Any:
+            pool: list[Any] = []
+            for vector, width in zip(vectors, widths, strict=True):
+                pool.extend(vector() if width > 1 else [vector()])
+            chosen = []
+            for pick in picks:
+                index = pick()
+                if not 0 <= index < total:
+                    raise Fault("out-of-bounds", f"lane {index} of {total}")
+                chosen.append(pool[index])
+            return chosen[0] if single else chosen
+
+        return run
+
+    def cast(self, node: Node) -> Run:
+        source, target = parse(dtype_text(node.value)), parse(dtype_text(node))
+        value = self.compile(node.value)
+        if source is None or target is None or source.scalable:
+            return unsupported(f"a cast to {dtype_text(node)}")
+        function = conversion(source, target)
+        if function is None:
+            return unsupported(f"a cast from {source} to {target}")
+        self._count(target.lanes)
+        return _apply(function, (value,), target.lanes)
+
+    def load(self, node: Node) -> Run:
+        return self.access(node.source, array_items(node.indices), None, _lanes(node))
+
+    def access(self, buffer: Node, indices: Sequence[Node], value: Run | None, lanes: int) -> Run:
+        """The load of `lanes` lanes from `buffer`, or the store of what `value` gives to it."""
+        slot = self.slots.find(buffer)
+        if slot is None:
+            return unsupported(f"the buffer {buffer.name}")
+        check = self.allow(buffer, value is not None, indices)
+        frame, state = self.state.frame, self.state
+        places = [self.compile(index) for index in indices]
+        widths = [_lanes(index) for index in indices]
+        self._count(max(1, lanes) * (1 + len(places)))
+        step = _store_step(state, self.tracked) if value is not None else _load_step(state, self.tracked)
+        if max(widths, default=1) == 1 and lanes == 1:
+            return _scalar_access(frame, slot, places, value, step, check)
+        return _vector_access(frame, slot, places, widths, value, step, check)
+
+    def call(self, node: Node) -> Run:
+        name = str(getattr(node.op, "name", ""))
+        arguments = array_items(node.args)
+        if name in ("tirx.call_llvm_pure_intrin", "tirx.call_pure_extern", "tirx.call_extern"):
+            return self._named_call(node, name, arguments)
+        special = _CALLS.get(name)
+        if special is not None:
+            return special(self, node, arguments)
+        if name in _TRANSPARENT:
+            return self.compile(arguments[0])
+        return self._function(node, name, arguments)
+
+    def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Run:
+        if name == "tirx.call_llvm_pure_intrin":
+            number = int(arguments[0].value)
+            function = str(tvm.target.codegen.llvm_get_intrinsic_name(number))
+            function = _LLVM.get(function, function)
+        else:
+            function = _EXTERN.get(str(arguments[0].value), "")
+        operands = arguments[1:]
+        if function in ("llvm.abs", "llvm.cttz"):
+            operands = operands[:1]
+        return self._function(node, function, operands)
+
+    def _function(self, node: Node, name: str, arguments: list[Node]) -> Run:
+        """A call of one of the tables of intrinsics, lane by lane."""
+        dtype = parse(dtype_text(node))
+        function: Any = None
+        if dtype is not None and not dtype.scalable:
+            if dtype.scalar in FLOATS and name in FLOAT:
+                function = FLOAT[name](FLOATS[dtype.scalar])
+            elif dtype.is_int and name in INTEGER:
+                operand = parse(dtype_text(arguments[0]))
+                if operand is not None and operand.is_int:
+                    function = INTEGER[name](operand.low, operand.high)
+        if function is None or dtype is None:
+            return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
+        operands = [self.compile(argument) for argument in arguments]
+        self._count(dtype.lanes * 2)
+        return _apply(function, tuple(operands), dtype.lanes)
+
+    def if_then_else(self, node: Node, arguments: list[Node]) -> Run:
+        condition, first, second = (self.compile(argument) for argument in arguments)
+        return lambda: first() if condition() else second()
+
+    def fused(self, node: Node, arguments: list[Node]) -> Run:
+        form = FLOATS.get(str(getattr(parse(dtype_text(node)), "scalar", "")))
+        if form is None:
+            return unsupported("fma")
+        multiply, add = floats.multiply(form), floats.add(form)
+        a, b, c = (self.compile(argument) for argument in arguments)
+        return _apply(lambda x, y, z: add(multiply(x, y), z), (a, b, c), _lanes(node))
+
+    def is_nan(self, node: Node, arguments: list[Node]) -> Run:
+        """False: an exceptional value ends the interpretation where it arises."""
+        value = self.compile(arguments[0])
+        return _apply(lambda x: False, (value,), _lanes(node))
+
+    def reinterpret(self, node: Node, arguments: list[Node]) -> Run:
+        source, target = parse(dtype_text(arguments[0])), parse(dtype_text(node))
+        value = self.compile(arguments[0])
+        if source is None or target is None or source.lanes != target.lanes or source.bits != target.bits:
+            return unsupported("a reinterpretation of another width")
+        function = _reinterpretation(source, target)
+        if function is None:
+            return unsupported(f"reinterpret from {source} to {target}")
+        return _apply(function, (value,), target.lanes)
+
+    def vector_half(self, node: Node, arguments: list[Node]) -> Run:
+        value, half = self.compile(arguments[0]), _lanes(arguments[0]) // 2
+        low = str(node.op.name).endswith("low")
+        single = half == 1
+
+        def run() -> Any:
+            lanes = value()[:half] if low else value()[half:]
+            return lanes[0] if single else lanes
+
+        return run
+
+    def combine(self, node: Node, arguments: list[Node]) -> Run:
+        parts = [(self.compile(argument), _lanes(argument)) for argument in arguments]
+        return lambda: [lane for part, width in parts for lane in (part() if width > 1 else [part()])]
+
+    def lane_mask(self, node: Node, arguments: list[Node]) -> Run:
+        base, limit = (self.compile(argument) for argument in arguments)
+        lanes = _lanes(node)
+
+        def run() -> list[bool]:
+            first, end = base(), limit()
+            if first < 0 or end < 0:
+                raise Fault("intrinsic-domain", "a negative bound of an active lane mask")
+            return [first + k < end for k in range(lanes)]
+
+        return run
+
+    def masked_load(self, node: Node, arguments: list[Node]) -> Run:
+        """A predicated load; what a lane that is switched off holds is not defined, so all have to be on."""
+        buffer, *indices, mask = arguments
+        active = self.compile(mask)
+        load = self.access(buffer, indices, None, _lanes(node))
+
+        def run() -> Any:
+            if not all(active()):
+                raise Fault("unsupported", "a predicated load with lanes switched off")
+            return load()
+
+        return run
+
+    def not_null(self, node: Node, arguments: list[Node]) -> Run:
+        pointer = arguments[0]
+        if type(pointer) is tvm.ir.Call and str(pointer.op.name) == "tirx.buffer_data":
+            return lambda: False
+        return unsupported("isnullptr")
+
+
+_TABLE: Mapping[Any, Callable[[Compiler, Node], Run]] = {
+    **{kind: Compiler.binary for kind in (*_INTEGER_BINARY, *_COMPARISONS, tirx.And, tirx.Or)},
+    tirx.Not: Compiler.unary_not,
+    tirx.BitwiseNot: Compiler.bitwise_not,
+    tirx.IntImm: Compiler.integer,
+    tirx.FloatImm: Compiler.float_constant,
+    tirx.Var: Compiler.variable,
+    tirx.Select: Compiler.select,
+    tirx.Let: Compiler.let,
+    tirx.Ramp: Compiler.ramp,
+    tirx.Broadcast: Compiler.broadcast,
+    tirx.Shuffle: Compiler.shuffle,
+    tirx.Cast: Compiler.cast,
+    tvm.ir.TensorLoad: Compiler.load,
+    tvm.ir.Call: Compiler.call,
+}
+
+_CALLS: Mapping[str, Callable[[Compiler, Node, list[Node]], Run]] = {
+    "prim.if_then_else": Compiler.if_then_else,
+    "tirx.fma": Compiler.fused,
+    "tirx.isnan": Compiler.is_nan,
+    "tirx.reinterpret": Compiler.reinterpret,
+    "tirx.vectorlow": Compiler.vector_half,
+    "tirx.vectorhigh": Compiler.vector_half,
+    "tirx.vectorcombine": Compiler.combine,
+    "tirx.get_active_lane_mask": Compiler.lane_mask,
+    "tirx.masked_load": Compiler.masked_load,
+    "tirx.isnullptr": Compiler.not_null,
+}
+
+
+def _raising(rule: str, detail: str) -> Run:
+    def run() -> Any:
+        raise Fault(rule, detail)
+
+    return run
+
+
+def _lanes(node: Node) -> int:
+    dtype = parse(dtype_text(node))
+    return dtype.lanes if dtype is not None else 1
+
+
+def _apply(function: Callable[..., Any], operands: tuple[Run, ...], lanes: int) -> Run:
+    """`function` of the operands, once or for each lane; an operand that is a scalar counts for every lane."""
+    if lanes > 1:
+        if len(operands) == 1:
+            (only,) = operands
+            return lambda: [function(x) for x in only()]
+        if len(operands) == 2:
+            left, right = operands
+            return lambda: [function(x, y) for x, y in zip(left(), right(), strict=True)]
+        return lambda: [function(*xs) for xs in zip(*(operand() for operand in operands), strict=True)]
+    if len(operands) == 1:
+        (only,) = operands
+        return lambda: function(only())
+    if len(operands) == 2:
+        left, right = operands
+        return lambda: function(left(), right())
+    return lambda: function(*(operand() for operand in operands))
+
+
+Step = Callable[[View, int, Any], Any]
+"""The access of one element: view, position in memory, and the value to store or None."""
+
+
+def _load_step(state: State, tracked: bool) -> Step:
+    def load(view: View, position: int, value: Any) -> Any:
+        memory = view.memory
+        if tracked:
+            memory.note_read(position, state.path)
+        found = memory.values[position]
+        if found is None:
+            raise Fault("uninitialised")
+        return found
+
+    return load
+
+
+def _store_step(state: State, tracked: bool) -> Step:
+    def store(view: View, position: int, value: Any) -> None:
+        memory = view.memory
+        if tracked:
+            memory.note_write(position, state.path)
+        memory.values[position] = value
+
+    return store
+
+
+def _scalar_access(
+    frame: list[Any], slot: int, places: list[Run], value: Run | None, step: Step, check: Run | None
+) -> Run:
+    def run() -> Any:
+        stored = value() if value is not None else None
+        indices = tuple([place() for place in places])
+        if check is not None:
+            check()
+        view = frame[slot]
+        return step(view, view.locate(indices), stored)
+
+    return run
+
+
+def _vector_access(
+    frame: list[Any],
+    slot: int,
+    places: list[Run],
+    widths: list[int],
+    value: Run | None,
+    step: Step,
+    check: Run | None,
+) -> Run:
+    """Several lanes: of the index, of the buffer's elements, or both."""
+    lanes = max(widths, default=1)
+
+    def run() -> Any:
+        stored = value() if value is not None else None
+        columns = [place() if width > 1 else [place()] * lanes for place, width in zip(places, widths, strict=True)]
+        if check is not None:
+            check()
+        view: View = frame[slot]
+        positions = [
+            view.locate(indices) + lane
+            for indices in (zip(*columns, strict=True) if columns else [()])
+            for lane in range(view.lanes)
+        ]
+        if stored is None:
+            return [step(view, position, None) for position in positions]
+        if len(set(positions)) < len(positions):
+            raise Fault("race", "two lanes of a store write one element")
+        for position, element in zip(positions, stored, strict=True):
+            step(view, position, element)
+        return None
+
+    return run
+
+
+def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
+    """The function of a cast between scalar dtypes; None when one of them is not modelled."""
+    if source.is_float and source.scalar not in FLOATS:
+        return None
+    if target.is_float:
+        form = FLOATS.get(target.scalar)
+        if form is None:
+            return None
+        if source.is_float:
+            return lambda x: floats.converted(x[0], x[1], form)
+        return lambda x: _from_integer(int(x), form)
+    if target.is_bool:
+        if source.is_float:
+            return lambda x: floats.not_equal(x, (0.0, 0.0))
+        return lambda x: x != 0
+    if not target.is_int:
+        return None
+    low, high = target.low, target.high
+    if source.is_float:
+        return lambda x: _to_integer(x, low, high)
+    return lambda x: integers.wrapped(int(x), low, high)
+
+
+def _from_integer(value: int, form: FloatFormat) -> Float:
+    number = float(value)
+    return floats.converted(number, abs(float(value - int(number))), form)
+
+
+def _to_integer(x: Float, low: int, high: int) -> int:
+    value, bound = x
+    if value - value != 0.0:
+        raise Fault("cast-range", f"{value}")
+    result = math.trunc(value)
+    if bound and not (math.trunc(value - bound) == result == math.trunc(value + bound)):
+        raise Fault("float-rounding", f"{value:g} +- {bound:g}")
+    if not low <= result <= high:
+        raise Fault("cast-range", f"{value:g}")
+    return result
+
+
+_CODES = {
+    "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
+    "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+
+
+def _reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | None:
+    if source.scalar not in _CODES or target.scalar not in _CODES:
+        return None
+    read, write = struct.Struct("<" + _CODES[source.scalar]), struct.Struct("<" + _CODES[target.scalar])
+
+    def run(value: Any) -> Any:
+        if source.is_float:
+            if value[1]:
+                raise Fault("float-rounding", "the bits of an inexact value")
+            value = value[0]
+        (result,) = write.unpack(read.pack(value))
+        if not target.is_float:
+            return result
+        if result - result != 0.0:
+            raise Fault("exceptional-value", "reinterpreted bits")
+        return result, 0.0
+
+    return run

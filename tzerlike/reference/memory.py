@@ -1,0 +1,130 @@
+"""Memory of the interpreter: elements with their initialisation, views, and who touched what.
+
+Data races are found by comparing the *paths* of two accesses to an element. A path lists, outermost first, the
+executions of concurrent loops that an access is in, each with the iteration. Two accesses are concurrent exactly when,
+at the first place where their paths differ, the loop execution is the same and the iteration is not. Since the interpreter
+runs iterations in order, the last write and the last reads of an element suffice (the argument of FastTrack, Flanagan
+and Freund, PLDI 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from tzerlike.reference.fault import Fault
+
+Path = tuple[tuple[int, object], ...]
+
+_SEVERAL = object()
+"""In the place of an iteration: more than one, so that it differs from each."""
+
+MOST_ELEMENTS = 1 << 22
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one allocation holds: None where nothing was written yet, an int, a bool, or a Float."""
+
+    dtype: str
+    values: list[Any]
+    writers: list[Path] = field(default_factory=list)
+    readers: list[Path] = field(default_factory=list)
+
+    @classmethod
+    def of_size(cls, dtype: str, size: int, tracked: bool) -> Memory:
+        """Uninitialised memory; Fault when it is more than the interpreter holds."""
+        if size > MOST_ELEMENTS:
+            raise Fault("step-budget", f"{size} elements of memory")
+        memory = cls(dtype, [None] * size)
+        if tracked:
+            memory.track()
+        return memory
+
+    def track(self) -> None:
+        """Keep book of accesses from now on."""
+        self.writers = [()] * len(self.values)
+        self.readers = [()] * len(self.values)
+
+    def note_read(self, index: int, path: Path) -> None:
+        """Fault when a concurrent iteration writes what is read here."""
+        writer = self.writers[index]
+        if writer is not path and concurrent(writer, path):
+            raise Fault("race", "read and written by different iterations")
+        reader = self.readers[index]
+        if reader is not path:
+            place = divergence(reader, path)
+            if place is None:
+                self.readers[index] = path
+            else:
+                self.readers[index] = (*path[:place], (path[place][0], _SEVERAL))
+
+    def note_write(self, index: int, path: Path) -> None:
+        """Fault when a concurrent iteration reads or writes what is written here."""
+        writer = self.writers[index]
+        if writer is not path:
+            if concurrent(writer, path):
+                raise Fault("race", "written by different iterations")
+            self.writers[index] = path
+        reader = self.readers[index]
+        if reader is not path and concurrent(reader, path):
+            raise Fault("race", "read and written by different iterations")
+
+
+def divergence(first: Path, second: Path) -> int | None:
+    """The position where two accesses part ways into concurrent iterations; None when they are ordered."""
+    for place, ((loop, iteration), (other, second_iteration)) in enumerate(zip(first, second, strict=False)):
+        if loop != other:
+            return None
+        if iteration != second_iteration or iteration is _SEVERAL:
+            return place
+    return None
+
+
+def concurrent(first: Path, second: Path) -> bool:
+    return divergence(first, second) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A buffer: a shape laid over memory. `lanes` elements of memory make one element of a vector dtype."""
+
+    memory: Memory
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    lanes: int = 1
+
+    @classmethod
+    def compact(cls, memory: Memory, shape: tuple[int, ...], lanes: int = 1, offset: int = 0) -> View:
+        return cls(memory, shape, row_major(shape), offset, lanes)
+
+    def locate(self, indices: tuple[int, ...]) -> int:
+        """The position in memory of an element; Fault outside of the shape or of the memory."""
+        position = self.offset
+        for index, extent, stride in zip(indices, self.shape, self.strides, strict=True):
+            if not 0 <= index < extent:
+                raise Fault("out-of-bounds", f"index {list(indices)} of a buffer of shape {list(self.shape)}")
+            position += index * stride
+        position *= self.lanes
+        if not 0 <= position <= len(self.memory.values) - self.lanes:
+            raise Fault("out-of-bounds", f"index {list(indices)} is outside of the memory of its view")
+        return position
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a compact buffer, in elements."""
+    strides = []
+    size = 1
+    for extent in reversed(shape):
+        strides.append(size)
+        size *= extent
+    return tuple(reversed(strides))
+
+
+def size_of(shape: tuple[int, ...]) -> int:
+    """The number of elements; Fault where an extent is negative."""
+    if any(extent < 0 for extent in shape):
+        raise Fault("negative-extent", f"a buffer of shape {list(shape)}")
+    return math.prod(shape)

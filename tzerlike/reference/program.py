@@ -1,0 +1,180 @@
+"""A PrimFunc made ready to be interpreted, once for any number of inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from tzerlike.mutators.dtypes import parse
+from tzerlike.reference.fault import Fault
+from tzerlike.reference.formats import FLOATS
+from tzerlike.reference.memory import Memory, View
+from tzerlike.reference.state import Node, Slots, State, tracked
+from tzerlike.reference.statements import StatementCompiler, Step
+from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
+from tzerlike.tvm_api import array_items, script_of, tirx, tvm
+
+MAX_STEPS = 200_000
+
+_PLACE_LIMIT = 160
+_FREE_VARIABLE = re.compile(r"#|from |import |\w+ = T\.(Buffer\(|\w+\(\)$|Var\()")
+"""Lines of the script of a lone statement that only declare what comes from outside."""
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled PrimFunc. `cost` bounds the scalar operations of a run, None if it depends on values."""
+
+    func: Node
+    state: State
+    slots: Slots
+    body: Step
+    cost: int | None
+    tracked: bool
+
+    def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
+        """Interpret the function on `arguments`, one for each parameter; they stay as they are."""
+        state = self.state
+        state.path, state.steps, state.limit, state.executions = (), 0, max_steps, 0
+        try:
+            buffers = self._bind(arguments)
+            if self.cost is not None and self.cost > max_steps and not _data_dependent(self):
+                raise Fault("step-budget", f"up to {self.cost} operations")
+            self.body()
+            return Judgement(Verdict.DEFINED, steps=state.steps, expected=self._results(buffers))
+        except Fault as fault:
+            verdict, _ = RULES[fault.rule]
+            return Judgement(verdict, fault.rule, _describe(fault), state.steps)
+        except RecursionError:
+            return Judgement(Verdict.UNKNOWN, "unsupported", "nested too deeply", state.steps)
+
+    def _bind(self, arguments: Sequence[Argument]) -> dict[int, View]:
+        frame = self.state.frame
+        params = array_items(self.func.params)
+        if len(params) != len(arguments):
+            raise ValueError(f"{len(arguments)} arguments for {len(params)} parameters")
+        buffers: dict[int, View] = {}
+        bound: dict[int, int] = {}
+        for param, argument in zip(params, arguments, strict=True):
+            if not tirx.is_buffer_var(param):
+                slot = self.slots.find(param)
+                dtype = parse(str(param.ty.dtype)) if type(param.ty) is tvm.ir.PrimType else None
+                if slot is None or dtype is None:
+                    raise Fault("unsupported", f"the parameter {param.name}")
+                frame[slot] = _scalar(argument, dtype.is_float)
+                bound[slot] = frame[slot]
+        for position, (param, argument) in enumerate(zip(params, arguments, strict=True)):
+            if tirx.is_buffer_var(param):
+                view = self._argument(param, numpy.asarray(argument), bound)
+                slot = self.slots.find(param)
+                assert slot is not None
+                frame[slot] = view
+                buffers[position] = view
+        return buffers
+
+    def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> View:
+        """The view of a buffer parameter; the variables of its shape and strides take their values from it."""
+        ty = param.ty
+        dtype = parse(str(ty.dtype.dtype))
+        if dtype is None or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
+            raise Fault("unsupported", f"a parameter of dtype {ty.dtype.dtype}")
+        if dtype.base == "handle":
+            raise Fault("unsupported", "a buffer of handles")
+        extents = array_items(ty.shape)
+        shape = array.shape[: len(extents)]
+        strides, size = [], 1
+        for extent in reversed(shape):
+            strides.append(size)
+            size *= extent
+        strides.reverse()
+        pairs = [*zip(extents, shape, strict=True), *zip(array_items(ty.strides), strides, strict=False)]
+        for expr, value in [*pairs, (ty.elem_offset, 0)]:
+            if type(expr) is tirx.Var:
+                slot = self.slots.find(expr)
+                if slot is not None:
+                    if bound.setdefault(slot, value) != value:
+                        raise Fault("assert", f"{expr.name} is {bound[slot]} and {value}")
+                    self.state.frame[slot] = value
+        flat = array.reshape(-1).tolist()
+        values = [(x, 0.0) for x in flat] if dtype.is_float else flat
+        memory = Memory(dtype.scalar, values)
+        if self.tracked:
+            memory.track()
+        return View.compact(memory, tuple(shape), dtype.lanes)
+
+    def _results(self, buffers: dict[int, View]) -> dict[int, Expected]:
+        expected = {}
+        params = array_items(self.func.params)
+        for position, view in buffers.items():
+            dtype = parse(str(params[position].ty.dtype.dtype))
+            assert dtype is not None
+            shape = view.shape if view.lanes == 1 else (*view.shape, view.lanes)
+            values = view.memory.values
+            if dtype.is_float:
+                numbers: Any = numpy.array([v for v, _ in values], numpy.float64).reshape(shape)
+                bound = numpy.array([b for _, b in values], numpy.float64).reshape(shape)
+                if not numpy.isfinite(numbers).all():
+                    raise Fault("exceptional-value", "in a result")
+            else:
+                kind = numpy.bool_ if dtype.is_bool else numpy.int64 if dtype.base == "int" else numpy.uint64
+                numbers = numpy.array(values, kind).reshape(shape)
+                bound = numpy.zeros(shape, numpy.float64)
+            expected[position] = Expected(numbers, bound)
+        return expected
+
+
+def prepare(func: Node) -> Program:
+    """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached."""
+    state = State()
+    slots = Slots(state)
+    watched = tracked(func.body)
+    compiler = StatementCompiler(state, slots, watched)
+    for param in array_items(func.params):
+        slots.define(param)
+        if tirx.is_buffer_var(param):
+            ty = param.ty
+            for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
+                if type(expr) is tirx.Var:
+                    slots.define(expr)
+    body, cost = compiler.compile(func.body)
+    return Program(func, state, slots, body, cost, watched)
+
+
+def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
+    """Interpret a PrimFunc that no pass has touched on `arguments` and judge it; see Judgement."""
+    return prepare(func).run(arguments, max_steps)
+
+
+def estimate_steps(func: Node) -> int | None:
+    """A bound on the scalar operations of a run, None if it depends on values."""
+    return prepare(func).cost
+
+
+def _scalar(argument: Argument, is_float: bool) -> Any:
+    if isinstance(argument, numpy.ndarray):
+        raise ValueError("an array for a scalar parameter")
+    return (float(argument), 0.0) if is_float else argument
+
+
+def _data_dependent(program: Program) -> bool:
+    """Whether branches may make a run cheaper than its bound by far; then it is tried."""
+    return program.cost is not None and program.cost <= 8 * program.state.limit
+
+
+def _describe(fault: Fault) -> str:
+    place = ""
+    if fault.place is not None:
+        try:
+            lines = [line.strip() for line in script_of(fault.place).splitlines()]
+            shown = [line for line in lines if line and not _FREE_VARIABLE.match(line)]
+            place = " ".join(shown)[:_PLACE_LIMIT]
+        except Exception:  # noqa: BLE001 - the printer of TVM may fail on any program; the rule stands without it
+            place = type(fault.place).__name__
+    return f"{fault.detail}: {place}" if fault.detail and place else fault.detail or place
+
+
+__all__ = ["MAX_STEPS", "Program", "estimate_steps", "interpret", "prepare"]

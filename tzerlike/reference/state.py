@@ -1,0 +1,81 @@
+"""What the closures of one program share while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tzerlike.reference.fault import Fault
+from tzerlike.reference.memory import Path
+from tzerlike.tvm_api import structural_walk, tirx, tvm
+
+Node = Any
+
+
+@dataclass(slots=True)
+class State:
+    """`frame` holds the values of variables and the views of buffers by slot; `path` is where a concurrent access
+    stands; `steps` counts scalar operations up to `limit`."""
+
+    frame: list[Any] = field(default_factory=list)
+    path: Path = ()
+    steps: int = 0
+    limit: int = 0
+    executions: int = 0
+    """How many concurrent loops have been started: each execution has a number of its own."""
+
+    def spend(self, steps: int) -> None:
+        """Count `steps`; Fault over the limit."""
+        self.steps += steps
+        if self.steps > self.limit:
+            raise Fault("step-budget")
+
+
+@dataclass(slots=True)
+class Slots:
+    """Where each variable and buffer stands in the frame."""
+
+    state: State
+    table: dict[int, int] = field(default_factory=dict)
+    keep: list[Node] = field(default_factory=list)
+    """The variables themselves: an identity is only unique as long as its object lives."""
+
+    def define(self, var: Node) -> int:
+        """The slot of a variable at its definition."""
+        key = hash(var)
+        if key not in self.table:
+            self.table[key] = len(self.state.frame)
+            self.state.frame.append(None)
+            self.keep.append(var)
+        return self.table[key]
+
+    def find(self, var: Node) -> int | None:
+        """The slot of a variable in use; None when nothing defines it."""
+        return self.table.get(hash(var))
+
+
+def dtype_text(node: Node) -> str:
+    """The dtype with lanes; "" for what has none (handles, strings, void)."""
+    ty = node.ty
+    return str(ty.dtype) if type(ty) is tvm.ir.PrimType else ""
+
+
+def concurrent_kind(kind: int) -> bool:
+    """Whether the iterations of a loop of this kind may run in any order or at once."""
+    return kind in (1, 2, 4)
+
+
+def tracked(body: Node) -> bool:
+    """Whether `body` has a loop or thread whose iterations are concurrent."""
+    found: list[bool] = []
+
+    def loop(node: Node, *context: object) -> None:
+        if concurrent_kind(int(node.kind)):
+            found.append(True)
+
+    def attribute(node: Node, *context: object) -> None:
+        if isinstance(node.node, tirx.IterVar):
+            found.append(True)
+
+    structural_walk(body, (tirx.For, loop), (tirx.AttrStmt, attribute))
+    return bool(found)

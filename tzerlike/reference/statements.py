@@ -1,0 +1,495 @@
+"""Statements of TIR as closures. Each returns what comes next: NEXT, or that a loop is left or continued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from tzerlike.mutators.dtypes import parse
+from tzerlike.reference.expressions import Compiler, Run
+from tzerlike.reference.fault import Fault
+from tzerlike.reference.formats import FLOATS
+from tzerlike.reference.memory import Memory, View, row_major, size_of
+from tzerlike.reference.regions import Regions
+from tzerlike.reference.state import Node, Slots, State, concurrent_kind
+from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+
+
+class Flow(IntEnum):
+    """What runs after a statement."""
+
+    NEXT = 0
+    BREAK = 1
+    CONTINUE = 2
+
+
+Step = Callable[[], Flow]
+
+_REDUCTION = 2
+"""tirx.IterVar's iter_type of an axis of reduction."""
+
+_HINTS = (
+    "pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_loop_partition_hint", "pragma_scope",
+    "pragma_debug_skip_region", "tirx.compute_scope", "compute_scope", "storage_alignment", "buffer_dim_align",
+    "async_scope", "async_commit_queue_scope", "async_wait_queue_scope", "async_wait_inflight_count", "volatile_scope",
+)  # fmt: skip
+"""Attributes that say how to compile a statement and not what it means."""
+
+_SHARED = ("shared", "warp")
+
+
+@dataclass(slots=True)
+class StatementCompiler:
+    """Compiles statements; `cost` of `compile` is a bound on the scalar operations of one execution, None if the
+    program alone does not tell."""
+
+    state: State
+    slots: Slots
+    tracked: bool
+    regions: Regions = field(init=False)
+    expressions: Compiler = field(init=False)
+    threads: int = 0
+    """How many thread-bound loops are around."""
+
+    def __post_init__(self) -> None:
+        self.regions = Regions()
+        self.expressions = Compiler(self.state, self.slots, self.tracked, self._allow)
+
+    def _allow(self, buffer: Node, store: bool, indices: Sequence[Node]) -> Run | None:
+        return self.regions.check(buffer, store, indices, self.expressions.compile)
+
+    def compile(self, node: Node) -> tuple[Step, int | None]:
+        """The closure of a statement and its cost."""
+        compiler = _TABLE.get(type(node))
+        if compiler is None:
+            return self._refused(node, type(node).__name__)
+        return compiler(self, node)
+
+    def _refused(self, node: Node, what: str) -> tuple[Step, int | None]:
+        def run() -> Flow:
+            raise Fault("unsupported", what).at(node)
+
+        return run, 1
+
+    def expression(self, node: Node) -> tuple[Run, int]:
+        """The closure of an expression and its cost."""
+        self.expressions.cost = 0
+        run = self.expressions.compile(node)
+        return run, self.expressions.cost + 1
+
+    def sequence(self, node: Node) -> tuple[Step, int | None]:
+        compiled = [self.compile(part) for part in array_items(node.seq)]
+        steps = [step for step, _ in compiled]
+
+        def run() -> Flow:
+            for step in steps:
+                flow = step()
+                if flow:
+                    return flow
+            return Flow.NEXT
+
+        return run, _total(cost for _, cost in compiled)
+
+    def store(self, node: Node) -> tuple[Step, int | None]:
+        value, cost = self.expression(node.value)
+        self.expressions.cost = 0
+        lanes = parse(str(node.value.ty.dtype))
+        if lanes is None:
+            return self._refused(node, "a store of a handle")
+        access = self.expressions.access(node.buffer, array_items(node.indices), value, lanes.lanes)
+        cost += self.expressions.cost
+        return self._simple(node, access, cost), cost
+
+    def _simple(self, node: Node, action: Callable[[], object], cost: int) -> Step:
+        spend = self.state.spend
+
+        def run() -> Flow:
+            spend(cost)
+            try:
+                action()
+            except Fault as fault:
+                raise fault.at(node) from None
+            return Flow.NEXT
+
+        return run
+
+    def evaluate(self, node: Node) -> tuple[Step, int | None]:
+        value = node.value
+        name = str(getattr(value.op, "name", "")) if type(value) is tvm.ir.Call else ""
+        if name == "tirx.assume":
+            return self._require(node, array_items(value.args)[0], "assume")
+        if name == "tirx.masked_store":
+            return self._masked_store(node, array_items(value.args))
+        if name in ("tirx.break_loop", "tirx.continue_loop"):
+            return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
+        if name == "tirx.prefetch":
+            return (lambda: Flow.NEXT), 0
+        action, cost = self.expression(value)
+        return self._simple(node, action, cost), cost
+
+    def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Step, int | None]:
+        """A predicated vector store: lanes that are switched off keep what memory holds."""
+        buffer, value, *indices, mask = arguments
+        lanes = parse(str(value.ty.dtype))
+        slot = self.slots.find(buffer)
+        if lanes is None or slot is None:
+            return self._refused(node, "a masked store")
+        if self._allow(buffer, True, indices) is not None:
+            return self._refused(node, "a masked store in a block with regions of its own")
+        stored, cost = self.expression(value)
+        active, more = self.expression(mask)
+        places = [self.expression(index) for index in indices]
+        widths = [getattr(parse(str(index.ty.dtype)), "lanes", 1) for index in indices]
+        frame, state, tracked, width = self.state.frame, self.state, self.tracked, lanes.lanes
+
+        def action() -> None:
+            view: View = frame[slot]
+            columns = [p() if n > 1 else [p()] * width for (p, _), n in zip(places, widths, strict=True)]
+            seen: set[int] = set()
+            for on, element, where in zip(active(), stored(), zip(*columns, strict=True), strict=True):
+                if on:
+                    position = view.locate(where)
+                    if position in seen:
+                        raise Fault("race", "two lanes of a store write one element")
+                    seen.add(position)
+                    if tracked:
+                        view.memory.note_write(position, state.path)
+                    view.memory.values[position] = element
+
+        return self._simple(node, action, cost + more + width), cost + more + width
+
+    def assertion(self, node: Node) -> tuple[Step, int | None]:
+        return self._require(node, node.condition, "assert")
+
+    def _require(self, node: Node, condition: Node, rule: str) -> tuple[Step, int | None]:
+        holds, cost = self.expression(condition)
+
+        def action() -> None:
+            if not holds():
+                raise Fault(rule)
+
+        return self._simple(node, action, cost), cost
+
+    def bind(self, node: Node) -> tuple[Step, int | None]:
+        if type(node.var.ty) is not tvm.ir.PrimType:
+            return self._refused(node, "a pointer bound to a variable")
+        value, cost = self.expression(node.value)
+        slot, frame = self.slots.define(node.var), self.state.frame
+
+        def action() -> None:
+            frame[slot] = value()
+
+        return self._simple(node, action, cost), cost
+
+    def branch(self, node: Node) -> tuple[Step, int | None]:
+        condition, cost = self.expression(node.condition)
+        then, then_cost = self.compile(node.then_case)
+        other, other_cost = self.compile(node.else_case) if node.else_case is not None else (None, 0)
+        spend = self.state.spend
+
+        def run() -> Flow:
+            spend(cost)
+            try:
+                chosen = condition()
+            except Fault as fault:
+                raise fault.at(node) from None
+            if chosen:
+                return then()
+            return other() if other is not None else Flow.NEXT
+
+        worst = None if then_cost is None or other_cost is None else max(then_cost, other_cost)
+        return run, _total((cost, worst))
+
+    def loop(self, node: Node) -> tuple[Step, int | None]:
+        kind = int(node.kind)
+        if kind > 4:
+            return self._refused(node, "a loop of an unknown kind")
+        minimum, _ = self.expression(node.min)
+        extent, _ = self.expression(node.extent)
+        stride = self.expression(node.step)[0] if node.step is not None else None
+        slot, frame = self.slots.define(node.loop_var), self.state.frame
+        self.threads += kind == 4
+        body, cost = self.compile(node.body)
+        self.threads -= kind == 4
+        state, spend = self.state, self.state.spend
+        concurrent = self.tracked and concurrent_kind(kind)
+
+        def bounds() -> range:
+            try:
+                start, count = minimum(), extent()
+                by = stride() if stride is not None else 1
+                if count < 0:
+                    raise Fault("negative-extent", f"a loop of {count} iterations")
+                if by <= 0:
+                    raise Fault("unsupported", f"a loop with step {by}")
+            except Fault as fault:
+                raise fault.at(node) from None
+            return range(start, start + count, by)
+
+        def serial() -> Flow:
+            for value in bounds():
+                spend(1)
+                frame[slot] = value
+                flow = body()
+                if flow is Flow.BREAK:
+                    break
+            return Flow.NEXT
+
+        def any_order() -> Flow:
+            outer = state.path
+            state.executions += 1
+            mine = state.executions
+            for value in bounds():
+                spend(1)
+                frame[slot] = value
+                state.path = (*outer, (mine, value))
+                if body() is Flow.BREAK:
+                    raise Fault("unsupported", "a break out of concurrent iterations").at(node)
+            state.path = outer
+            return Flow.NEXT
+
+        count = int(node.extent.value) if type(node.extent) is tirx.IntImm else None
+        total = None if count is None or cost is None else max(count, 0) * (cost + 1)
+        return (any_order if concurrent else serial), total
+
+    def while_loop(self, node: Node) -> tuple[Step, int | None]:
+        condition, cost = self.expression(node.condition)
+        body, _ = self.compile(node.body)
+        spend = self.state.spend
+
+        def holds() -> bool:
+            spend(cost)
+            try:
+                return bool(condition())
+            except Fault as fault:
+                raise fault.at(node) from None
+
+        def run() -> Flow:
+            while holds():
+                if body() is Flow.BREAK:
+                    break
+            return Flow.NEXT
+
+        return run, None
+
+    def leave(self, node: Node) -> tuple[Step, int | None]:
+        return (lambda: Flow.BREAK), 0
+
+    def resume(self, node: Node) -> tuple[Step, int | None]:
+        return (lambda: Flow.CONTINUE), 0
+
+    def attribute(self, node: Node) -> tuple[Step, int | None]:
+        name = str(node.attr_key)
+        if name in ("thread_extent", "virtual_thread") and isinstance(node.node, tirx.IterVar):
+            return self._thread(node)
+        if name not in _HINTS:
+            return self._refused(node, f"the attribute {name}")
+        return self.compile(node.body)
+
+    def _thread(self, node: Node) -> tuple[Step, int | None]:
+        """A launch of threads: the body, once for each, in any order."""
+        variable, extent = node.node.var, node.value
+        loop = tirx.For(variable, tirx.IntImm(extent.ty.dtype, 0), extent, 1, node.body)
+        self.threads += 1
+        compiled = self.loop(loop)
+        self.threads -= 1
+        return compiled
+
+    def allocate(self, node: Node) -> tuple[Step, int | None]:
+        make = self.allocation(node.buffer)
+        return self._simple(node, make, 1), 1
+
+    def allocation(self, buffer: Node) -> Callable[[], None]:
+        """The action that gives `buffer` fresh memory, of which nothing is initialised."""
+        ty = buffer.ty
+        scope = str(ty.storage_scope)
+        dtype = parse(str(ty.dtype.dtype))
+        slot = self.slots.define(buffer)
+        self.regions.define(buffer)
+        shape = [self.expressions.compile(extent) for extent in array_items(ty.shape)]
+        if dtype is None or dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
+            return _complain("unsupported", f"memory of dtype {ty.dtype.dtype}")
+        if self.threads and scope.startswith(_SHARED):
+            return _complain("unsupported", "memory shared between threads, allocated inside of one")
+        lanes, scalar = dtype.lanes, dtype.scalar
+        frame, tracked = self.state.frame, self.tracked
+
+        def make() -> None:
+            extents = tuple([extent() for extent in shape])
+            memory = Memory.of_size(scalar, size_of(extents) * lanes, tracked)
+            frame[slot] = View.compact(memory, extents, lanes)
+
+        return make
+
+    def declare(self, node: Node) -> tuple[Step, int | None]:
+        """A view of another buffer's memory."""
+        data = node.data
+        if type(data) is not tvm.ir.Call or str(data.op.name) != "tirx.buffer_data":
+            return self._refused(node, "a buffer over a pointer")
+        source = self.slots.find(array_items(data.args)[0])
+        if source is None:
+            return self._refused(node, "a view of an unknown buffer")
+        self.regions.alias(node.buffer, array_items(data.args)[0])
+        lay = self._layout(node.buffer)
+        slot, frame = self.slots.define(node.buffer), self.state.frame
+
+        def action() -> None:
+            base: View = frame[source]
+            frame[slot] = lay(base.memory)
+
+        return self._simple(node, action, 1), 1
+
+    def _layout(self, buffer: Node) -> Callable[[Memory], View]:
+        """How a declared buffer lies over memory, from its shape, strides and offset."""
+        ty = buffer.ty
+        dtype = parse(str(ty.dtype.dtype))
+        compile_ = self.expressions.compile
+        shape = [compile_(extent) for extent in array_items(ty.shape)]
+        strides = [compile_(stride) for stride in array_items(ty.strides)]
+        offset = compile_(ty.elem_offset) if ty.elem_offset is not None else lambda: 0
+        layout_kind = type(ty.elem_offset)
+
+        def lay(memory: Memory) -> View:
+            if dtype is None or dtype.scalar != memory.dtype:
+                raise Fault("unsupported", f"a view of {memory.dtype} as {ty.dtype.dtype}")
+            extents = tuple([extent() for extent in shape])
+            size_of(extents)
+            start = offset() if layout_kind is not tirx.Var else 0
+            steps = tuple([stride() for stride in strides]) if strides else row_major(extents)
+            return View(memory, extents, steps, start, dtype.lanes)
+
+        return lay
+
+    def realize(self, node: Node) -> tuple[Step, int | None]:
+        block = node.block
+        predicate, cost = self.expression(node.predicate)
+        values = [self.expression(value)[0] for value in array_items(node.iter_values)]
+        domains = [
+            (self.expression(axis.dom.min)[0], self.expression(axis.dom.extent)[0])
+            for axis in array_items(block.iter_vars)
+        ]
+        axes = [self.slots.define(axis.var) for axis in array_items(block.iter_vars)]
+        reduced = [int(axis.iter_type) == _REDUCTION for axis in array_items(block.iter_vars)]
+        with self.regions.inside(block):
+            matches = [self._match(match) for match in array_items(block.match_buffers)]
+            fresh = [self.allocation(buffer) for buffer in array_items(block.alloc_buffers)]
+            init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)
+            body, body_cost = self.compile(block.body)
+        refresh = self.regions.entry(block, self.expressions.compile)
+        frame, spend = self.state.frame, self.state.spend
+        own = cost + 2 * len(axes) + 1
+
+        def enter() -> bool | None:
+            """Bind the axes; whether the reduction starts here, None when the predicate is false."""
+            if not predicate():
+                return None
+            first = True
+            points = [value() for value in values]
+            for slot, point, (low, extent), reduces in zip(axes, points, domains, reduced, strict=True):
+                frame[slot] = point
+                start = low()
+                if not start <= point < start + extent():
+                    raise Fault("block-domain", f"{point} in the block {block.name_hint}")
+                if reduces and point != start:
+                    first = False
+            for match in matches:
+                match()
+            for make in fresh:
+                make()
+            refresh()
+            return first
+
+        def run() -> Flow:
+            spend(own)
+            try:
+                first = enter()
+            except Fault as fault:
+                raise fault.at(node) from None
+            if first is None:
+                return Flow.NEXT
+            if first and init is not None:
+                init()
+            return body()
+
+        return run, _total((own, init_cost, body_cost))
+
+    def _match(self, match: Node) -> Callable[[], None]:
+        """A block's own name for a region of a buffer."""
+        source, region = match.source.source, array_items(match.source.region)
+        target = match.buffer
+        found = self.slots.find(source)
+        if found is None:
+            return _complain("unsupported", "a region of an unknown buffer")
+        self.regions.alias(target, source)
+        slot, frame = self.slots.define(target), self.state.frame
+        compile_ = self.expressions.compile
+        starts = [compile_(part.min) for part in region]
+        extents = [compile_(part.extent) for part in region]
+        ty = target.ty
+        named = [
+            (self.slots.define(var), kind, place)
+            for kind, group in (("shape", ty.shape), ("stride", ty.strides))
+            for place, var in enumerate(array_items(group))
+            if type(var) is tirx.Var and self.slots.find(var) is None
+        ]
+        if type(ty.elem_offset) is tirx.Var:
+            named.append((self.slots.define(ty.elem_offset), "offset", 0))
+        rank = len(array_items(ty.shape))
+        shape = [compile_(extent) for extent in array_items(ty.shape)]
+
+        def action() -> None:
+            base: View = frame[found]
+            offset = base.offset
+            corner, sizes = [start() for start in starts], [extent() for extent in extents]
+            for low, size, whole, stride in zip(corner, sizes, base.shape, base.strides, strict=True):
+                if low < 0 or low + size > whole:
+                    raise Fault("out-of-bounds", "a matched region")
+                offset += low * stride
+            dropped = len(sizes) - rank
+            if dropped < 0 or any(size != 1 for size in sizes[:dropped]):
+                raise Fault("unsupported", "a matched region of another rank")
+            values = {"shape": sizes[dropped:], "stride": list(base.strides[dropped:]), "offset": [offset]}
+            for where, kind, place in named:
+                frame[where] = values[kind][place]
+            wanted = tuple([extent() for extent in shape])
+            if wanted != tuple(sizes[dropped:]):
+                raise Fault("unsupported", "a matched region of another shape")
+            frame[slot] = View(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
+
+        return action
+
+
+_TABLE: dict[Any, Callable[[StatementCompiler, Node], tuple[Step, int | None]]] = {
+    tirx.SeqStmt: StatementCompiler.sequence,
+    tirx.BufferStore: StatementCompiler.store,
+    tirx.Evaluate: StatementCompiler.evaluate,
+    tirx.AssertStmt: StatementCompiler.assertion,
+    tirx.Bind: StatementCompiler.bind,
+    tirx.IfThenElse: StatementCompiler.branch,
+    tirx.For: StatementCompiler.loop,
+    tirx.While: StatementCompiler.while_loop,
+    tirx.Break: StatementCompiler.leave,
+    tirx.Continue: StatementCompiler.resume,
+    tirx.AttrStmt: StatementCompiler.attribute,
+    tirx.AllocBuffer: StatementCompiler.allocate,
+    tirx.DeclBuffer: StatementCompiler.declare,
+    s_tir.SBlockRealize: StatementCompiler.realize,
+}
+
+
+def _complain(rule: str, detail: str) -> Callable[[], None]:
+    def action() -> None:
+        raise Fault(rule, detail)
+
+    return action
+
+
+def _total(costs: Any) -> int | None:
+    total = 0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
