@@ -23,6 +23,9 @@ STAGES = (
     "bookkeeping",
 )
 
+CURVE_EVERY = 5.0
+"""Seconds between two points of coverage.csv; the last point is that of now."""
+
 CSV_HEADER = "elapsed_s,iterations,blocks,corpus,valuable_tests,findings"
 
 
@@ -46,6 +49,12 @@ class CurvePoint:
     def from_csv(cls, line: str) -> CurvePoint:
         elapsed, *numbers = line.split(",")
         return cls(float(elapsed), *map(int, numbers))
+
+
+def extended_curve(curve: Sequence[CurvePoint], point: CurvePoint) -> list[CurvePoint]:
+    """Return `curve` with `point` for its end; the end before it stays once it is CURVE_EVERY from the one before."""
+    settled = len(curve) < 2 or curve[-1].elapsed_s - curve[-2].elapsed_s >= CURVE_EVERY
+    return [*(curve if settled else curve[:-1]), point]
 
 
 def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]) -> dict[str, Any]:

@@ -18,11 +18,10 @@ from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
-from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point
+from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
-CURVE_EVERY = 5.0
 STOP_PATIENCE = 15.0
 MAX_UNEXPLAINED_DEATHS = 20
 
@@ -225,10 +224,7 @@ class Supervisor:
     def _save(self, stats: dict[str, Any]) -> None:
         write_json(self.directory.stats, stats)
         point = curve_point(stats)
-        if not self._curve or point.elapsed_s - self._curve[-1].elapsed_s >= CURVE_EVERY:
-            self._curve.append(point)
-        elif point.elapsed_s > self._curve[-1].elapsed_s and len(self._curve) > 1:
-            self._curve[-1] = point
+        self._curve = extended_curve(self._curve, point)
         lines = [CSV_HEADER, *(p.to_csv() for p in self._curve)]
         write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
 

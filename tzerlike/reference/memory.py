@@ -2,9 +2,9 @@
 
 Data races are found by comparing the *paths* of two accesses to an element. A path lists, outermost first, the
 executions of concurrent loops that an access is in, each with the iteration. Two accesses are concurrent exactly when,
-at the first place where their paths differ, the loop execution is the same and the iteration is not. Since the interpreter
-runs iterations in order, the last write and the last reads of an element suffice (the argument of FastTrack, Flanagan
-and Freund, PLDI 2009).
+at the first place where their paths differ, the loop execution is the same and the iteration is not. Since the
+interpreter runs iterations in order, the last write and the last reads of an element suffice (the argument of
+FastTrack, Flanagan and Freund, PLDI 2009).
 """
 
 from __future__ import annotations
