@@ -1,0 +1,1 @@
+"""Tiny programs with the verdict that docs/tir-semantics.md demands for them."""

@@ -1,0 +1,39 @@
+"""What the interpreter does not decide: too long, or not modelled."""
+
+from __future__ import annotations
+
+from tests.semantics.corpus import Program, by_text, by_value, script
+
+EIGHT = 'A: T.Buffer((8,), "int32")'
+ZEROS = [0] * 8
+
+PROGRAMS: tuple[Program, ...] = (
+    *by_value(
+        "a loop over the budget",
+        "step-budget",
+        script(f"{EIGHT}, n: T.int32", "for i in range(n):\n    A[i % 8] = i"),
+        (ZEROS, 1_000_000),
+        (ZEROS, 1_000),
+    ),
+    *by_text(
+        "a loop without an end",
+        "step-budget",
+        script(EIGHT, "while A[0] < 1:\n    A[1] = 1 - A[1]"),
+        script(EIGHT, "while A[0] < 1:\n    A[0] = 1 - A[1]"),
+        ZEROS,
+    ),
+    *by_text(
+        "an unknown C function",
+        "unsupported",
+        script(EIGHT, 'A[0] = T.call_extern("int32", "rand")'),
+        script(EIGHT, "A[0] = T.bitwise_not(A[0])"),
+        ZEROS,
+    ),
+    *by_text(
+        "a registered function",
+        "unsupported",
+        script(EIGHT, 'A[0] = 1\nT.evaluate(T.tvm_call_packed("testing.echo", A[0]))'),
+        script(EIGHT, "A[0] = 1\nT.evaluate(A[0])"),
+        ZEROS,
+    ),
+)

@@ -1,0 +1,159 @@
+"""Races between the iterations of parallel, vectorised and thread-bound loops, and barriers."""
+
+from __future__ import annotations
+
+from tests.semantics.corpus import Program, by_text, by_value, script
+
+EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+ZEROS = [0] * 8
+COUNT = list(range(8))
+
+RACES = (
+    *by_text(
+        "parallel iterations add to one element",
+        "race",
+        script(EIGHT, "for i in T.parallel(8):\n    B[0] = B[0] + A[i]"),
+        script(EIGHT, "for i in range(8):\n    B[0] = B[0] + A[i]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a parallel iteration reads what the next one writes",
+        "race",
+        script(EIGHT, "for i in T.parallel(7):\n    A[i] = A[i + 1]"),
+        script(EIGHT, "for i in T.parallel(7):\n    B[i] = A[i + 1]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "parallel iterations write the same value",
+        "race",
+        script(EIGHT, "for i in T.parallel(8):\n    B[i // 2] = 1"),
+        script(EIGHT, "for i in T.parallel(8):\n    B[i] = 1"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_value(
+        "parallel iterations write where memory says",
+        "race",
+        script(EIGHT, "for i in T.parallel(8):\n    B[A[i]] = i"),
+        ([0, 1, 2, 3, 4, 5, 6, 0], ZEROS),
+        ([1, 0, 3, 2, 5, 4, 7, 6], ZEROS),
+    ),
+    *by_text(
+        "a temporary shared by parallel iterations",
+        "race",
+        script(
+            EIGHT,
+            """
+C = T.alloc_buffer((1,), "int32")
+for i in T.parallel(8):
+    C[0] = A[i]
+    B[i] = C[0]
+""",
+        ),
+        script(
+            EIGHT,
+            """
+for i in T.parallel(8):
+    C = T.alloc_buffer((1,), "int32")
+    C[0] = A[i]
+    B[i] = C[0]
+""",
+        ),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "the inner of two parallel loops",
+        "race",
+        script(EIGHT, "for i in T.parallel(2):\n    for j in T.parallel(4):\n        B[i] = B[i] + A[j]"),
+        script(EIGHT, "for i in T.parallel(2):\n    for j in range(4):\n        B[i] = B[i] + A[j]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a lane writes what the next one reads",
+        "race",
+        script(EIGHT, "for i in T.vectorized(4):\n    A[i + 1] = A[i]"),
+        script(EIGHT, "for i in T.vectorized(4):\n    A[i + 4] = A[i]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "lanes add to one element",
+        "race",
+        script(EIGHT, "for i in T.vectorized(4):\n    B[0] = B[0] + A[i]"),
+        script(EIGHT, "for i in T.vectorized(4):\n    B[i] = B[i] + A[0]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "lanes store to one element",
+        "race",
+        script(EIGHT, "for i in T.vectorized(4):\n    B[i // 2] = A[i]"),
+        script(EIGHT, "for i in T.vectorized(4):\n    B[i] = A[i // 2]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a store to a ramp that stands still",
+        "race",
+        script(EIGHT, "B[T.Ramp(1, 0, 4)] = A[T.Ramp(0, 1, 4)]"),
+        script(EIGHT, "B[T.Ramp(1, 1, 4)] = A[T.Ramp(0, 0, 4)]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "lanes in two statements",
+        "race",
+        script(EIGHT, "for i in T.vectorized(4):\n    A[i] = i\n    B[i] = A[3 - i]"),
+        script(EIGHT, "for i in T.vectorized(4):\n    A[i] = i\n    B[3 - i] = A[i]"),
+        COUNT,
+        ZEROS,
+    ),
+)
+
+SHARED = """
+tx = T.launch_thread("threadIdx.x", 8)
+B[tx] = A[tx]
+{barrier}
+A[tx] = B[7 - tx]
+"""
+
+BARRIERS = (
+    *by_text(
+        "threads exchange without a barrier",
+        "race",
+        script(EIGHT, SHARED.replace("{barrier}\n", "")),
+        script(EIGHT, SHARED.replace("{barrier}", 'T.evaluate(T.tvm_storage_sync("global"))')),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a barrier for some threads",
+        "divergent-barrier",
+        script(EIGHT, SHARED.replace("{barrier}", 'if tx < 4:\n    T.evaluate(T.tvm_storage_sync("shared"))')),
+        script(EIGHT, SHARED.replace("{barrier}", 'T.evaluate(T.tvm_storage_sync("shared"))')),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "threads write one element",
+        "race",
+        script(EIGHT, 'tx = T.launch_thread("threadIdx.x", 8)\nB[tx // 2] = A[tx]'),
+        script(EIGHT, 'tx = T.launch_thread("threadIdx.x", 8)\nB[tx] = A[tx // 2]'),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a thread-bound loop",
+        "race",
+        script(EIGHT, 'for i in T.thread_binding(8, thread="blockIdx.x"):\n    B[0] = A[i]'),
+        script(EIGHT, 'for i in T.thread_binding(8, thread="blockIdx.x"):\n    B[i] = A[0]'),
+        COUNT,
+        ZEROS,
+    ),
+)
+
+PROGRAMS: tuple[Program, ...] = (*RACES, *BARRIERS)

@@ -1,0 +1,172 @@
+"""What a program promises and does not keep: assumptions, assertions, extents, domains and regions of blocks."""
+
+from __future__ import annotations
+
+from tests.semantics.corpus import Program, blocks, by_text, by_value, script
+
+EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+SCALAR = 'A: T.Buffer((8,), "int32"), n: T.int32'
+ZEROS = [0] * 8
+COUNT = list(range(8))
+
+CONDITIONS = (
+    *by_value(
+        "an assumption on a parameter",
+        "assume",
+        script(SCALAR, "T.evaluate(T.assume(n > 3))\nA[0] = n"),
+        (ZEROS, 3),
+        (ZEROS, 4),
+    ),
+    *by_value(
+        "an assumption on memory",
+        "assume",
+        script(EIGHT, "for i in range(8):\n    T.evaluate(T.assume(A[i] < 8))\n    B[i] = A[i]"),
+        ([*range(7), 8], ZEROS),
+        (COUNT, ZEROS),
+    ),
+    *by_value(
+        "an assumption in a loop that does not run",
+        "assume",
+        script(SCALAR, "for i in range(n):\n    T.evaluate(T.assume(i < 0))\n    A[i] = 1"),
+        (ZEROS, 1),
+        (ZEROS, 0),
+    ),
+    *by_value(
+        "an assertion on a parameter",
+        "assert",
+        script(SCALAR, 'assert n % 2 == 0, "n is odd"\nA[0] = n'),
+        (ZEROS, 3),
+        (ZEROS, 4),
+    ),
+    *by_value(
+        "an assertion on memory",
+        "assert",
+        script(EIGHT, 'B[0] = A[0] + 1\nassert B[0] == 1, "unexpected"\nB[1] = 2'),
+        (COUNT[::-1], ZEROS),
+        (COUNT, ZEROS),
+    ),
+)
+
+EXTENTS = (
+    *by_value(
+        "a serial loop",
+        "negative-extent",
+        script(SCALAR, "for i in range(n):\n    A[i] = 1"),
+        (ZEROS, -1),
+        (ZEROS, 0),
+    ),
+    *by_text(
+        "an inner loop",
+        "negative-extent",
+        script(EIGHT, "for i in range(8):\n    for j in range(6 - i):\n        B[i] = B[i] + A[j]"),
+        script(EIGHT, "for i in range(8):\n    for j in range(T.max(6 - i, 0)):\n        B[i] = B[i] + A[j]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_value(
+        "a parallel loop",
+        "negative-extent",
+        script(SCALAR, "for i in T.parallel(n - 4):\n    A[i] = 1"),
+        (ZEROS, 3),
+        (ZEROS, 6),
+    ),
+)
+
+
+def shifted(domain: str, value: str, predicate: str = "i < 8") -> str:
+    """Copies in a block whose axis has `domain` and is bound to `value`, where `predicate` holds."""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(4):
+    with T.sblock("copy"):
+        T.where({predicate})
+        v = T.axis.spatial({domain}, {value})
+        T.reads(A[v])
+        T.writes(B[v])
+        B[v] = A[v]
+""",
+    )
+
+
+def summed(domain: str, value: str) -> str:
+    """Sums in a block whose axis of reduction has `domain` and is bound to `value`."""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(4):
+    with T.sblock("sum"):
+        v = T.axis.reduce({domain}, {value})
+        T.reads(A[v])
+        T.writes(B[0])
+        with T.init():
+            B[0] = 0
+        B[0] = B[0] + A[v]
+""",
+    )
+
+
+def copied(reads: str, writes: str) -> str:
+    """Copies the first four elements in a block that declares `reads` and `writes`."""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(4):
+    with T.sblock("copy"):
+        v = T.axis.spatial(4, i)
+        T.reads({reads})
+        T.writes({writes})
+        B[v] = A[v] + A[v + 1]
+""",
+    )
+
+
+BLOCKS = (
+    *by_text("an axis past its domain", "block-domain", shifted("4", "i + 1"), shifted("5", "i + 1"), COUNT, ZEROS),
+    *by_text(
+        "an axis before its domain",
+        "block-domain",
+        shifted("(2, 8)", "i + 1"),
+        shifted("(1, 8)", "i + 1"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text("an axis of reduction", "block-domain", summed("4", "i * 2"), summed("8", "i * 2"), COUNT, ZEROS),
+    *by_text(
+        "a predicate that lets the outside in",
+        "block-domain",
+        shifted("3", "i", "i < 4"),
+        shifted("3", "i", "i < 3"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a read that is not declared", "block-region", copied("", "B[v]"), copied("A[v : v + 2]", "B[v]"), COUNT, ZEROS
+    ),
+    *by_text(
+        "a read beyond what is declared",
+        "block-region",
+        copied("A[v]", "B[v]"),
+        copied("A[0:8]", "B[v]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a write that is not declared",
+        "block-region",
+        copied("A[v : v + 2]", ""),
+        copied("A[v : v + 2]", "B[0:4]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a write elsewhere than declared",
+        "block-region",
+        copied("A[v : v + 2]", "B[v + 1]"),
+        copied("A[v], A[v + 1]", "B[v]"),
+        COUNT,
+        ZEROS,
+    ),
+)
+
+PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS)

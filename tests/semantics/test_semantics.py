@@ -1,0 +1,73 @@
+"""The reference interpreter gives each program of the corpus the verdict, and the rule, that the contract demands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.semantics import floats, integers, limits, memory, order, promises
+from tests.semantics.corpus import Program, Value
+from tzerlike.reference.verdict import RULES, Argument, Verdict
+
+SECTIONS = (integers, floats, memory, order, promises, limits)
+PROGRAMS = [program for section in SECTIONS for program in section.PROGRAMS]
+
+
+def argument(parameter: Any, value: Value) -> Argument:
+    """`value` as the interpreter takes it for `parameter`."""
+    if not isinstance(value, Sequence):
+        return value
+    dtype = str(parameter.ty.dtype.dtype)
+    kind = {"f": "float64", "b": "bool" if dtype == "bool" else "float64", "u": "uint64"}.get(dtype[0], "int64")
+    return numpy.array(value, kind)
+
+
+def label(program: Program) -> str:
+    return f"{program.rule or 'defined'}: {program.name}"
+
+
+PENDING = {
+    "an argument that is less aligned than declared": "alignment is not modelled",
+    "an argument with other strides than declared": "strides of parameters are not compared",
+    "int32 to int8": "casts between integers wrap",
+    "int64 to int32": "casts between integers wrap",
+    "a negative to uint32": "casts between integers wrap",
+    "uint8 to int8": "casts between integers wrap",
+    "threads exchange without a barrier, mended": "barriers are not modelled",
+    "a barrier for some threads": "barriers are not modelled",
+    "a barrier for some threads, mended": "barriers are not modelled",
+}
+"""What the interpreter does not get right yet, by name, and why."""
+
+
+def parameters() -> list[Any]:
+    return [
+        pytest.param(
+            program,
+            id=label(program),
+            marks=[pytest.mark.xfail(strict=True, reason=PENDING[program.name])] if program.name in PENDING else [],
+        )
+        for program in PROGRAMS
+    ]
+
+
+@pytest.mark.parametrize("program", parameters())
+def test_verdict(program: Program) -> None:
+    from tzerlike.reference import interpret
+    from tzerlike.tvm_api import parse_script
+
+    func = parse_script(program.text)
+    arguments = [argument(*pair) for pair in zip(func.params, program.arguments, strict=True)]
+    judged = interpret(func, arguments)
+    assert (judged.verdict, judged.rule) == (program.verdict, program.rule), judged.where
+
+
+def test_the_corpus_covers_every_rule() -> None:
+    broken = {program.rule for program in PROGRAMS if program.rule}
+    assert broken == set(RULES) - {"alias"}  # the memory of two arguments is never the same
+    undefined = [program for program in PROGRAMS if program.verdict is Verdict.UNDEFINED]
+    assert len(undefined) >= 60
+    assert len({label(program) for program in PROGRAMS}) == len(PROGRAMS)
