@@ -15,7 +15,7 @@ from typing import Any
 
 from tzerlike.reference.fault import Fault
 
-Path = tuple[tuple[int, object], ...]
+Path = tuple[tuple[object, object], ...]
 
 _SEVERAL = object()
 """In the place of an iteration: more than one, so that it differs from each."""

@@ -10,15 +10,19 @@ from typing import Any
 import numpy
 
 from tzerlike.mutators.dtypes import parse
+from tzerlike.reference.expressions import Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
-from tzerlike.reference.memory import Memory, View
-from tzerlike.reference.state import Node, Slots, State, tracked
+from tzerlike.reference.memory import Memory, View, row_major
+from tzerlike.reference.state import Node, Slots, State, has_barrier, tracked
 from tzerlike.reference.statements import StatementCompiler, Step
 from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
 from tzerlike.tvm_api import array_items, script_of, tirx, tvm
 
 MAX_STEPS = 200_000
+
+ALIGNMENT = 64
+"""Bytes that the memory of every argument is aligned to: what TVM's runtime gives."""
 
 _PLACE_LIMIT = 160
 _FREE_VARIABLE = re.compile(r"#|from |import |\w+ = T\.(Buffer\(|\w+\(\)$|Var\()")
@@ -35,6 +39,8 @@ class Program:
     body: Step
     cost: int | None
     tracked: bool
+    extents: list[tuple[Run, int, int]]
+    """Extents of parameters that follow from others, with the parameter's position and the axis."""
 
     def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
         """Interpret the function on `arguments`, one for each parameter; they stay as they are."""
@@ -74,6 +80,11 @@ class Program:
                 assert slot is not None
                 frame[slot] = view
                 buffers[position] = view
+        for run, position, axis in self.extents:
+            if run() != buffers[position].shape[axis]:
+                raise Fault(
+                    "assert", f"axis {axis} of {params[position].name} has {buffers[position].shape[axis]} elements"
+                )
         return buffers
 
     def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> View:
@@ -85,12 +96,10 @@ class Program:
         if dtype.base == "handle":
             raise Fault("unsupported", "a buffer of handles")
         extents = array_items(ty.shape)
+        if int(ty.data_alignment) > ALIGNMENT:
+            raise Fault("alignment", f"{param.name} asks for {ty.data_alignment} bytes")
         shape = array.shape[: len(extents)]
-        strides, size = [], 1
-        for extent in reversed(shape):
-            strides.append(size)
-            size *= extent
-        strides.reverse()
+        strides = row_major(shape)
         pairs = [*zip(extents, shape, strict=True), *zip(array_items(ty.strides), strides, strict=False)]
         for expr, value in [*pairs, (ty.elem_offset, 0)]:
             if type(expr) is tirx.Var:
@@ -101,6 +110,9 @@ class Program:
                     self.state.frame[slot] = value
         flat = array.reshape(-1).tolist()
         values = [(x, 0.0) for x in flat] if dtype.is_float else flat
+        declared = array_items(ty.strides)
+        if declared and not _distinct(shape, declared):
+            raise Fault("alias", f"elements of {param.name} share memory")
         memory = Memory(dtype.scalar, values)
         if self.tracked:
             memory.track()
@@ -132,7 +144,7 @@ def prepare(func: Node) -> Program:
     state = State()
     slots = Slots(state)
     watched = tracked(func.body)
-    compiler = StatementCompiler(state, slots, watched)
+    compiler = StatementCompiler(state, slots, watched, has_barrier(func.body))
     for param in array_items(func.params):
         slots.define(param)
         if tirx.is_buffer_var(param):
@@ -140,8 +152,15 @@ def prepare(func: Node) -> Program:
             for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
                 if type(expr) is tirx.Var:
                     slots.define(expr)
+    extents = [
+        (compiler.expression(expr)[0], position, axis)
+        for position, param in enumerate(array_items(func.params))
+        if tirx.is_buffer_var(param)
+        for axis, expr in enumerate(array_items(param.ty.shape))
+        if type(expr) is not tirx.Var
+    ]
     body, cost = compiler.compile(func.body)
-    return Program(func, state, slots, body, cost, watched)
+    return Program(func, state, slots, body, cost, watched, extents)
 
 
 def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
@@ -152,6 +171,16 @@ def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX
 def estimate_steps(func: Node) -> int | None:
     """A bound on the scalar operations of a run, None if it depends on values."""
     return prepare(func).cost
+
+
+def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:
+    """Whether constant strides give every element a place of its own; strides that are variables are compact."""
+    if any(type(stride) is not tirx.IntImm for stride in strides):
+        return True
+    places = numpy.zeros((1,), numpy.int64)
+    for extent, stride in zip(shape, strides, strict=True):
+        places = (places[:, None] + numpy.arange(extent) * int(stride.value)).reshape(-1)
+    return len(numpy.unique(places)) == len(places)
 
 
 def _scalar(argument: Argument, is_float: bool) -> Any:

@@ -23,6 +23,10 @@ class State:
     limit: int = 0
     executions: int = 0
     """How many concurrent loops have been started: each execution has a number of its own."""
+    routine: object = None
+    """The thread that runs, where threads wait for each other; see `tzerlike.reference.threads`."""
+    shared: dict[int, Any] = field(default_factory=dict)
+    """The memory that the threads of the present block share, by slot."""
 
     def spend(self, steps: int) -> None:
         """Count `steps`; Fault over the limit."""
@@ -63,6 +67,18 @@ def dtype_text(node: Node) -> str:
 def concurrent_kind(kind: int) -> bool:
     """Whether the iterations of a loop of this kind may run in any order or at once."""
     return kind in (1, 2, 4)
+
+
+def has_barrier(body: Node) -> bool:
+    """Whether threads wait for each other somewhere in `body`."""
+    found: list[bool] = []
+
+    def call(node: Node, *context: object) -> None:
+        if str(getattr(node.op, "name", "")) == "tirx.tvm_storage_sync":
+            found.append(True)
+
+    structural_walk(body, (tvm.ir.Call, call))
+    return bool(found)
 
 
 def tracked(body: Node) -> bool:

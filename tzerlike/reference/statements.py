@@ -14,6 +14,7 @@ from tzerlike.reference.formats import FLOATS
 from tzerlike.reference.memory import Memory, View, row_major, size_of
 from tzerlike.reference.regions import Regions
 from tzerlike.reference.state import Node, Slots, State, concurrent_kind
+from tzerlike.reference.threads import barrier, run_crew
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
 
@@ -37,7 +38,8 @@ _HINTS = (
 )  # fmt: skip
 """Attributes that say how to compile a statement and not what it means."""
 
-_SHARED = ("shared", "warp")
+_THREADS = 4
+"""tirx.ForKind of a loop bound to threads."""
 
 
 @dataclass(slots=True)
@@ -48,10 +50,11 @@ class StatementCompiler:
     state: State
     slots: Slots
     tracked: bool
+    barriers: bool
     regions: Regions = field(init=False)
     expressions: Compiler = field(init=False)
     threads: int = 0
-    """How many thread-bound loops are around."""
+    """How many loops over the threads of a block are around."""
 
     def __post_init__(self) -> None:
         self.regions = Regions()
@@ -126,6 +129,11 @@ class StatementCompiler:
             return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
         if name == "tirx.prefetch":
             return (lambda: Flow.NEXT), 0
+        if name == "tirx.tvm_storage_sync":
+            scope = str(array_items(value.args)[0].value)
+            if not scope.startswith("shared"):
+                return self._refused(node, f"a barrier for {scope} memory")
+            return self._simple(node, lambda: barrier(self.state), 1), 1
         action, cost = self.expression(value)
         return self._simple(node, action, cost), cost
 
@@ -210,9 +218,14 @@ class StatementCompiler:
         extent, _ = self.expression(node.extent)
         stride = self.expression(node.step)[0] if node.step is not None else None
         slot, frame = self.slots.define(node.loop_var), self.state.frame
-        self.threads += kind == 4
+        tag = str(node.thread_binding.thread_tag) if node.thread_binding is not None else ""
+        in_block = kind == _THREADS and tag.startswith("threadIdx")
+        if kind == _THREADS and not tag.startswith(("threadIdx", "blockIdx", "vthread")):
+            return self._refused(node, f"threads of {tag}")
+        outermost = in_block and not self.threads
+        self.threads += in_block
         body, cost = self.compile(node.body)
-        self.threads -= kind == 4
+        self.threads -= in_block
         state, spend = self.state, self.state.spend
         concurrent = self.tracked and concurrent_kind(kind)
 
@@ -250,9 +263,36 @@ class StatementCompiler:
             state.path = outer
             return Flow.NEXT
 
+        def work(value: int) -> None:
+            frame[slot] = value
+            if body() is Flow.BREAK:
+                raise Fault("unsupported", "a break out of concurrent iterations").at(node)
+
+        def in_phases() -> Flow:
+            values = bounds()
+            spend(len(values))
+            try:
+                run_crew(state, values, work)
+            except Fault as fault:
+                raise fault.at(node) from None
+            return Flow.NEXT
+
+        run = in_phases if in_block and self.barriers else any_order if concurrent else serial
+        if outermost:
+            run = self._with_shared_memory(run)
         count = int(node.extent.value) if type(node.extent) is tirx.IntImm else None
         total = None if count is None or cost is None else max(count, 0) * (cost + 1)
-        return (any_order if concurrent else serial), total
+        return run, total
+
+    def _with_shared_memory(self, run: Step) -> Step:
+        """`run` for a block of threads of its own: what they share starts anew."""
+        state = self.state
+
+        def block() -> Flow:
+            state.shared = {}
+            return run()
+
+        return block
 
     def while_loop(self, node: Node) -> tuple[Step, int | None]:
         condition, cost = self.expression(node.condition)
@@ -291,11 +331,10 @@ class StatementCompiler:
     def _thread(self, node: Node) -> tuple[Step, int | None]:
         """A launch of threads: the body, once for each, in any order."""
         variable, extent = node.node.var, node.value
-        loop = tirx.For(variable, tirx.IntImm(extent.ty.dtype, 0), extent, 1, node.body)
-        self.threads += 1
-        compiled = self.loop(loop)
-        self.threads -= 1
-        return compiled
+        tag = str(node.node.thread_tag)
+        binding = tirx.IterVar(None, tirx.Var(str(variable.name), variable.ty), 1, tag)
+        zero = tirx.IntImm(extent.ty.dtype, 0)
+        return self.loop(tirx.For(variable, zero, extent, _THREADS, node.body, binding))
 
     def allocate(self, node: Node) -> tuple[Step, int | None]:
         make = self.allocation(node.buffer)
@@ -311,15 +350,21 @@ class StatementCompiler:
         shape = [self.expressions.compile(extent) for extent in array_items(ty.shape)]
         if dtype is None or dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
             return _complain("unsupported", f"memory of dtype {ty.dtype.dtype}")
-        if self.threads and scope.startswith(_SHARED):
-            return _complain("unsupported", "memory shared between threads, allocated inside of one")
+        if self.threads and scope == "warp":
+            return _complain("unsupported", "memory of a warp")
         lanes, scalar = dtype.lanes, dtype.scalar
-        frame, tracked = self.state.frame, self.tracked
+        frame, tracked, state = self.state.frame, self.tracked, self.state
+        common = self.threads > 0 and scope.startswith("shared")
 
         def make() -> None:
+            if common and slot in state.shared:
+                frame[slot] = state.shared[slot]
+                return
             extents = tuple([extent() for extent in shape])
             memory = Memory.of_size(scalar, size_of(extents) * lanes, tracked)
             frame[slot] = View.compact(memory, extents, lanes)
+            if common:
+                state.shared[slot] = frame[slot]
 
         return make
 
