@@ -18,8 +18,9 @@ from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
 from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
+from tzerlike.outcome import Rejection
 from tzerlike.passes.facts import Facts, facts_of
-from tzerlike.passes.label import label
+from tzerlike.passes.label import Label, label
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 
@@ -38,6 +39,9 @@ IMPORT_SHARE = 0.3
 CHEAP_CODE_SHARE = 15 / 16
 """Share of the seeds whose descendants LLVM compiles at its level 0: its optimiser takes most of a build's time
 and is not under test."""
+
+CHEAP_CODE_SHARE_WITH_RESULTS = 3 / 4
+"""The same when results are compared: what TVM promises LLVM about a program shows only where LLVM makes use of it."""
 
 _CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
 
@@ -118,6 +122,8 @@ class Tally:
     exits: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    internal_errors: Counter[str] = field(default_factory=Counter)
     mutators: dict[str, Yield] = field(default_factory=dict)
     passes: dict[str, Yield] = field(default_factory=dict)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -131,6 +137,13 @@ class Step:
     observation: Observation
     findings: tuple[Finding, ...]
     inserted: bool
+
+
+def _on_what(rejection: Rejection) -> str:
+    """What kind of program an internal error is an answer to; only one on a valid program is worth a report."""
+    if not rejection.well_formed:
+        return "ice-on-invalid"
+    return "ice-on-valid" if rejection.support else "ice-on-doubtful"
 
 
 class Fuzzer:
@@ -157,6 +170,7 @@ class Fuzzer:
         mutator_choice: str = "adaptive",
         target: str = "llvm",
         pairs_per_fork: int = 1,
+        cheap_code_share: float = CHEAP_CODE_SHARE,
         notes: MutationNotes,
         on_death: Callable[[str, int, int, str, int], None] = lambda mutator, iteration, draw, parent, number: None,
     ) -> None:
@@ -173,6 +187,7 @@ class Fuzzer:
         self.mutator_choice = mutator_choice
         self.target = target
         self.pairs_per_fork = pairs_per_fork
+        self.cheap_code_share = cheap_code_share
         self.notes = notes
         self.on_death = on_death
         self.tally = Tally()
@@ -246,7 +261,7 @@ class Fuzzer:
         passes, config = self.passes.fresh(rng, facts_of(arrival.seed.ir))
         if arrival.bare or self.pass_mode == "none":
             passes, config = (), ContextConfig()
-        cheap = rng.random() < CHEAP_CODE_SHARE
+        cheap = rng.random() < self.cheap_code_share
         target = _CHEAP_TARGETS.get(self.target, self.target) if cheap else self.target
         case = Case(arrival.seed.ir, passes, config, target, rng.getrandbits(32))
         provenance = Provenance(arrival.seed.name, worker=self.worker, iteration=iteration)
@@ -358,6 +373,10 @@ class Fuzzer:
             kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
             tally.labels[kind.value] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
+            if kind is Label.INTERNAL_ERROR and seen.rejection is not None:
+                tally.internal_errors[_on_what(seen.rejection)] += 1
+        if seen.results is not None:
+            tally.verdicts[f"{seen.results.verdict} {seen.results.rule}".strip()] += 1
         self._spend(seen)
 
     def _spend(self, seen: Observation) -> None:

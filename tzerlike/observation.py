@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from tzerlike.errors import UserError
+from tzerlike.outcome import Rejection, Results
 
 
 class Exit(StrEnum):
@@ -23,16 +24,21 @@ class Exit(StrEnum):
 
 
 class Stage(StrEnum):
-    """What was under way when a case ended; MUTATE happens in the worker, the rest in the forked child."""
+    """What was under way when a case ended; MUTATE happens in the worker, the rest in the forked child.
+
+    ANALYZE is the one stage of the arithmetic harness.
+    """
 
     MUTATE = "mutate"
     LOAD = "load"
     PASSES = "passes"
     BUILD = "build"
+    INTERPRET = "interpret"
     BUILD_REFERENCE = "build_reference"
     RUN_REFERENCE = "run_reference"
     RUN = "run"
     COMPARE = "compare"
+    ANALYZE = "analyze"
     DONE = "done"
 
 
@@ -59,6 +65,7 @@ class Observation:
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
     was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not.
     """
 
     exit: Exit
@@ -75,6 +82,8 @@ class Observation:
     new_blocks: int = 0
     pass_blocks: tuple[int, ...] = ()
     peak_memory: int = 0
+    results: Results | None = None
+    rejection: Rejection | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,6 +100,8 @@ class Observation:
             "seconds": {k: round(v, 6) for k, v in self.seconds.items()},
             "new_blocks": self.new_blocks,
             "peak_memory": self.peak_memory,
+            "results": None if self.results is None else self.results.to_json(),
+            "rejection": None if self.rejection is None else self.rejection.to_json(),
         }
 
     @classmethod
@@ -98,6 +109,8 @@ class Observation:
         """Rebuild from `to_json`; UserError when a field is missing or of the wrong type."""
         try:
             assert isinstance(data, dict)
+            # Bundles of an older tzerlike have neither of the two.
+            results, rejection = data.get("results"), data.get("rejection")
             return cls(
                 exit=Exit(data["exit"]),
                 stage=Stage(data["stage"]),
@@ -112,6 +125,8 @@ class Observation:
                 seconds={str(k): float(v) for k, v in data["seconds"].items()},
                 new_blocks=int(data["new_blocks"]),
                 peak_memory=int(data["peak_memory"]),
+                results=None if results is None else Results.from_json(results),
+                rejection=None if rejection is None else Rejection.from_json(rejection),
             )
         except (AssertionError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"observation: not readable ({type(error).__name__}: {error})") from error
@@ -119,6 +134,7 @@ class Observation:
 
 _VARIABLE_PARTS = (
     (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
+    (re.compile(r"\S+ \(<address>\)"), "<name>"),
     (re.compile(r"\"[^\"]*\""), "<string>"),
     (re.compile(r"'[^']*'"), "<string>"),
     (re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?"), "<n>"),

@@ -1,4 +1,4 @@
-"""What a forked child does with a case: load, apply the passes, build.
+"""What a forked child does with a case: load, apply the passes, build, and what its effort asks for beyond that.
 
 Each step is noted in the tray before it is taken, so that a death is attributed exactly.
 Whatever TVM raises is the behaviour of the compiler and becomes data here; an exception of
@@ -7,65 +7,80 @@ our own code passes through and is reported as HARNESS by the executor.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
+from tzerlike.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes import instantiate
+from tzerlike.refusal import CompilerRefused, ask_compiler
+from tzerlike.rejection import weigh_rejection
+from tzerlike.results import Builds, compile_reference, judge_builds
 from tzerlike.tray import Tray
 
-_T = TypeVar("_T")
 
-_MESSAGE_LIMIT = 16_384
-_OUT_OF_MEMORY = ("std::bad_alloc", "Cannot allocate memory", "out of memory", "failed to allocate")
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a case is run with: `blocks` returns how many blocks the child has been the first to reach so far, and
+    `paced` is told whether processor time is limited from now on."""
 
-
-class CompilerRefused(Exception):
-    """TVM raised while it worked on a case; `cause` is what it raised."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+    blocks: Callable[[], int] = lambda: 0
+    paced: Callable[[bool], None] = lambda limited: None
 
 
-def _ask_compiler(step: Callable[[], _T]) -> _T:
-    try:
-        return step()
-    except Exception as error:
-        raise CompilerRefused(error) from error
+ALONE = Surroundings()
 
 
-def run_case(case: Case, tray: Tray, blocks: Callable[[], int] = lambda: 0) -> dict[str, Any]:
-    """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass.
+def run_case(
+    case: Case,
+    tray: Tray,
+    around: Surroundings = ALONE,
+    effort: Effort = COMPILE_ONLY,
+    reference_known: bool = False,
+) -> dict[str, Any]:
+    """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass, results.
 
-    `blocks` returns how many blocks the child has been the first to reach so far; it is read after each pass.
+    With `reference_known` the reference build has been right on this program and these inputs before.
     """
     reached = []
     try:
-        module = _ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        target = _ask_compiler(lambda: tvm_api.target_of(case.target))
+        module = original = ask_compiler(lambda: tvm_api.load_ir(case.ir))
+        target = ask_compiler(lambda: tvm_api.target_of(case.target))
         passes = [instantiate(spec) for spec in case.passes]
         watch = tvm_api.PassWatch(tray.note_pass)
-        context = _ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
+        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
         with target, context:
             tray.enter_stage(Stage.PASSES)
-            reached.append(blocks())
-            module = _ask_compiler(lambda: tvm_api.bind_target(module, target))
+            reached.append(around.blocks())
+            module = ask_compiler(lambda: tvm_api.bind_target(module, target))
             for spec, step in zip(case.passes, passes, strict=True):
                 tray.note_pass(spec.name)
-                module = _ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
-                reached.append(blocks())
+                module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
+                reached.append(around.blocks())
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
-            _ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
+            executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
+            tray.note_pass("")
     except CompilerRefused as refusal:
-        return _refusal(refusal.cause)
+        record = refusal.record()
+        if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
+            record |= {"stage": tray.stage().value, "pass": tray.pass_name()}
+            record["rejection"] = weigh_rejection(case, refusal.message, effort, tray, around.paced).to_json()
+        return record
+    record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
+    if Check.RESULTS in effort.checks and tvm_api.runs_here(target):
+        builds = Builds(
+            None if reference_known else lambda: compile_reference(original, tray),
+            lambda: ask_compiler(lambda: tvm_api.entry_point(executable)),
+        )
+        entry = tvm_api.entry_of(original)
+        record["results"] = judge_builds(entry, builds, case.input_seed, effort, tray, around.paced).to_json()
     tray.enter_stage(Stage.DONE)
-    return {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
+    return record
 
 
 def touch(case: Case) -> None:
@@ -85,24 +100,13 @@ def touch(case: Case) -> None:
 def render_module(ir: str) -> dict[str, Any]:
     """Return the TVMScript of a module, and whether parsing it gives the same module back."""
     try:
-        module = _ask_compiler(lambda: tvm_api.load_ir(ir))
-        script = _ask_compiler(lambda: tvm_api.script_of(module))
+        module = ask_compiler(lambda: tvm_api.load_ir(ir))
+        script = ask_compiler(lambda: tvm_api.script_of(module))
     except CompilerRefused as refusal:
-        return _refusal(refusal.cause)
+        return refusal.record()
     try:
-        again = _ask_compiler(lambda: tvm_api.parse_script(script))
-        faithful = bool(_ask_compiler(lambda: tvm_api.structural_equal(again, module)))
+        again = ask_compiler(lambda: tvm_api.parse_script(script))
+        faithful = bool(ask_compiler(lambda: tvm_api.structural_equal(again, module)))
     except CompilerRefused:
         faithful = False
     return {"exit": Exit.OK.value, "script": script, "faithful": faithful}
-
-
-def _refusal(error: Exception) -> dict[str, Any]:
-    message = f"{type(error).__name__}: {error}"[:_MESSAGE_LIMIT]
-    frames = [frame.name for frame in traceback.extract_tb(error.__traceback__) if "::" in frame.name]
-    exhausted = isinstance(error, MemoryError) or any(phrase in message for phrase in _OUT_OF_MEMORY)
-    return {
-        "exit": (Exit.OOM if exhausted else Exit.REJECTED).value,
-        "message": message,
-        "backtrace": list(reversed(frames))[:32],
-    }

@@ -15,6 +15,7 @@ STAGES = (
     "load",
     "passes",
     "build",
+    "interpret",
     "build_reference",
     "run_reference",
     "run",
@@ -69,12 +70,16 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
     exits: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
     labels: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
+    internal_errors: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
     unconfirmed: Counter[str] = Counter()
     for state in states:
         exits.update(state["exits"])
         rejected.update(state["rejected"])
         labels.update(state["labels"])
+        verdicts.update(state["verdicts"])
+        internal_errors.update(state["internal_errors"])
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
     judged = sum(exits[exit_.value] for exit_ in Exit)
@@ -96,6 +101,8 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         "exits": dict(sorted(exits.items())),
         "rejected": dict(rejected.most_common()),
         "rejected_labels": dict(sorted(labels.items())),
+        "verdicts": dict(verdicts.most_common()),
+        "internal_errors": dict(sorted(internal_errors.items())),
         "mutators": _yields(states, "mutators"),
         "passes": _yields(states, "passes"),
         "stage_seconds": {stage: round(seconds[stage], 3) for stage in STAGES},

@@ -7,6 +7,7 @@ down; what stands there survives any death of the child.
     64     name of the pass under way
     256    seconds per stage of the case under way
     384    the mutation under way in the worker: mutator and parent
+    512    what is known so far of the results of the case under way: length, bytes
     4096   request: length, bytes
     ...    results: length and bytes of one record per finished case
 """
@@ -17,9 +18,11 @@ import json
 import mmap
 import struct
 import time
+from dataclasses import replace
 from typing import Any
 
 from tzerlike.observation import Stage
+from tzerlike.outcome import Ran, Results
 
 STAGES = tuple(Stage)
 _ORDINAL = {stage: ordinal for ordinal, stage in enumerate(STAGES)}
@@ -28,6 +31,7 @@ _INDEX, _STAGE, _BEGAN = 0, 4, 8
 _PASS, _PASS_SIZE = 64, 192
 _SECONDS = 256
 _MUTATION, _MUTATION_SIZE = 384, 128
+_PARTIAL, _PARTIAL_SIZE = 512, 3584
 _REQUEST, _REQUEST_SIZE = 4096, 16 << 20
 _RESULTS, _RESULTS_SIZE = _REQUEST + _REQUEST_SIZE, 32 << 20
 
@@ -57,6 +61,7 @@ class Tray:
     def begin_case(self, index: int) -> None:
         struct.pack_into(f"<{len(STAGES)}d", self.memory, _SECONDS, *([0.0] * len(STAGES)))
         struct.pack_into("<IId", self.memory, _INDEX, index, _ORDINAL[Stage.LOAD], time.perf_counter())
+        struct.pack_into("<I", self.memory, _PARTIAL, 0)
         self.note_pass("")
 
     def enter_stage(self, stage: Stage) -> None:
@@ -87,6 +92,21 @@ class Tray:
             return None
         mutator, iteration, draw, parent = self.memory[_MUTATION + 1 : _MUTATION + 1 + length].decode().split(" ")
         return mutator, int(iteration), int(draw), parent
+
+    def note_results(self, results: Results) -> None:
+        """Said by the child before it runs a build; cut down to verdict and rule where it is too long to keep."""
+        data = json.dumps(results.to_json()).encode()
+        if len(data) > _PARTIAL_SIZE - 4:
+            short = replace(results, where=results.where[:256], reference=Ran(results.reference.ending))
+            data = json.dumps(short.to_json()).encode()
+        struct.pack_into(f"<I{len(data)}s", self.memory, _PARTIAL, len(data), data)
+
+    def partial_results(self) -> Results | None:
+        """What the child had noted of the case under way, or None."""
+        (length,) = struct.unpack_from("<I", self.memory, _PARTIAL)
+        if not length:
+            return None
+        return Results.from_json(json.loads(self.memory[_PARTIAL + 4 : _PARTIAL + 4 + length]))
 
     def case_index(self) -> int:
         return int(struct.unpack_from("<I", self.memory, _INDEX)[0])

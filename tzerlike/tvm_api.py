@@ -87,6 +87,19 @@ def load_relax() -> Any:
     return importlib.import_module("tvm.relax")
 
 
+def load_sym() -> Any:
+    """Return the module `tvm.sym`: the arithmetic analyzer and its analyses."""
+    return importlib.import_module("tvm.sym")
+
+
+def expression_constructor(name: str) -> Any:
+    """Return the function that makes the expression node `name` of its operands and None, without folding.
+
+    Three times faster than the Python class; it raises CONSTRUCTION_ERRORS for operands that do not fit.
+    """
+    return tvm_ffi.get_global_func(f"prim.{name}")
+
+
 def script_of(module: Any) -> str:
     """Return the TVMScript text of an IRModule or PrimFunc."""
     return str(module.script())
@@ -143,15 +156,70 @@ def build(module: Any, target: Any, pipeline: str = "default") -> Any:
     return tvm.runtime.Executable(driver.tir_to_runtime(finalize_host()(host), devices, target.host or target))
 
 
+def is_buffer(param: Any) -> bool:
+    """Whether a parameter of a PrimFunc is a buffer."""
+    return bool(tirx.is_buffer_var(param))
+
+
+def is_variable(expr: Any) -> bool:
+    return type(expr) is tirx.Var
+
+
+def scalar_dtype(param: Any) -> str:
+    """Return the dtype of a parameter that is passed by value; "" for a handle."""
+    return str(param.ty.dtype) if type(param.ty) is tvm.ir.PrimType else ""
+
+
+def shape_arithmetic(expr: Any, sizes: Mapping[Any, int]) -> int | None:
+    """Return the value of an extent: constants, variables in `sizes`, sums, differences and products; else None."""
+    if isinstance(expr, int):
+        return expr
+    if isinstance(expr, tirx.IntImm):
+        return int(expr.value)
+    if is_variable(expr):
+        return sizes.get(expr)
+    operator = {tirx.Add: int.__add__, tirx.Sub: int.__sub__, tirx.Mul: int.__mul__}.get(type(expr))
+    if operator is None:
+        return None
+    first, second = shape_arithmetic(expr.a, sizes), shape_arithmetic(expr.b, sizes)
+    return None if first is None or second is None else operator(first, second)
+
+
+def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:
+    """Return a CPU tensor that shares `memory`, which has to live on: bytes, or `strided` elements."""
+    tensor = tvm_ffi.from_dlpack(memory)
+    return tensor if strided else tensor._create_view(tuple(shape), dtype)
+
+
+def runs_here(target: Any) -> bool:
+    """Whether what is compiled for `target` can be called in this process on arguments in its memory."""
+    return bool(target.kind.name == "llvm")
+
+
+def entry_point(executable: Any) -> Callable[..., Any]:
+    """Return the compiled `main` of what `build` returned; this generates the machine code."""
+    function: Callable[..., Any] = executable[ENTRY]
+    return function
+
+
 @tvm.ir.instrument.pass_instrument
 class PassWatch:
-    """Tells `note(name)` each pass before it runs, those inside the default pipeline included."""
+    """Tells `note(name)` each pass before it runs, those inside the default pipeline included, and what goes on after.
+
+    The name is empty once no pass is under way: what follows the last one is code generation.
+    """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self.note = note
+        self.under_way: list[str] = []
 
     def run_before_pass(self, module: Any, info: Any) -> None:
-        self.note(str(info.name))
+        self.under_way.append(str(info.name))
+        self.note(self.under_way[-1])
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self.under_way.pop()
+        self.note(self.under_way[-1] if self.under_way else "")
 
 
 def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:

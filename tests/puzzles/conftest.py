@@ -15,9 +15,11 @@ import pytest
 from tzerlike import execute
 from tzerlike.case import Case
 from tzerlike.coverage import NoCoverage
+from tzerlike.effort import Effort
 from tzerlike.execute import ForkExecutor, Lane, serve_runner
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
+from tzerlike.stages import Surroundings
 from tzerlike.tray import Tray
 
 LIMITS = Limits(seconds=1.0, memory=256 << 20)
@@ -53,7 +55,7 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
 }
 
 
-def fake_run_case(case: Case, tray: Tray, blocks: Callable[[], int]) -> dict[str, Any]:
+def fake_run_case(case: Case, tray: Tray, around: Surroundings, effort: Effort, known: bool) -> dict[str, Any]:
     tray.enter_stage(Stage.PASSES)
     tray.note_pass("fake.Pass")
     if case.ir == "refuse":

@@ -24,6 +24,8 @@ def state(number: int = 0, **changes: Any) -> dict[str, Any]:
         "exits": {"ok": 60, "rejected": 39, "crash": 1},
         "rejected": {"passes tirx.X: no": 39},
         "labels": {"illegal-order": 39},
+        "verdicts": {"defined": 300, "undefined race": 4},
+        "internal_errors": {"ice-on-valid": 2},
         "seconds": {"build": 20.0, "fork": 2.0},
         "mutators": {"constants": [50, 30, 5], "swap": [50, 30, 5]},
         "passes": {"tirx.UnrollLoop": [10, 5, 2]},

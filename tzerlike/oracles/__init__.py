@@ -6,23 +6,49 @@ The literal table of oracles; `--oracles` takes its names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tzerlike.case import Case
+from tzerlike.effort import Check, Effort
 from tzerlike.errors import UserError
 from tzerlike.observation import Observation
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.inconsistency import judge_inconsistency
+from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.oracles.performance import judge_performance
 
 Oracle = Callable[[Case, Observation], Finding | None]
 
-ORACLES: dict[str, Oracle] = {
-    "crash": judge_crash,
+
+@dataclass(frozen=True, slots=True)
+class OracleInfo:
+    """An oracle, and what a child has to look at for it."""
+
+    judge: Oracle
+    needs: frozenset[Check] = frozenset()
+
+
+ORACLES: dict[str, OracleInfo] = {
+    "crash": OracleInfo(judge_crash),
+    "inconsistency": OracleInfo(judge_inconsistency, frozenset({Check.RESULTS})),
+    "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS})),
+    "performance": OracleInfo(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
 }
 
 
 def make_oracles(names: Sequence[str]) -> tuple[Oracle, ...]:
     """Return the named oracles; UserError that lists the known ones for a name that is none of them."""
+    return tuple(info.judge for info in _named(names))
+
+
+def effort_for(names: Sequence[str]) -> Effort:
+    """Return the effort that the named oracles take; UserError as make_oracles."""
+    return Effort(frozenset().union(*(info.needs for info in _named(names))))
+
+
+def _named(names: Sequence[str]) -> list[OracleInfo]:
     for name in names:
         if name not in ORACLES:
             raise UserError(f"--oracles: no oracle {name!r}; there are {', '.join(ORACLES)}")
-    return tuple(ORACLES[name] for name in names)
+    return [ORACLES[name] for name in names]

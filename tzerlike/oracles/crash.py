@@ -12,35 +12,25 @@ from collections import Counter
 from tzerlike.case import Case
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.frames import telling
 
 TOP_FRAMES = 3
 
 _OWN_LIBRARY = "libtvm"
 """Frames of other libraries (libc, Python, ours) say how the process died, not why."""
 
-_GENERIC = (
-    "tvm::ffi::",
-    "tvm::ObjectVisitor::",
-    "tvm::ObjectMutator::",
-    "tvm::runtime::detail::",
-    "tvm::tirx::StmtVisitor::",
-    "tvm::tirx::StmtMutator::",
-    "tvm::tirx::ExprVisitor::",
-    "tvm::tirx::ExprMutator::",
-    "tvm::tirx::StmtExprVisitor::",
-    "tvm::tirx::StmtExprMutator::",
-)
-"""Visitors that every pass goes through: in a signature they would hide one crash behind another."""
+
+_NOT_THE_COMPILER = (Stage.INTERPRET, Stage.RUN_REFERENCE, Stage.RUN, Stage.COMPARE)
+"""Stages in which the program itself runs: what it does there is for other oracles to judge."""
 
 
 def judge_crash(case: Case, observation: Observation) -> Finding | None:
-    """Return the finding of an observation that ended in a crash, a time-out or out of memory."""
+    """Return the finding of an observation that ended in a crash, a time-out or out of memory of the compiler."""
+    if observation.stage in _NOT_THE_COMPILER:
+        return None
     where = _place(observation)
     if observation.exit is Exit.CRASH:
-        if observation.stack_overflow:
-            return Finding("crash", (*where, "stack overflow", *_cycle(observation.backtrace)), case, observation)
-        name = signal.Signals(observation.signal).name if observation.signal else "exit"
-        return Finding("crash", (*where, name, *_top(observation.backtrace)), case, observation)
+        return Finding("crash", (*where, *manner_of_death(observation)), case, observation)
     if observation.exit is Exit.TIMEOUT:
         return Finding("hang", where, case, observation)
     if observation.exit is Exit.OOM:
@@ -48,16 +38,23 @@ def judge_crash(case: Case, observation: Observation) -> Finding | None:
     return None
 
 
+def manner_of_death(observation: Observation) -> tuple[str, ...]:
+    """Return what tells one crash from another at the same place: the signal and the top frames."""
+    if observation.stack_overflow:
+        return ("stack overflow", *_cycle(observation.backtrace))
+    name = signal.Signals(observation.signal).name if observation.signal else "exit"
+    return (name, *_top(observation.backtrace))
+
+
 def _place(observation: Observation) -> tuple[str, ...]:
     """The stage and the pass; a pass of the default pipeline counts as PASSES like one of the sequence."""
-    if observation.pass_name and observation.stage in (Stage.PASSES, Stage.BUILD):
+    if observation.pass_name and observation.stage in (Stage.PASSES, Stage.BUILD, Stage.BUILD_REFERENCE):
         return (Stage.PASSES.value, observation.pass_name.rpartition(".")[2])
     return (observation.stage.value,)
 
 
 def _own(frames: tuple[Frame, ...]) -> list[Frame]:
-    own = [frame for frame in frames if frame.library.startswith(_OWN_LIBRARY)]
-    return [frame for frame in own if not frame.function.startswith(_GENERIC)] or own
+    return telling(tuple(frame for frame in frames if frame.library.startswith(_OWN_LIBRARY)))
 
 
 def _top(frames: tuple[Frame, ...]) -> tuple[str, ...]:

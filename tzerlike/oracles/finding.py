@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from tzerlike.case import Case, content_hash
 from tzerlike.observation import Observation
 
+KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid")
+"""What a finding may be."""
+
+
+def kind_of(directory: str) -> str:
+    """Return the kind that the name of a bundle's directory starts with."""
+    return next((kind for kind in KINDS if directory.startswith(f"{kind}-")), directory.partition("-")[0])
+
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What an oracle reports.
+class Signed:
+    """What tells a finding from every other.
 
     `kind` is one of DESIGN's kinds (crash, hang, oom, ...); `parts` is what makes it distinct, in words;
     `signature` is a short hash of kind and parts.
@@ -19,8 +27,6 @@ class Finding:
 
     kind: str
     parts: tuple[str, ...]
-    case: Case
-    observation: Observation
 
     @property
     def signature(self) -> str:
@@ -39,3 +45,11 @@ class Finding:
     @property
     def title(self) -> str:
         return f"{self.kind}: {' / '.join(self.parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Signed):
+    """What an oracle reports of a case."""
+
+    case: Case
+    observation: Observation

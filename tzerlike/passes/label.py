@@ -42,6 +42,8 @@ REFUSALS: Final[Mapping[str, str]] = {
 
 REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
+    r"src_info\.stage <= dst_info\.stage": "s_tir.InjectSoftwarePipeline: stages against the order of dependence",
+    "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
 }
