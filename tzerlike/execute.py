@@ -16,17 +16,23 @@ import socket
 import struct
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tzerlike.case import Case
+from tzerlike.case import Case, content_hash
 from tzerlike.coverage import Coverage, DeathRecord, describe_death
 from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.errors import TzerlikeError
 from tzerlike.limits import Limits
+from tzerlike.localise import localised
 from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.stages import render_module, run_case
+from tzerlike.outcome import Ending, Rejection, Results
+from tzerlike.stages import Surroundings, render_module, run_case
 from tzerlike.tray import Tray
 
 _ORDER = struct.Struct("<ddQ")
@@ -34,6 +40,9 @@ _REPLY = struct.Struct("<?i?")
 _STDERR_LIMIT = 16_384
 _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
+_REFERENCES = 4096
+"""Programs to remember as checked without optimisation."""
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -46,6 +55,10 @@ def die_with_parent() -> None:
         os._exit(1)
 
 
+Job = Callable[[Mapping[str, Any], Tray, float], None]
+"""Work of another kind than a case: what is to be done, where the results go, seconds of processor time a step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lane:
     """What the zygote prepares for one worker before it forks: shared memory, a stderr file, a log slot."""
@@ -56,11 +69,18 @@ class Lane:
     death: DeathRecord
     coverage: Coverage
     prelude: Callable[[], None]
+    jobs: Mapping[str, Job]
 
     @classmethod
-    def prepare(cls, slot: int, coverage: Coverage, prelude: Callable[[], None] = lambda: None) -> Lane:
+    def prepare(
+        cls,
+        slot: int,
+        coverage: Coverage,
+        prelude: Callable[[], None] = lambda: None,
+        jobs: Mapping[str, Job] = MappingProxyType({}),
+    ) -> Lane:
         """`prelude` is what each child does while it waits for its case; it is nobody's coverage."""
-        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude)
+        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude, jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +188,29 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
 def _work(lane: Lane, seconds: float) -> None:
     """Take the request's cases in turn; results, stages and blocks go to shared memory as they come."""
     request = lane.tray.request()
+    if "job" in request:
+        lane.tray.begin_case(0)
+        lane.jobs[request["job"]](request["item"], lane.tray, seconds)
+        lane.tray.enter_stage(Stage.DONE)
+        return
+
+    effort = Effort.from_json(request["effort"])
 
     def blocks() -> int:
         return lane.coverage.new(lane.slot)
 
-    for index, data in enumerate(request["cases"]):
-        signal.setitimer(signal.ITIMER_PROF, seconds)
+    def paced(limited: bool) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
+
+    around = Surroundings(blocks, paced)
+    for index, (data, known) in enumerate(zip(request["cases"], request["references"], strict=True)):
+        paced(True)
         lane.tray.begin_case(index)
         start = blocks()
         case = Case.from_json(data)
-        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray, blocks)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
+        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray, around, effort, known)
+        paced(False)
+        record = {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()} | record
         lane.tray.enter_stage(Stage.DONE)
         record["seconds"] = lane.tray.seconds()
         record["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -208,10 +239,12 @@ def _mapped_bytes() -> int:
 class ForkExecutor:
     """Runs cases through a runner; exactly one Observation per case."""
 
-    def __init__(self, lane: Lane, runner: socket.socket, limits: Limits) -> None:
+    def __init__(self, lane: Lane, runner: socket.socket, limits: Limits, effort: Effort = COMPILE_ONLY) -> None:
         self._lane = lane
         self._runner = runner
         self.limits = limits
+        self.effort = effort
+        self._references: OrderedDict[str, None] = OrderedDict()
         self.fork_seconds = 0.0
         self.waiting = False
         """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
@@ -220,28 +253,64 @@ class ForkExecutor:
         """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
 
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
-        many were new; the blocks of every other case are armed again. Raises TzerlikeError on a fault of ours.
+        many were new; the blocks of every other case are armed again. A case whose builds disagree over the
+        interpreter's step budget is run once more, to its end, and one whose optimised build is to blame with fewer
+        passes, to see which it is. Raises TzerlikeError on a fault of ours.
         """
         observations: list[Observation] = []
         while len(observations) < len(cases):
             remaining = cases[len(observations) :]
-            observations += self._run_child(remaining, count, limits or self.limits)
+            observations += self._run_child(remaining, count, limits or self.limits, self.effort)
+        for index, (case, seen) in enumerate(zip(cases, observations, strict=True)):
+            if seen.results is not None and seen.results.undecided and self.effort.steps < THOROUGH_STEPS:
+                (again,) = self._run_child([case], False, limits or self.limits, self.effort.thorough())
+                observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+            self._note_reference(case, observations[index].results)
+            observations[index] = localised(case, observations[index], partial(self._once, limits or self.limits))
         return observations
+
+    def _once(self, limits: Limits, case: Case) -> Observation:
+        return self._run_child([case], False, limits, self.effort)[0]
+
+    def _note_reference(self, case: Case, results: Results | None) -> None:
+        """Remember the programs whose reference build was right, so that it need not be built for other passes."""
+        if results is not None and results.defined and results.reference.ending is Ending.AGREES:
+            self._references[_inputs_key(case)] = None
+            if len(self._references) > _REFERENCES:
+                self._references.popitem(last=False)
+
+    def call(
+        self, job: str, item: Mapping[str, Any], limits: Limits | None = None
+    ) -> tuple[list[dict[str, Any]], Observation | None]:
+        """Do a job of the lane's table in one child; return what it laid down and, if the child died of it, how.
+
+        Raises TzerlikeError on a fault of ours.
+        """
+        tray = self._lane.tray
+        tray.lay_request({"job": job, "item": item})
+        done, status, timed_out, _ = self._wake(limits or self.limits, 1)
+        records = tray.results()
+        ending = records[-1].get("exit", "") if records else ""
+        if ending == Exit.HARNESS.value:
+            raise TzerlikeError(f"the child failed outside the compiler:\n{records[-1]['message']}")
+        if ending == Exit.OOM.value:
+            return records[:-1], Observation(Exit.OOM, tray.stage(), "over the memory limit", tray.pass_name())
+        return records, None if done else self._died(status, timed_out, 0)
 
     def render(self, case: Case) -> tuple[str, bool]:
         """Return the TVMScript of the case's module and whether it parses back; ("", False) if printing fails.
 
         Printing runs in a child too: a program that breaks a pass may well break the printer.
         """
-        self._order([case], render=True, count=False, limits=self.limits.relaxed(3))
+        self._order([case], render=True, count=False, limits=self.limits.relaxed(3), effort=COMPILE_ONLY)
         results = self._lane.tray.results()
         if not results or results[0]["exit"] != Exit.OK.value:
             return "", False
         return results[0]["script"], results[0]["faithful"]
 
-    def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits) -> list[Observation]:
+    def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
         lane = self._lane
-        reply = self._order(cases, render=False, count=count, limits=limits)
+        reply = self._order(cases, render=False, count=count, limits=limits, effort=effort)
         done, status, timed_out, waited = reply
         records = lane.tray.results()
         observations = []
@@ -255,14 +324,31 @@ class ForkExecutor:
         self.fork_seconds += max(0.0, waited - inside)
         return observations
 
-    def _order(self, cases: Sequence[Case], *, render: bool, count: bool, limits: Limits) -> tuple[Any, ...]:
+    def _order(
+        self, cases: Sequence[Case], *, render: bool, count: bool, limits: Limits, effort: Effort
+    ) -> tuple[Any, ...]:
         lane = self._lane
-        lane.tray.lay_request({"render": render, "count": count, "cases": [case.to_json() for case in cases]})
+        known = [not effort.inputs and _inputs_key(case) in self._references for case in cases]
+        lane.tray.lay_request(
+            {
+                "render": render,
+                "count": count,
+                "effort": effort.to_json(),
+                "references": known,
+                "cases": [case.to_json() for case in cases],
+            }
+        )
+        return self._wake(limits, len(cases))
+
+    def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
+        """Have a child take the request in the tray; returns whether it got done, its status, whether it timed out, and
+        the seconds that took."""
+        lane = self._lane
         os.lseek(lane.stderr, 0, os.SEEK_SET)
         os.ftruncate(lane.stderr, 0)
         lane.coverage.begin(lane.slot)
         lane.death.clear()
-        wall = 10 * limits.seconds * len(cases) + 5
+        wall = 10 * limits.seconds * count + 5
         began = time.perf_counter()
         self._runner.send(_ORDER.pack(limits.seconds, wall, limits.memory))
         self.waiting = True
@@ -292,6 +378,8 @@ class ForkExecutor:
             new_blocks=new_blocks,
             pass_blocks=tuple(record.get("pass_blocks", ())),
             peak_memory=record.get("peak_memory", 0),
+            results=Results.from_json(record["results"]) if "results" in record else None,
+            rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
         )
 
     def _died(self, status: int, timed_out: bool, index: int) -> Observation:
@@ -306,6 +394,9 @@ class ForkExecutor:
         stderr = self._stderr()
         exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
         death = lane.death.read()
+        results = tray.partial_results()
+        if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
+            results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
         frames: tuple[Frame, ...] = ()
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
         if exit_ is Exit.CRASH and death is not None:
@@ -322,11 +413,17 @@ class ForkExecutor:
             stderr=stderr,
             elapsed=sum(seconds.values()),
             seconds=seconds,
+            results=results,
         )
 
     def _stderr(self) -> str:
         size = os.fstat(self._lane.stderr).st_size
         return os.pread(self._lane.stderr, _STDERR_LIMIT, max(0, size - _STDERR_LIMIT)).decode(errors="replace")
+
+
+def _inputs_key(case: Case) -> str:
+    """A name for a program with its inputs."""
+    return content_hash(f"{case.input_seed} {case.ir}")
 
 
 def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:

@@ -1,0 +1,48 @@
+"""How far a child goes once TVM is done with a case, and what it may spend on that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+STEPS = 20_000
+"""Scalar operations that the reference interpreter may take on a program; most take a few hundred."""
+
+THOROUGH_STEPS = 5_000_000
+"""The same once two builds disagree: a few seconds."""
+
+
+class Check(StrEnum):
+    """What a child may look at besides compilation; oracles say which of these they need."""
+
+    RESULTS = "results"
+    """Interpret the program, run both builds, compare."""
+    REJECTIONS = "rejections"
+    """For an exception that nothing excuses: does the program build without optimisation, is it defined?"""
+    SPEED = "speed"
+    """Time both builds, as a part of RESULTS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or ""."""
+
+    checks: frozenset[Check] = frozenset()
+    steps: int = STEPS
+    inputs: str = ""
+
+    def thorough(self) -> Effort:
+        return replace(self, steps=THOROUGH_STEPS)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": self.inputs}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Effort:
+        return cls(frozenset(map(Check, data["checks"])), int(data["steps"]), str(data["inputs"]))
+
+
+COMPILE_ONLY = Effort()
+"""What crash oracles need."""

@@ -1,0 +1,40 @@
+"""The internal-error oracle: TVM raises, with no excuse, on a program that it ought to compile.
+
+No excuse: every pass had what it needs, and the message is none of TVM's documented refusals (tzerlike.passes.label).
+Ought to: the program is well-formed, and it builds without optimisation or is defined on its inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tzerlike.case import Case
+from tzerlike.observation import Exit, Observation, Stage, message_template
+from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.frames import function_name, telling
+from tzerlike.outcome import Ending
+from tzerlike.passes.label import Label, label
+
+TOP_FRAMES = 3
+
+
+def judge_internal_error(case: Case, observation: Observation) -> Finding | None:
+    """Return the ice-on-valid finding of a case that was refused, or whose reference build was."""
+    rejection, results = observation.rejection, observation.results
+    if observation.exit is Exit.REJECTED and rejection is not None:
+        if not (_internal(rejection.label) and rejection.well_formed and rejection.support):
+            return None
+        where = observation.pass_name.rpartition(".")[2] or observation.stage.value
+        named = tuple(replace(frame, function=function_name(frame.function)) for frame in observation.backtrace)
+        # A function that calls itself, or hands over to its overload, is one place.
+        frames = tuple(dict.fromkeys(frame.function for frame in telling(named)))[:TOP_FRAMES]
+        return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
+    if results is not None and results.defined and results.reference.ending is Ending.REFUSED:
+        message = results.reference.message
+        if _internal(label((), frozenset(), "", message).value):
+            return Finding("ice-on-valid", (Stage.BUILD_REFERENCE.value, message_template(message)), case, observation)
+    return None
+
+
+def _internal(kind: str) -> bool:
+    return kind == Label.INTERNAL_ERROR.value

@@ -1,0 +1,178 @@
+"""What became of a case beyond its compilation: verdict of the reference, results of both builds, their speed.
+
+Plain values, a part of an Observation, in JSON both ways; numbers of a Difference are text, since JSON has no NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Ending(StrEnum):
+    """What a build of a program came to, compared with the reference interpreter."""
+
+    NOT_RUN = "not-run"
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    REFUSED = "refused"
+    """TVM raised while it built."""
+    RAISED = "raised"
+    """The compiled function raised."""
+    DIED = "died"
+    """The process died while the compiled function ran, or ran on without end."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether no correct build of a defined program ends so."""
+        return self in (Ending.DIFFERS, Ending.RAISED, Ending.DIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element that is not as expected, of `count` among the `size` of its buffer.
+
+    `nature` is one of: value, unwritten (it kept its first value), inaccurate (a float that is off by little), nan,
+    infinity, outside (something was written around the buffer).
+    """
+
+    parameter: int
+    name: str
+    dtype: str
+    index: tuple[int, ...]
+    expected: str
+    bound: str
+    got: str
+    count: int
+    size: int
+    nature: str
+
+    def __str__(self) -> str:
+        place = f"{self.name}[{', '.join(map(str, self.index))}]"
+        return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How one build ended; `message` is what TVM, the function or the kernel said."""
+
+    ending: Ending = Ending.NOT_RUN
+    message: str = ""
+    difference: Difference | None = None
+
+    def __str__(self) -> str:
+        detail = str(self.difference) if self.difference is not None else self.message
+        return f"{self.ending.value}: {detail}" if detail else self.ending.value
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of single runs, taken in turn on one core from the same inputs.
+
+    `floor` is the noise: by what factor the medians of two halves of one build's runs differ.
+    """
+
+    reference: tuple[float, ...]
+    optimised: tuple[float, ...]
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The judgement on a case that compiled.
+
+    `verdict`, `rule` and `where` are the interpreter's on the inputs of `scheme`, the last of `attempts` tried; a
+    Verdict as text, since tzerlike.reference imports TVM, and who only reads results does not. Builds are compared with
+    the interpreter where the verdict is `defined`. Where the rule is `step-budget` they are compared with each other,
+    and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow, and that a
+    larger budget could tell.
+    `guilty` is the pass that a wrong optimised build is due to, as far as that was looked for.
+    """
+
+    verdict: str
+    rule: str = ""
+    where: str = ""
+    steps: int = 0
+    scheme: str = ""
+    attempts: int = 0
+    undecided: bool = False
+    reference: Ran = Ran()
+    optimised: Ran = Ran()
+    guilty: str = ""
+    timing: Timing | None = None
+
+    @property
+    def defined(self) -> bool:
+        return self.verdict == "defined"
+
+    @property
+    def over_budget(self) -> bool:
+        return self.rule == "step-budget"
+
+    @property
+    def blame(self) -> str:
+        """Which build of a defined program is wrong: optimised, reference, both, or "" for neither."""
+        if not self.defined:
+            return ""
+        wrong = (self.reference.ending.wrong, self.optimised.ending.wrong)
+        return {(True, True): "both", (True, False): "reference", (False, True): "optimised"}.get(wrong, "")
+
+    def died(self, in_reference: bool, message: str) -> Results:
+        """These results once the process died of running a build."""
+        ran = Ran(Ending.DIED, message)
+        seen = replace(self, reference=ran) if in_reference else replace(self, optimised=ran)
+        return replace(seen, undecided=self.over_budget)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Results:
+        """KeyError, TypeError or ValueError when it is not what `to_json` gave."""
+        timing = data["timing"]
+        return cls(
+            verdict=str(data["verdict"]),
+            rule=str(data["rule"]),
+            where=str(data["where"]),
+            steps=int(data["steps"]),
+            scheme=str(data["scheme"]),
+            attempts=int(data["attempts"]),
+            undecided=bool(data["undecided"]),
+            reference=_ran(data["reference"]),
+            optimised=_ran(data["optimised"]),
+            guilty=str(data["guilty"]),
+            timing=None
+            if timing is None
+            else Timing(
+                tuple(map(float, timing["reference"])), tuple(map(float, timing["optimised"])), float(timing["floor"])
+            ),
+        )
+
+
+def _ran(data: Mapping[str, Any]) -> Ran:
+    difference = data["difference"]
+    if difference is not None:
+        difference = Difference(**{**difference, "index": tuple(difference["index"])})
+    return Ran(Ending(data["ending"]), str(data["message"]), difference)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What is known of a program that TVM refused.
+
+    `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
+    program, and `support` what speaks for it: "builds" without optimisation, "defined" by the interpreter, or "".
+    """
+
+    label: str
+    well_formed: bool = False
+    support: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Rejection:
+        return cls(str(data["label"]), bool(data["well_formed"]), str(data["support"]))

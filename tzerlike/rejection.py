@@ -1,0 +1,56 @@
+"""What speaks for a program that TVM refused: a look at it in the child, after the refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tzerlike import tvm_api
+from tzerlike.case import Case
+from tzerlike.effort import Effort
+from tzerlike.observation import Stage
+from tzerlike.outcome import Rejection
+from tzerlike.passes.facts import facts_of
+from tzerlike.passes.label import Label, label
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.refusal import CompilerRefused, ask_compiler
+from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET, interpret
+from tzerlike.tray import Tray
+
+
+def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced: Callable[[bool], None]) -> Rejection:
+    """Label the refusal of `case`; for an internal error, find out whether TVM ought to have compiled the program.
+
+    `tray` still says which pass was under way.
+    """
+    try:
+        tail = () if case.config.pipeline == "none" else default_pipeline(case.target, case.config).passes
+        module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
+    except CompilerRefused:
+        return Rejection(Label.DOCUMENTED_REFUSAL.value)
+    kind = label((*case.passes, *tail), facts_of(case.ir), tray.pass_name(), message)
+    if kind is not Label.INTERNAL_ERROR:
+        return Rejection(kind.value)
+    tray.note_pass("")
+    tray.enter_stage(Stage.BUILD_REFERENCE)
+    if not tvm_api.well_formed(module):
+        return Rejection(kind.value)
+    if _builds(case, tray):
+        return Rejection(kind.value, True, "builds")
+    tray.enter_stage(Stage.INTERPRET)
+    paced(False)
+    _, _, results = interpret(tvm_api.entry_of(module), case.input_seed, effort)
+    return Rejection(kind.value, True, "defined" if results.defined else "")
+
+
+def _builds(case: Case, tray: Tray) -> bool:
+    """Whether the program compiles without optimisation; no machine code is generated."""
+    try:
+        module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
+        target = ask_compiler(lambda: tvm_api.target_of(REFERENCE_TARGET))
+        context = ask_compiler(lambda: tvm_api.pass_context(REFERENCE_CONFIG, [tvm_api.PassWatch(tray.note_pass)]))
+        with target, context:
+            bound = ask_compiler(lambda: tvm_api.bind_target(module, target))
+            ask_compiler(lambda: tvm_api.build(bound, target))
+    except CompilerRefused:
+        return False
+    return True

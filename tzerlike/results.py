@@ -1,0 +1,345 @@
+"""What a child does with a case that compiled: interpret the program, run both builds, compare.
+
+The reference interpreter decides. A program that it does not call defined on these inputs is not run at all, since
+running it could do anything; one that is over the step budget is run, and both builds are compared with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from tzerlike import reference, tvm_api
+from tzerlike.case import ContextConfig
+from tzerlike.effort import THOROUGH_STEPS, Check, Effort
+from tzerlike.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
+from tzerlike.observation import Stage
+from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.reference import Argument, Expected, Judgement, Verdict
+from tzerlike.refusal import CompilerRefused, ask_compiler
+from tzerlike.storage import Cell
+from tzerlike.timing import looks_slow, take_timing
+
+Function = Callable[..., Any]
+
+REFERENCE_CONFIG = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
+"""How the reference is built: no optional passes, and no checks of arguments that are known to fit."""
+
+REFERENCE_TARGET = '{"kind": "llvm", "opt-level": 0}'
+
+_OTHER_INPUTS_MAY_DO = frozenset(
+    {
+        "exceptional-value",
+        "intrinsic-domain",
+        "integer-overflow",
+        "division-by-zero",
+        "shift-range",
+        "cast-range",
+        "float-branch",
+        "float-rounding",
+    }
+)
+"""Rules that a program breaks for the values it is given."""
+
+_WHERE_INTEGERS_STEER = frozenset({"out-of-bounds", "negative-extent", "assert", "assume", "race", "uninitialised"})
+"""Rules that other inputs help against only where integers come in."""
+
+_INACCURATE = 1e-3
+_ALIKE = 1e-2
+_MESSAGE = 2048
+
+
+class Program(Protocol):
+    """A program ready to be interpreted; tzerlike.reference.Program is one."""
+
+    @property
+    def cost(self) -> int | None: ...
+
+    def run(self, arguments: Sequence[Argument], max_steps: int) -> Judgement: ...
+
+
+class Notes(Protocol):
+    """Told of each step before it is taken, so that a death can be attributed; `tzerlike.tray.Tray` is one."""
+
+    def enter_stage(self, stage: Stage) -> None: ...
+
+    def note_pass(self, name: str) -> None: ...
+
+    def note_results(self, results: Results) -> None: ...
+
+
+class NoNotes:
+    """For callers that do not watch."""
+
+    def enter_stage(self, stage: Stage) -> None:
+        return None
+
+    def note_pass(self, name: str) -> None:
+        return None
+
+    def note_results(self, results: Results) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """Two ways to a compiled function of one program; each may raise CompilerRefused.
+
+    `reference` is None where that build is known to be right on these inputs.
+    """
+
+    reference: Callable[[], Function] | None
+    optimised: Callable[[], Function]
+
+
+def compile_module(module: Any, target: str, config: ContextConfig, notes: Notes) -> Function:
+    """Return the compiled `main` of `module`; CompilerRefused when TVM raises."""
+    chosen = ask_compiler(lambda: tvm_api.target_of(target))
+    context = ask_compiler(lambda: tvm_api.pass_context(config, [tvm_api.PassWatch(notes.note_pass)]))
+    with chosen, context:
+        bound = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
+        executable = ask_compiler(lambda: tvm_api.build(bound, chosen, config.pipeline))
+        notes.note_pass("")
+        return ask_compiler(lambda: tvm_api.entry_point(executable))
+
+
+def compile_reference(module: Any, notes: Notes) -> Function:
+    """Return the compiled `main` without optimisation, neither TVM's nor LLVM's; CompilerRefused when TVM raises."""
+    return compile_module(module, REFERENCE_TARGET, REFERENCE_CONFIG, notes)
+
+
+def compare_builds(
+    program: Any,
+    reference: Any,
+    optimised: Any,
+    *,
+    input_seed: int = 0,
+    effort: Effort | None = None,
+    target: str = "llvm",
+    config: ContextConfig | None = None,
+) -> Results:
+    """Judge two modules that claim to be `program`: IRModules, each with the entry `main`.
+
+    `reference` is built without optimisation, `optimised` for `target` under `config`. Call it in a child (run_apart):
+    what is wrong with a module may kill the process.
+    """
+    notes = NoNotes()
+    builds = Builds(
+        lambda: compile_reference(reference, notes),
+        lambda: compile_module(optimised, target, config or ContextConfig(), notes),
+    )
+    return judge_builds(tvm_api.entry_of(program), builds, input_seed, effort or Effort(), notes)
+
+
+def judge_builds(
+    func: Any,
+    builds: Builds,
+    input_seed: int,
+    effort: Effort,
+    notes: Notes,
+    paced: Callable[[bool], None] = lambda limited: None,
+    prepare: Callable[[Any], Program] = reference.prepare,
+) -> Results:
+    """Interpret `func` on inputs drawn from `input_seed`; run what `builds` gives on the same inputs, and compare.
+
+    `paced` is told whether processor time is limited from now on: builds and runs are, the interpreter counts steps.
+    """
+    notes.enter_stage(Stage.INTERPRET)
+    paced(False)
+    inputs, judgement, results = interpret(func, input_seed, effort, prepare)
+    paced(True)
+    notes.note_results(results)
+    if inputs is None or judgement is None:
+        return results
+    expected: dict[int, Expected] | None = dict(judgement.expected) if results.defined else None
+    functions: dict[Stage, tuple[Function, _Memory]] = {}
+
+    def ran(build: Callable[[], Function], building: Stage, running: Stage) -> Ran:
+        notes.enter_stage(building)
+        try:
+            function = build()
+        except CompilerRefused as refusal:
+            if refusal.exhausted:
+                raise MemoryError(refusal.message) from refusal
+            return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+        memory = _Memory(inputs)
+        notes.enter_stage(running)
+        try:
+            ask_compiler(lambda: function(*memory.arguments))
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+        notes.enter_stage(Stage.COMPARE)
+        functions[running] = (function, memory)
+        return memory.compared(expected)
+
+    if builds.reference is not None:
+        results = replace(results, reference=ran(builds.reference, Stage.BUILD_REFERENCE, Stage.RUN_REFERENCE))
+        notes.note_results(results)
+        if expected is None and Stage.RUN_REFERENCE in functions:
+            expected = functions[Stage.RUN_REFERENCE][1].as_expected()
+    results = replace(results, optimised=ran(builds.optimised, Stage.BUILD, Stage.RUN))
+    if results.over_budget:
+        results = replace(results, undecided=results.reference.ending.wrong or results.optimised.ending.wrong)
+    if Check.SPEED in effort.checks and len(functions) == 2:
+        return _timed(results, *functions.values())
+    return results
+
+
+def interpret(
+    func: Any, input_seed: int, effort: Effort, prepare: Callable[[Any], Program] = reference.prepare
+) -> tuple[Inputs | None, Judgement | None, Results]:
+    """Interpret `func` under one scheme of inputs after another, until nothing exceptional arises.
+
+    Inputs and judgement are None where there is nothing to run the builds on, or no reason to.
+    """
+    try:
+        program = prepare(func)
+        judged = None
+        for attempt, inputs in enumerate(_inputs(func, input_seed, effort), 1):
+            judgement = program.run(inputs.arguments, effort.steps)
+            results = Results(
+                judgement.verdict.value, judgement.rule, judgement.where, judgement.steps, inputs.scheme, attempt
+            )
+            judged = (inputs, judgement, results)
+            if judgement.rule not in _OTHER_INPUTS_MAY_DO and not (
+                judgement.rule in _WHERE_INTEGERS_STEER and _takes_integers(inputs)
+            ):
+                break
+    except MemoryError:
+        return None, None, Results(Verdict.UNKNOWN.value, "step-budget", "over the memory limit")
+    if judged is None:
+        return None, None, Results(Verdict.UNKNOWN.value, "unsupported", "no inputs can be made for a parameter")
+    inputs, judgement, results = judged
+    affordable = program.cost is not None and program.cost <= THOROUGH_STEPS
+    if results.defined or (results.over_budget and affordable and effort.steps < THOROUGH_STEPS):
+        return inputs, judgement, results
+    return None, None, results
+
+
+def _inputs(func: Any, input_seed: int, effort: Effort) -> Iterable[Inputs]:
+    stored = unpack_inputs(Path(effort.inputs).read_bytes(), func) if effort.inputs else None
+    return inputs_for(func, input_seed) if stored is None else (stored,)
+
+
+def _takes_integers(inputs: Inputs) -> bool:
+    return any(not parameter.dtype.is_float for parameter in inputs.parameters)
+
+
+class _Memory:
+    """The arguments of one call, in memory of its own."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._cells = {
+            position: Cell(numpy.asarray(argument), parameter.dtype, parameter.shape, parameter.strides)
+            for position, (parameter, argument) in enumerate(zip(inputs.parameters, inputs.arguments, strict=True))
+            if isinstance(parameter, BufferParameter)
+        }
+        self.arguments = [
+            self._cells[position].tensor if position in self._cells else argument
+            for position, argument in enumerate(inputs.arguments)
+        ]
+
+    def reset(self) -> None:
+        for cell in self._cells.values():
+            cell.reset()
+
+    def compared(self, expected: dict[int, Expected] | None) -> Ran:
+        """Compare with `expected`; without it, only look whether something was written around a buffer."""
+        for position, cell in self._cells.items():
+            parameter = self._inputs.parameters[position]
+            first = numpy.asarray(self._inputs.arguments[position])
+            difference = None
+            if not cell.intact():
+                difference = Difference(
+                    position, parameter.name, str(parameter.dtype), (), "", "", "", 1, first.size, "outside"
+                )
+            elif expected is not None:
+                difference = compare(
+                    position, parameter.name, str(parameter.dtype), cell.values(), expected[position], first
+                )
+            if difference is not None:
+                return Ran(Ending.DIFFERS, difference=difference)
+        return Ran(Ending.AGREES)
+
+    def as_expected(self) -> dict[int, Expected]:
+        """What lies here as a coarse expectation of another build: something to look at, not something to judge by."""
+        return {position: _coarse(cell.values()) for position, cell in self._cells.items()}
+
+
+def _coarse(values: NDArray[Any]) -> Expected:
+    if values.dtype != numpy.float64:
+        return Expected(values, numpy.zeros(values.shape))
+    finite = numpy.isfinite(values)
+    scale = float(numpy.abs(values[finite]).max(initial=1.0))
+    return Expected(numpy.where(finite, values, 0.0), numpy.where(finite, _ALIKE * scale, numpy.inf))
+
+
+def compare(
+    position: int, name: str, dtype: str, got: NDArray[Any], expected: Expected, first: NDArray[Any]
+) -> Difference | None:
+    """Return the first element of a buffer that is not within its bound, or None.
+
+    `first` are the values before the call. A NaN is within no bound but the infinite one of a coarse expectation.
+    """
+    values, bound = expected.values, expected.bound
+    floating = got.dtype == numpy.float64
+    if floating:
+        with numpy.errstate(invalid="ignore"):
+            wrong = ~(numpy.abs(got - values) <= bound) & ~numpy.isinf(bound)
+    else:
+        wrong = got != values
+    count = int(numpy.count_nonzero(wrong))
+    if not count:
+        return None
+    index = tuple(int(place) for place in numpy.argwhere(wrong)[0])
+    is_, should, was = got[index].item(), values[index].item(), first[index].item()
+    return Difference(
+        position,
+        name,
+        dtype,
+        index,
+        repr(should),
+        repr(float(bound[index])),
+        repr(is_),
+        count,
+        int(got.size),
+        _nature(is_, should, was, floating),
+    )
+
+
+def _nature(is_: Any, should: Any, was: Any, floating: bool) -> str:
+    if floating and is_ != is_:
+        return "nan"
+    if floating and abs(is_) == float("inf"):
+        return "infinity"
+    if is_ == was:
+        return "unwritten"
+    if floating and abs(is_ - should) <= _INACCURATE * abs(should):
+        return "inaccurate"
+    return "value"
+
+
+def _timed(results: Results, first: tuple[Function, _Memory], second: tuple[Function, _Memory]) -> Results:
+    """Time both builds where a first look says that the optimised one is slow; only a defined program counts."""
+
+    def reset() -> None:
+        first[1].reset()
+        second[1].reset()
+
+    def run_first() -> None:
+        first[0](*first[1].arguments)
+
+    def run_second() -> None:
+        second[0](*second[1].arguments)
+
+    if not looks_slow(run_first, run_second, reset):
+        return results
+    if not results.defined:
+        return replace(results, undecided=results.over_budget)
+    return replace(results, timing=take_timing(run_first, run_second, reset))
