@@ -88,6 +88,7 @@ def cli() -> None:
 @click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
 @click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
 @click.option("--mutators", default="", help="Comma-separated names; all when not given.")
+@click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
 @click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
 @click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
 @click.option("--oracles", default="crash", show_default=True, help="Comma-separated names.")
@@ -107,6 +108,7 @@ def fuzz(
     seeds: str,
     n_max: int,
     mutators: str,
+    plugins: tuple[str, ...],
     mutator_choice: str,
     pass_mode: str,
     oracles: str,
@@ -128,6 +130,7 @@ def fuzz(
         seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
         n_max=n_max,
         mutators=_names(mutators),
+        plugins=plugins,
         mutator_choice=mutator_choice,
         pass_mode=pass_mode,
         oracles=_names(oracles),

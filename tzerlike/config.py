@@ -38,6 +38,7 @@ class CampaignConfig:
     seeds: str = "builtin"
     n_max: int = 4
     mutators: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
     mutator_choice: str = "adaptive"
     pass_mode: str = "joint"
     oracles: tuple[str, ...] = ("crash",)
@@ -69,6 +70,11 @@ class CampaignConfig:
         for option, good, expected in checks:
             if not good:
                 raise UserError(f"{option}: expected {expected}")
+
+    @property
+    def mutator_names(self) -> tuple[str, ...]:
+        """What `make_mutators` is to make: the mutators listed, or all, and those of the plug-ins."""
+        return (self.mutators or ("all",)) + tuple(f"{plugin}:all" for plugin in self.plugins)
 
     def to_toml(self) -> str:
         lines = []

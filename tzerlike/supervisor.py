@@ -110,7 +110,7 @@ class Supervisor:
 
     def _prepare(self, family: Family) -> None:
         params = {
-            "mutators": list(self.config.mutators),
+            "mutators": list(self.config.mutator_names),
             "seeds": self.config.seeds,
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),

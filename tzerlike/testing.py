@@ -13,7 +13,9 @@ from random import Random
 from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.apart import each_apart
 from tzerlike.mutators import Guarded, MutationEnv, Mutator
+from tzerlike.seedgen.seed import Seed
 
 MATMUL = """
 @T.prim_func(s_tir=True)
@@ -100,6 +102,26 @@ def sample_functions() -> tuple[Any, ...]:
     return tuple(tvm_api.parse_script(text) for text in SAMPLES)
 
 
+def mutate_twice(mutator: Mutator, parent: Any, seed: int, env: MutationEnv, before: str) -> Any | None:
+    """Return the child that `mutator`, guarded, makes of `parent`, having checked that it is one.
+
+    `before` is what `dump_ir` makes of `parent`'s module, and that stays so. The same seed gives the same child,
+    structurally; the child is a PrimFunc within `env.max_nodes`. Raises AssertionError that says what was broken.
+    """
+    guarded = Guarded(mutator, mutator.name)
+    child = guarded(parent, Random(seed), env)
+    again = guarded(parent, Random(seed), env)
+    if tvm_api.dump_ir(tvm_api.module_of(parent)) != before:
+        raise AssertionError("the parent was changed")
+    if (child is None) != (again is None) or (
+        child is not None and not tvm_api.structural_equal(child, again, map_free_vars=True)
+    ):
+        raise AssertionError("the same seed gave two different children")
+    if child is not None and not isinstance(child, tvm_api.PrimFunc):
+        raise AssertionError(f"the child is a {type(child).__name__}, not a PrimFunc")
+    return child
+
+
 def check_mutator(
     mutator: Mutator,
     functions: Sequence[Any] = (),
@@ -109,9 +131,8 @@ def check_mutator(
 ) -> MutatorReport:
     """Call `mutator` on every function with every seed and check its contract.
 
-    The parent stays unchanged; the same seed gives the same child, structurally; a child is a
-    PrimFunc within `env.max_nodes`; at least one call gives a child; the share of well-formed children is
-    at least `least_well_formed`. Raises AssertionError that names the function's number and the seed.
+    What `mutate_twice` checks holds for every call; at least one call gives a child; the share of well-formed children
+    is at least `least_well_formed`. Raises AssertionError that names the function's number and the seed.
     """
     parents = tuple(functions) or sample_functions()
     tried = children = accepted = 0
@@ -119,25 +140,69 @@ def check_mutator(
         before = tvm_api.dump_ir(tvm_api.module_of(parent))
         surroundings = env or MutationEnv(donor=partial(lambda n: parents[n % len(parents)], number + 1))
         for seed in seeds:
-            where = f"{mutator.name}, function {number}, seed {seed}"
-            guarded = Guarded(mutator)
             tried += 1
-            child = guarded(parent, Random(seed), surroundings)
-            again = guarded(parent, Random(seed), surroundings)
-            if tvm_api.dump_ir(tvm_api.module_of(parent)) != before:
-                raise AssertionError(f"{where}: the parent was changed")
-            if (child is None) != (again is None) or (
-                child is not None and not tvm_api.structural_equal(child, again, map_free_vars=True)
-            ):
-                raise AssertionError(f"{where}: the same seed gave two different children")
-            if child is None:
-                continue
-            if not isinstance(child, tvm_api.PrimFunc):
-                raise AssertionError(f"{where}: the child is a {type(child).__name__}, not a PrimFunc")
-            children += 1
-            accepted += tvm_api.well_formed(tvm_api.module_of(child))
+            try:
+                child = mutate_twice(mutator, parent, seed, surroundings, before)
+            except AssertionError as error:
+                raise AssertionError(f"{mutator.name}, function {number}, seed {seed}: {error}") from None
+            if child is not None:
+                children += 1
+                accepted += tvm_api.well_formed(tvm_api.module_of(child))
     if children == 0:
         raise AssertionError(f"{mutator.name}: no child in {tried} calls")
     if accepted < least_well_formed * children:
         raise AssertionError(f"{mutator.name}: only {accepted} of {children} children are well-formed")
     return MutatorReport(tried, children, accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How a mutator did on many seeds: text for each breach of the contract and for each death of the process."""
+
+    calls: int
+    children: int
+    breaches: tuple[str, ...]
+    deaths: tuple[str, ...]
+
+
+class Grid:
+    """Seeds to try mutators on, one call each. Calls run in forked children: schedule primitives may kill TVM."""
+
+    def __init__(self, seeds: Sequence[Seed]) -> None:
+        self._seeds = tuple(seeds)
+        self._functions = [tvm_api.entry_of(tvm_api.load_ir(seed.ir)) for seed in self._seeds]
+
+    def row(self, mutator: Mutator, number: int = 0, part: slice = slice(None)) -> Row:
+        """Call `mutator` once on each seed of `part`, with random numbers named by `number`.
+
+        Every child must be well-formed and keep what `mutate_twice` checks.
+        """
+        places = range(len(self._seeds))[part]
+        children = 0
+        breaches: list[str] = []
+        deaths: list[str] = []
+        answers = each_apart(places, partial(self._call, mutator, number))
+        for place, (text, signal) in zip(places, answers, strict=True):
+            where = f"{mutator.name} on {self._seeds[place].name}, number {number}"
+            if signal:
+                deaths.append(f"{where}: signal {signal}")
+            elif text:
+                breaches.append(f"{where}: {text}")
+            children += text == ""
+        return Row(len(places), children, tuple(breaches), tuple(deaths))
+
+    def _call(self, mutator: Mutator, number: int, place: int) -> str | None:
+        """Return what is broken, "" where all is well, and None where the mutator does not apply."""
+        seed = self._seeds[place]
+        env = MutationEnv(target=seed.target, donor=lambda: self._functions[(place + 1) % len(self._functions)])
+        try:
+            child = mutate_twice(mutator, self._functions[place], 1000 * number + place, env, seed.ir)
+        except AssertionError as error:
+            return str(error)
+        except Exception as error:
+            if not tvm_api.raised_by_tvm(error):
+                raise
+            return None
+        if child is None:
+            return None
+        return "" if tvm_api.well_formed(tvm_api.module_of(child)) else "the child is not well-formed"

@@ -20,7 +20,7 @@ from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, PassSource, Step, Yield
 from tzerlike.mutation_crash import Mutation, bundle_mutation
-from tzerlike.mutators import MUTATORS, make_mutators
+from tzerlike.mutators import make_mutators
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
@@ -95,7 +95,7 @@ class Worker:
             corpus=Corpus(),
             pending=[Import(seed) for seed in share],
             executor=executor,
-            mutators=make_mutators(config.mutators or tuple(MUTATORS)),
+            mutators=make_mutators(config.mutator_names),
             passes=_pass_source(config),
             oracles=make_oracles(config.oracles),
             n_max=config.n_max,

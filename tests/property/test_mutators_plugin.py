@@ -1,28 +1,23 @@
-"""A third party's mutators under the conformance kit: it accepts a good one and says what is wrong with the others."""
+"""Third parties' mutators: a sample package installed as a plug-in, and the conformance kit on good and bad ones."""
 
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from tzerlike.mutators import MutationEnv
+from tzerlike.errors import UserError
+from tzerlike.mutators import ALL, MutationEnv, make_mutators
 from tzerlike.mutators.tree import Tree
-from tzerlike.testing import check_mutator
+from tzerlike.testing import check_mutator, sample_functions
 from tzerlike.tvm_api import tirx
 
+SAMPLE = Path(__file__).parents[1] / "data" / "sample_plugin"
 
-@dataclass(frozen=True, slots=True)
-class Doubler:
-    """Store every value twice."""
-
-    name: str = "doubler"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        stores = tree.of_type(tirx.BufferStore)
-        site = rng.choice(stores)
-        return tree.replace(site, tirx.SeqStmt([site.node, site.node])) if stores else None
+Install = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +49,89 @@ class Moody:
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         self.calls += 1
         tree = Tree(func)
-        site = tree.of_type(tirx.For)[0]
-        return tree.replace(site, tirx.SeqStmt([tirx.Evaluate(tirx.IntImm("int32", self.calls)), site.node]))
+        return tree.replace(tree.of_type(tirx.For)[0], tirx.Evaluate(tirx.Var("x", "int32") + self.calls))
 
 
-def test_a_good_mutator_passes() -> None:
-    report = check_mutator(Doubler())
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Make a package known as an installer does: its code on the path, its entry points beside it."""
+
+    def make(project: dict[str, Any], code: Path | None = None, **changes: str) -> None:
+        name = changes.get("name", project["name"])
+        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        groups = project["entry-points"]
+        lines = [f"{key} = {changes.get('value', value)}" for key, value in groups["tzerlike.plugins"].items()]
+        (info / "entry_points.txt").write_text("[tzerlike.plugins]\n" + "\n".join(lines) + "\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        if code is not None:
+            monkeypatch.syspath_prepend(str(code))
+
+    return make
+
+
+@pytest.fixture
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((SAMPLE / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def test_a_plugin_is_there_only_where_it_is_listed(install: Install, project: dict[str, Any]) -> None:
+    install(project, SAMPLE / "src")
+    assert tuple(m.name for m in make_mutators()) == ALL
+    assert [m.name for m in make_mutators(["all", "sample:all"])] == [*ALL, "sample:doubler"]
+    (mutator,) = make_mutators(["sample:doubler"])
+    for parent in sample_functions():
+        child = mutator(parent, Random(0), MutationEnv())
+        assert child is not None
+        assert len(Tree(child).of_type(tirx.BufferStore)) == len(Tree(parent).of_type(tirx.BufferStore)) + 1
+
+
+def test_a_good_mutator_passes_the_kit(install: Install, project: dict[str, Any]) -> None:
+    install(project, SAMPLE / "src")
+    (mutator,) = make_mutators(["sample:doubler"])
+    report = check_mutator(mutator)
     assert report.children == report.well_formed == report.tried
+
+
+def test_what_is_not_installed_is_named_with_what_is(install: Install, project: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="no plug-in 'sample' is installed; there are none"):
+        make_mutators(["sample:all"])
+    install(project, SAMPLE / "src")
+    with pytest.raises(UserError, match="no plug-in 'other' is installed; there are sample"):
+        make_mutators(["other:all"])
+    with pytest.raises(UserError, match=r"unknown mutator 'sample:halver'; known: .*sample:doubler"):
+        make_mutators(["sample:halver"])
+
+
+def test_two_plugins_of_one_name_are_both_named(install: Install, project: dict[str, Any]) -> None:
+    install(project, SAMPLE / "src")
+    install(project, name="impostor", value="elsewhere:plugin")
+    with pytest.raises(UserError, match=r"both impostor \(.*\) and tzerlike-sample \(.*\) have a plug-in 'sample'"):
+        make_mutators(["sample:all"])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import nothing_like_this", "'sample' of tzerlike-sample .* does not load: No module"),
+        ("plugin = 3", "is a int, not a Plugin"),
+        (
+            "from tzerlike.plugins import Plugin\nplugin = Plugin(mutators={'constants': object})",
+            "both tzerlike and the plug-in 'sample' have a mutator 'constants'",
+        ),
+    ],
+)
+def test_a_plugin_that_is_no_good_is_one_line(
+    install: Install, project: dict[str, Any], tmp_path: Path, code: str, message: str
+) -> None:
+    module = f"bad_plugin_{abs(hash(code))}"
+    (tmp_path / f"{module}.py").write_text(code)
+    install(project, value=f"{module}:plugin")
+    with pytest.raises(UserError, match=message) as caught:
+        make_mutators(["all", "sample:all"])
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

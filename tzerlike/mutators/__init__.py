@@ -1,6 +1,6 @@
 """Mutators: functions from a PrimFunc to a child.
 
-`MUTATORS` is the one table, name -> factory; a mutator is made by `make_mutators`, which also
+`MUTATORS` is the one table, name -> factory; plug-ins have others. A mutator is made by `make_mutators`, which also
 guards it: what TVM's constructors refuse, a child that is too large, one that defines a variable
 twice and one that is the parent itself all become None.
 """
@@ -16,6 +16,7 @@ from tzerlike.errors import UserError
 from tzerlike.mutators import annotate, buffers, domain, general, schedule, splice, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
+from tzerlike.plugins import extended, load_plugin
 from tzerlike.tvm_api import CONSTRUCTION_ERRORS
 
 __all__ = [
@@ -84,13 +85,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A mutator that refuses instead of raising, and keeps the child within `env.max_nodes`."""
+    """A mutator that refuses instead of raising, and keeps the child within `env.max_nodes`.
+
+    `name` is the one that the table has it under.
+    """
 
     mutator: Mutator
-
-    @property
-    def name(self) -> str:
-        return self.mutator.name
+    name: str
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         try:
@@ -106,14 +107,20 @@ class Guarded:
 def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
     """Make the mutators that `names` lists, in the order of the table; a group's name stands for its members.
 
-    Raises UserError that names an unknown mutator and lists the known ones.
+    `plugin:name` is a mutator of a plug-in, `plugin:all` stands for all of its. Raises UserError that names an unknown
+    mutator and lists the known ones, or for a plug-in that cannot be had.
     """
+    listed = dict.fromkeys(name.partition(":")[0] for name in names if ":" in name)
+    plugins = {plugin: load_plugin(plugin).mutators for plugin in listed}
+    table = extended("mutator", MUTATORS, plugins)
+    groups = {f"{plugin}:all": tuple(f"{plugin}:{name}" for name in added) for plugin, added in plugins.items()}
+    groups.update(GROUPS)
     wanted: set[str] = set()
     for name in names:
-        if name in GROUPS:
-            wanted.update(GROUPS[name])
-        elif name in MUTATORS:
+        if name in groups:
+            wanted.update(groups[name])
+        elif name in table:
             wanted.add(name)
         else:
-            raise UserError(f"unknown mutator {name!r}; known: {', '.join([*MUTATORS, *GROUPS])}")
-    return tuple(Guarded(make()) for name, make in MUTATORS.items() if name in wanted)
+            raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
+    return tuple(Guarded(make(), name) for name, make in table.items() if name in wanted)

@@ -19,10 +19,19 @@ from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
 Indices = list[Any]
 
+VECTOR_ODDS = 6
+"""One in so many changes of a buffer's dtype is to vectors."""
+
+VECTOR_LANES = (2, 4)
+"""Lanes of an element that the code generators for llvm and cuda both have a type for, whatever the dtype."""
+
 
 @dataclass(frozen=True, slots=True)
 class BufferDtype:
-    """Keep a buffer in another dtype, cast at every access: low precision, narrow and wide integers, float8, int4."""
+    """Keep a buffer in another dtype, cast at every access: low precision, narrow and wide integers, float8, int4.
+
+    Or in vectors of its dtype: every lane is written, one is read.
+    """
 
     name: str = "buffer-dtype"
 
@@ -37,6 +46,8 @@ class BufferDtype:
         have = dtypes.parse(_dtype(old))
         if have is None:
             return None
+        if rng.randrange(VECTOR_ODDS) == 0 and not have.is_bool and scalar_accesses(tree, old):
+            return _in_vectors(tree, old, have, rng)
         chosen = rng.choice([d for d in _dtypes_for(have, defined, rng) if d != have.scalar])
         new = like(old, dtype=chosen)
 
@@ -51,6 +62,19 @@ class BufferDtype:
             read=lambda load: tirx.Cast(lanes(load, have.scalar), load),
             write=lambda value: tirx.Cast(lanes(value, chosen), value),
         )
+
+
+def _in_vectors(tree: Tree, old: Any, have: dtypes.DType, rng: Random) -> Any:
+    """The function with vectors for the elements of the buffer `old`, which is accessed one element at a time."""
+    lanes = rng.choice(VECTOR_LANES)
+    lane = tirx.IntImm("int32", rng.randrange(lanes))
+    return retarget(
+        tree,
+        old,
+        like(old, dtype=dtypes.with_lanes(have.scalar, lanes)),
+        read=lambda load: tirx.Shuffle([load], [lane]),
+        write=lambda value: tirx.Broadcast(value, tirx.IntImm("int32", lanes)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +155,9 @@ class BufferLayout:
         if choice == "align":
             new = like(old, alignment=rng.choice((1, 2, 4, 8, 16, 32, 64) if param or defined else (3, 128, 256, 4096)))
         elif choice == "offset":
-            new = like(old, offset=tirx.Var(f"{old.name}_offset", "int32"), factor=rng.choice((1, 1, 4, 16)))
+            # TVMScript takes it for granted that an offset has the dtype of the extents.
+            index = str(array_items(ty.shape)[0].ty.dtype) if array_items(ty.shape) else "int32"
+            new = like(old, offset=tirx.Var(f"{old.name}_offset", index), factor=rng.choice((1, 1, 4, 16)))
         elif choice == "scope":
             scopes = ("global", "local") if env.target == "llvm" and defined else _SCOPES
             new = like(old, scope=rng.choice([s for s in scopes if s != str(ty.storage_scope)]))

@@ -105,11 +105,15 @@ def _adopt(other: Tree, part: Site, scope: Scope, generator: Generator) -> Any |
     values: dict[int, Any] = {}
     renames: dict[int, Buffer] = {}
     before: list[Any] = []
+    blocks = [s for s in other.below(part) if type(s.node) is s_tir.SBlock]
+    in_blocks = {key(var) for block in blocks for var in free_variables(other, block)}
+    block_scope = scope.extended()
+    block_scope.enter_block()
     for var in free_variables(other, part):
         if not tirx.is_buffer_var(var):
             if dtypes.parse(dtype_of(var)) is None or dtype_of(var) == "handle":
                 return None
-            values[key(var)] = _value_for(generator, scope, var)
+            values[key(var)] = _value_for(generator, block_scope if key(var) in in_blocks else scope, var)
             continue
         wanted = buffer_of(var, "alloc")
         match = _matching(generator, scope, wanted)

@@ -98,12 +98,15 @@ def key(var: Node) -> int:
 
 
 def seq(stmts: Sequence[Node]) -> Node:
-    """One statement that runs `stmts` in turn: flattened, and legal for zero or one statement."""
+    """One statement that runs `stmts` in turn: flattened, without empty ones, and legal for zero or one statement.
+
+    TVM's own SeqStmt::Flatten drops empty statements too, and so does its parser.
+    """
     flat: list[Node] = []
     for stmt in stmts:
         if type(stmt) is tirx.SeqStmt:
-            flat.extend(array_items(stmt.seq))
-        else:
+            flat.extend(part for part in array_items(stmt.seq) if not is_nop(part))
+        elif not is_nop(stmt):
             flat.append(stmt)
     if not flat:
         return tirx.Evaluate(tirx.IntImm("int32", 0))
@@ -154,12 +157,12 @@ def refresh_regions(block: Node) -> Node:
     """
     if not array_items(block.iter_vars) and not array_items(block.reads) and not array_items(block.writes):
         return block
-    accessed = {key(buffer): buffer for buffer in _accessed_buffers(block)}
-    reads, writes = s_tir.analysis.get_sblock_read_write_region(block, {b: b for b in accessed.values()})
+    accessed, inner = _accessed_buffers(block)
+    reads, writes = s_tir.analysis.get_sblock_read_write_region(block, {buffer: buffer for buffer in accessed})
     return s_tir.SBlock(
         block.iter_vars,
-        reads,
-        writes,
+        [_visible(region, inner) for region in array_items(reads)],
+        [_visible(region, inner) for region in array_items(writes)],
         block.name_hint,
         block.body,
         block.init,
@@ -169,11 +172,30 @@ def refresh_regions(block: Node) -> Node:
     )
 
 
-def _accessed_buffers(block: Node) -> Iterator[Node]:
-    """The buffers that the body of `block` uses and that come from outside of it."""
+def _visible(region: Node, inner: set[int]) -> Node:
+    """`region`, or all of its buffer where its bounds speak of what is defined in the block's body (`inner`).
+
+    The analysis takes bounds as they stand in the body, a Let or a load from a buffer of the body's own included.
+    """
+    used: list[Node] = []
+    callbacks = ((tirx.Var, used.append), (tvm.ir.TensorLoad, lambda load: used.append(load.source)))
+    for extent in array_items(region.region):
+        for bound in (extent.min, extent.extent):
+            if type(bound) is not tirx.IntImm:
+                structural_walk(bound, callbacks)
+    if not any(key(var) in inner for var in used):
+        return region
+    shape = array_items(region.source.ty.shape)
+    whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(extent.ty.dtype, 0), extent) for extent in shape]
+    return tirx.BufferRegion(region.source, whole)
+
+
+def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
+    """The buffers that the body of `block` uses and that come from outside of it, and the keys of what it defines."""
     pending = [block]
     used: dict[int, Node] = {}
-    defined: set[int] = set()
+    inner = {key(buffer) for buffer in array_items(block.alloc_buffers)}
+    inner.update(key(match.buffer) for match in array_items(block.match_buffers))
     while pending:
         node = pending.pop()
         if type(node) is tvm.ir.TensorLoad:
@@ -182,8 +204,8 @@ def _accessed_buffers(block: Node) -> Iterator[Node]:
             used.setdefault(key(node.buffer), node.buffer)
         elif type(node) is tirx.Var and tirx.is_buffer_var(node):
             used.setdefault(key(node), node)
-        else:
-            defined.update(key(var) for var in definitions(node))
+        elif node is not block:
+            inner.update(key(var) for var in definitions(node))
         shape = SHAPES.get(type(node))
         for name, _, is_list in shape.children if shape is not None else ():
             child = getattr(node, name)
@@ -191,7 +213,8 @@ def _accessed_buffers(block: Node) -> Iterator[Node]:
                 pending.extend(array_items(child))
             elif child is not None:
                 pending.append(child)
-    return (buffer for identity, buffer in used.items() if identity not in defined)
+    defined = inner | {key(var) for var in definitions(block)}
+    return [buffer for identity, buffer in used.items() if identity not in defined], inner
 
 
 def _shapes() -> dict[type, Shape]:
@@ -459,17 +482,25 @@ def uses(node: Node) -> list[Node]:
         return variables_of_type(node.buffer)
     if kind is s_tir.SBlock:
         sources = [match.source.source for match in array_items(node.match_buffers)]
-        return sources + [var for buffer in array_items(node.alloc_buffers) for var in variables_of_type(buffer)]
+        domains = [iter_var.dom for iter_var in array_items(node.iter_vars)]
+        found = sources + [var for buffer in array_items(node.alloc_buffers) for var in variables_of_type(buffer)]
+        return found + [
+            var for domain in domains for bound in (domain.min, domain.extent) for var in variables_in(bound)
+        ]
     return []
 
 
 def variables_of_type(buffer: Node) -> list[Node]:
     """The variables in the shape, strides and offset of a buffer."""
     ty = buffer.ty
+    return [v for e in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset] for v in variables_in(e)]
+
+
+def variables_in(expr: Node) -> list[Node]:
+    """The variables in an expression that are not buffers."""
     found: list[Node] = []
-    for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
-        if type(expr) is not tirx.IntImm:
-            structural_walk(expr, (tirx.Var, found.append))
+    if type(expr) is not tirx.IntImm:
+        structural_walk(expr, (tirx.Var, found.append))
     return found
 
 

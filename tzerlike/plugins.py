@@ -1,0 +1,69 @@
+"""What third parties add: packages that name a `Plugin` in the entry-point group `tzerlike.plugins`.
+
+    [project.entry-points."tzerlike.plugins"]
+    mine = "my_package:plugin"
+
+Nothing of a plug-in is imported before a configuration lists it (`--plugin mine`). What it adds is known as `mine:name`
+wherever names are written down, so that statistics and bundles say where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from tzerlike.errors import UserError
+
+GROUP = "tzerlike.plugins"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """The tables of a plug-in, each name -> factory like tzerlike's own.
+
+    `mutators` makes objects that keep the contract of `tzerlike.mutators.Mutator`; `tzerlike.testing` checks it.
+    """
+
+    mutators: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+
+
+def load_plugin(name: str) -> Plugin:
+    """Import the plug-in that is installed as `name`.
+
+    UserError when there is none, when two packages have one of that name, and when it does not load.
+    """
+    found = sorted(entry_points(group=GROUP, name=name), key=_origin)
+    if not found:
+        known = sorted({entry.name for entry in entry_points(group=GROUP)})
+        raise UserError(f"--plugin: no plug-in {name!r} is installed; there are {', '.join(known) or 'none'}")
+    if found[0].value != found[-1].value:
+        raise UserError(f"--plugin: both {_origin(found[0])} and {_origin(found[-1])} have a plug-in {name!r}")
+    try:
+        plugin = found[0].load()
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"--plugin: {name!r} of {_origin(found[0])} does not load: {error}") from error
+    if not isinstance(plugin, Plugin):
+        raise UserError(f"--plugin: {name!r} of {_origin(found[0])} is a {type(plugin).__name__}, not a Plugin")
+    return plugin
+
+
+def extended(kind: str, own: Mapping[str, Any], plugins: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the table of tzerlike's `own` and what each plug-in adds, the latter as `plugin:name`.
+
+    UserError that names both where a name is taken.
+    """
+    owners = dict.fromkeys(own, "tzerlike")
+    table = dict(own)
+    for plugin, added in plugins.items():
+        for name, factory in added.items():
+            if name in owners:
+                raise UserError(f"--plugin: both {owners[name]} and the plug-in {plugin!r} have a {kind} {name!r}")
+            owners[name] = f"the plug-in {plugin!r}"
+            table[f"{plugin}:{name}"] = factory
+    return table
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.dist.name if entry.dist is not None else 'an unnamed package'} ({entry.value})"
