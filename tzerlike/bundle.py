@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.campaign import StoredCase, read_json, read_stored_case, write_atomic, write_json
+from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation
-from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.finding import Finding, Signed
 
 SCHEMA_VERSION = 1
 
@@ -62,6 +62,44 @@ def write_bundle(
 
     `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py.
     """
+    files: dict[str, str | bytes] = {
+        "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
+        "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
+        "inputs.npz": no_inputs(),
+        "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
+        "repro.py": repro,
+        "report.md": _report(finding, stored, confirmation, script, environment),
+    }
+    return store_bundle(directory, finding, files)
+
+
+def observation_text(
+    finding: Signed,
+    seen: Observation,
+    limits: Limits,
+    confirmation: Confirmation,
+    environment: Mapping[str, Any],
+) -> str:
+    """Return the contents of a bundle's observation.json."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "kind": finding.kind,
+            "signature": finding.signature,
+            "parts": list(finding.parts),
+            "limits": {"seconds": limits.seconds, "memory": limits.memory},
+            "confirmed": {"runs": confirmation.runs, "same": confirmation.same},
+            "observation": seen.to_json(),
+            "environment": dict(environment),
+        }
+    )
+
+
+def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | bytes]) -> Path | None:
+    """Write the files of a bundle, all or none; None when its signature has a bundle already.
+
+    UserError when the disk is full.
+    """
     target = directory / finding.directory
     if target.exists() or any(directory.glob(f"*-{finding.signature}")):
         return None
@@ -69,24 +107,8 @@ def write_bundle(
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir()
-        write_json(temporary / "case.json", {"schema_version": SCHEMA_VERSION, **stored.to_json()})
-        write_atomic(temporary / "module.py", script or "# TVM cannot print this module; case.json holds it.\n")
-        write_atomic(temporary / "inputs.npz", _no_inputs())
-        write_json(
-            temporary / "observation.json",
-            {
-                "schema_version": SCHEMA_VERSION,
-                "kind": finding.kind,
-                "signature": finding.signature,
-                "parts": list(finding.parts),
-                "limits": {"seconds": limits.seconds, "memory": limits.memory},
-                "confirmed": {"runs": confirmation.runs, "same": confirmation.same},
-                "observation": finding.observation.to_json(),
-                "environment": dict(environment),
-            },
-        )
-        write_atomic(temporary / "repro.py", repro)
-        write_atomic(temporary / "report.md", _report(finding, stored, confirmation, script, environment))
+        for name, content in files.items():
+            write_atomic(temporary / name, content)
         os.rename(temporary, target)
     except FileExistsError:
         return None
@@ -129,7 +151,7 @@ def read_bundle(path: Path) -> Bundle:
         raise UserError(f"{file}: not a bundle's observation ({type(error).__name__}: {error})") from error
 
 
-def _no_inputs() -> bytes:
+def no_inputs() -> bytes:
     """The archive of a finding of the compiler itself, which ran on no inputs."""
     buffer = io.BytesIO()
     np.savez(buffer)

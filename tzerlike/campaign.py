@@ -37,7 +37,12 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    write_atomic(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    write_atomic(path, json_text(value))
+
+
+def json_text(value: object) -> str:
+    """Return the text of a JSON file that people may want to read."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def _storage_error(path: Path, error: OSError) -> UserError:

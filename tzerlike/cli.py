@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import psutil
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -23,6 +24,7 @@ from tzerlike import __version__
 from tzerlike.campaign import CampaignDir, read_json
 from tzerlike.config import (
     COVERAGE,
+    HARNESSES,
     MUTATOR_CHOICES,
     PASS_MODES,
     TARGETS,
@@ -96,6 +98,13 @@ def cli() -> None:
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
 @click.option("--pairs-per-fork", type=int, default=1, show_default=True, help="Cases that one child takes in turn.")
+@click.option(
+    "--harness",
+    type=click.Choice(HARNESSES),
+    default="tir",
+    show_default=True,
+    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
+)
 @click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
 def fuzz(
     budget: str,
@@ -116,11 +125,15 @@ def fuzz(
     timeout: float,
     memory_limit: str,
     pairs_per_fork: int,
+    harness: str,
     ui: str,
 ) -> None:
     """Run a coverage-guided campaign."""
     from tzerlike.oracles import make_oracles
 
+    if harness == "arith":
+        _refuse_options_of_tir()
+        coverage = "none"
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
@@ -138,6 +151,7 @@ def fuzz(
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
         pairs_per_fork=pairs_per_fork,
+        harness=harness,
     )
     make_oracles(config.oracles)
     directory = CampaignDir(out)
@@ -163,6 +177,28 @@ def fuzz(
         if ui != "none":
             console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
         sys.exit(INTERRUPTED)
+
+
+_TIR_ONLY = (
+    "target",
+    "coverage",
+    "seeds",
+    "n_max",
+    "mutators",
+    "mutator_choice",
+    "pass_mode",
+    "oracles",
+    "pairs_per_fork",
+)
+"""Options of `fuzz` that say nothing to the arithmetic harness."""
+
+
+def _refuse_options_of_tir() -> None:
+    context = click.get_current_context()
+    for name in _TIR_ONLY:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise UserError(f"{option}: has no meaning with --harness arith, which has neither programs nor passes")
 
 
 def _existing_directory(text: str) -> Path:

@@ -20,6 +20,7 @@ COVERAGE = ("auto", "breakpoint", "none")
 PASS_MODES = ("joint", "random", "none")
 MUTATOR_CHOICES = ("adaptive", "uniform")
 UIS = ("rich", "plain", "none")
+HARNESSES = ("tir", "arith")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class CampaignConfig:
     timeout: float = 5.0
     memory_limit: int = 2 << 30
     pairs_per_fork: int = 1
+    harness: str = "tir"
 
     def __post_init__(self) -> None:
         checks: tuple[tuple[str, bool, str], ...] = (
@@ -66,6 +68,7 @@ class CampaignConfig:
             ("--timeout", 0.05 <= self.timeout <= 3600, "from 0.05 to 3600 seconds"),
             ("--memory-limit", 64 << 20 <= self.memory_limit <= 1 << 42, "from 64M to 4096G"),
             ("--pairs-per-fork", 1 <= self.pairs_per_fork <= 256, "from 1 to 256"),
+            ("--harness", self.harness in HARNESSES, "one of " + ", ".join(HARNESSES)),
         )
         for option, good, expected in checks:
             if not good:

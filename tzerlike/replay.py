@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tzerlike.arith.case import ArithBundle, is_arith_bundle, read_arith_bundle
 from tzerlike.bundle import Bundle, read_bundle
 from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
@@ -20,7 +21,7 @@ from tzerlike.oracles import ORACLES, make_oracles
 class Replayed:
     """What became of one bundle: `same` of `times` runs showed its signature; `seen` says what the last one did."""
 
-    bundle: Bundle
+    bundle: Bundle | ArithBundle
     times: int
     same: int
     seen: str
@@ -48,10 +49,13 @@ class Replayed:
 
 def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child of a fresh zygote; UserError on an unreadable one."""
-    bundles = [read_bundle(path) for path in paths]
+    bundles = [read_arith_bundle(path) if is_arith_bundle(path) else read_bundle(path) for path in paths]
     results = []
     with open_family() as family:
         for bundle in bundles:
+            if isinstance(bundle, ArithBundle):
+                results.append(_replay_arith(bundle, times, family))
+                continue
             if bundle.observation.stage is Stage.MUTATE:
                 results.append(_replay_mutation(bundle, times, family))
                 continue
@@ -65,6 +69,18 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
             same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
             results.append(Replayed(bundle, times, same, _describe(answers[-1])))
     return results
+
+
+def _replay_arith(bundle: ArithBundle, times: int, family: Family) -> Replayed:
+    params = {
+        "path": str((bundle.path / "case.json").resolve()),
+        "seconds": bundle.limits.seconds,
+        "memory": bundle.limits.memory,
+        "times": times,
+    }
+    answers = family.ask("judge-arith", params)
+    same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
+    return Replayed(bundle, times, same, _describe(answers[-1]))
 
 
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:

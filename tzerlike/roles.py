@@ -14,6 +14,9 @@ import numpy
 
 import tzerlike
 from tzerlike import seedgen, tvm_api
+from tzerlike.arith import batch
+from tzerlike.arith.case import read_arith_case
+from tzerlike.arith.worker import ArithWorker, examine_apart
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.config import CampaignConfig
@@ -229,6 +232,32 @@ def _cpu() -> str:
     return platform.processor()
 
 
+def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run one shard of an arithmetic campaign until it is over."""
+    directory = CampaignDir(Path(params["root"]))
+    config = CampaignConfig.from_toml(directory.config)
+    executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
+    ArithWorker(lane.slot, config, directory, executor, params["elapsed"]).run()
+
+
+def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Put the case of an arithmetic bundle to its check `times` times, each in a fresh child, and report the findings."""
+    case = read_arith_case(Path(params["path"]))
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    for _ in range(params["times"]):
+        examined = examine_apart(executor, case.check, case.problem)
+        finding = examined.finding
+        report(
+            {
+                "event": "judged",
+                "observation": _short(examined.seen),
+                "findings": []
+                if finding is None
+                else [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}],
+            }
+        )
+
+
 ROLES: dict[str, Role] = {
     "campaign": campaign,
     "prepare": prepare,
@@ -236,4 +265,9 @@ ROLES: dict[str, Role] = {
     "judge-script": judge_script,
     "trace-files": trace_files,
     "mutate-again": mutate_again,
+    "arith-campaign": arith_campaign,
+    "judge-arith": judge_arith,
 }
+
+JOBS = dict(batch.JOBS)
+"""What a runner's child can do besides taking cases."""

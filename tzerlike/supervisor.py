@@ -27,6 +27,7 @@ MAX_UNEXPLAINED_DEATHS = 20
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 _FREE_ON_RESUME = ("budget", "iterations")
+_ROLE_OF_HARNESS = {"tir": "campaign", "arith": "arith-campaign"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,9 @@ class Supervisor:
                 )
             )
             self._check_environment(family.facts)
-            self.show(self._view({}, "preparing seeds"))
-            self._prepare(family)
+            if self.config.harness == "tir":
+                self.show(self._view({}, "preparing seeds"))
+                self._prepare(family)
             if self._interrupted:
                 raise KeyboardInterrupt
             # Only now, so that a set-up that fails leaves nothing behind.
@@ -190,7 +192,7 @@ class Supervisor:
             "elapsed": elapsed,
             "culprit": culprit,
         }
-        family.spawn("campaign", params, slot)
+        family.spawn(_ROLE_OF_HARNESS[self.config.harness], params, slot)
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""

@@ -92,7 +92,7 @@ class _Zygote:
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
         woken = _warm_up(Tray())
-        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken)) for slot in range(slots)]
+        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
         self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()

@@ -1,0 +1,187 @@
+"""What a forked child does for the arithmetic harness: the jobs of an executor.
+
+A child may die in any of them. It notes the iteration and the check before it asks, and lays down what it has as it
+goes.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from tzerlike.arith.checks import CHECKS, Check, pose
+from tzerlike.arith.finding import found_in, outcome_to_json
+from tzerlike.arith.generate import random_problem
+from tzerlike.arith.inspect import Outcome, Table, answer, examine
+from tzerlike.arith.model import Problem, walk
+from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.observation import Stage
+from tzerlike.rng import rng_for
+from tzerlike.tray import Tray
+
+Checks = Mapping[str, Check]
+
+CHUNK = 50
+"""Iterations between two summaries: a death costs the repetition of at most so many."""
+
+
+def problem_of(seed: int, worker: int, iteration: int) -> Problem:
+    """Return the problem of an iteration; no TVM is needed for it."""
+    return random_problem(rng_for(seed, worker, "arith", iteration))
+
+
+def scan(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+    """Put the problems of a range of iterations to every check.
+
+    Lays down a record per suspicion (an analysis that is wrong somewhere, or raises where it should not) and one
+    per CHUNK with the counts.
+    """
+    tray.enter_stage(Stage.ANALYZE)
+    start, count = item["start"], item["count"]
+    tally = _Tally()
+    for iteration in range(start, start + count):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        table = Table.of(problem_of(item["seed"], item["worker"], iteration))
+        tally.iterations += 1
+        if table.defined:
+            tally.valid += 1
+            _scan_one(table, iteration, tray, checks, tally)
+        if tally.iterations == CHUNK:
+            tray.add_result(tally.to_json())
+            tally = _Tally()
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    tray.add_result(tally.to_json())
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.iterations = 0
+        self.valid = 0
+        self.tried: Counter[str] = Counter()
+        self.claimed: Counter[str] = Counter()
+        self.suspected: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"record": "summary", **self.__dict__}
+
+
+def _scan_one(table: Table, iteration: int, tray: Tray, checks: Checks, tally: _Tally) -> None:
+    with ExitStack() as scope:
+        question = pose(table.problem, scope)
+        for name, check in checks.items():
+            if iteration % check.every or not check.applies(table.problem):
+                continue
+            tray.note_pass(f"{iteration} {name}")
+            outcome = answer(table, question, check)
+            tally.tried[name] += 1
+            tally.claimed[name] += outcome.claimed
+            if outcome.error:
+                tally.rejected[f"{name}: {outcome.error_template}"] += 1
+            if outcome.wrong is not None or outcome.refused:
+                tally.suspected[name] += 1
+                tray.add_result(
+                    {
+                        "record": "suspicion",
+                        "iteration": iteration,
+                        "check": name,
+                        "hint": _hint(table, name, check, outcome),
+                    }
+                )
+
+
+def _hint(table: Table, name: str, check: Check, outcome: Outcome) -> str:
+    """A cheap guess at what the finding will be: the check, and the operators at the top of a smallest faulty part."""
+    if outcome.refused:
+        return f"{name} {outcome.error_template}"
+    problem = table.problem
+    if len(problem.roots) == 1:
+        for node in reversed(list(walk(problem.root))):
+            part = replace(problem, roots=(node,))
+            if node.args and check.applies(part) and examine(Table.of(part), check).wrong is not None:
+                return f"{name} {node.dtype} {node.op} {' '.join(arg.op for arg in node.args)}"
+    return f"{name} {' '.join(root.op for root in problem.roots)}"
+
+
+def reduce_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+    """Reduce a suspicion with fresh analyzers and lay down the finding; nothing where it does not hold up.
+
+    It does not where a fresh analyzer gives another answer, or where nothing is wrong on a total part of the problem.
+    """
+    tray.enter_stage(Stage.ANALYZE)
+    tray.note_pass(item["check"])
+    signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
+    problem = Problem.from_json(item["problem"])
+    found = minimal(problem, item["check"], checks)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    if found is not None:
+        name, smallest = found
+        tray.add_result({"record": "reduced", "check": name, "problem": smallest.to_json()})
+
+
+def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
+    """Return the reduced problem, and the most basic analysis that is wrong on it; None where nothing is wrong."""
+    check = checks[name]
+    table = Table.of(problem)
+    first = examine(table, check)
+    if first.wrong is not None:
+        assignment = dict(first.wrong.assignment)
+    elif first.refused and table.defined:
+        assignment = table.grid.assignment(int(table.counted.argmax()))
+    else:
+        return None
+    boxed = made_total(problem, assignment)
+    alike = _alike(check, first)
+    if boxed is None or not alike(boxed):
+        return None
+    smallest = reduce(boxed, alike)
+    for basic in check.made_of:
+        if basic in checks and checks[basic].applies(smallest):
+            outcome = examine(Table.of(smallest), checks[basic])
+            if outcome.wrong is not None or (first.wrong is None and outcome.refused):
+                return minimal(smallest, basic, checks)
+    return name, smallest
+
+
+def _alike(check: Check, first: Outcome) -> Callable[[Problem], bool]:
+    """Whether the check goes wrong on a problem in the same way as it did first, and the problem is total."""
+
+    def alike(problem: Problem) -> bool:
+        if not check.applies(problem) or not total(problem):
+            return False
+        outcome = examine(Table.of(problem), check)
+        if first.wrong is not None:
+            return outcome.wrong is not None
+        return outcome.refused and outcome.error_template == first.error_template
+
+    return alike
+
+
+def examine_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+    """Put one problem to one check and lay down the outcome."""
+    tray.enter_stage(Stage.ANALYZE)
+    tray.note_pass(item["check"])
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    problem = Problem.from_json(item["problem"])
+    outcome = examine(Table.of(problem), checks[item["check"]])
+    finding = found_in(item["check"], problem, outcome) if outcome.wrong is not None or total(problem) else None
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    tray.add_result(
+        {
+            "record": "examined",
+            "outcome": outcome_to_json(outcome),
+            "finding": None if finding is None else [finding.kind, *finding.parts],
+        }
+    )
+
+
+JOBS: Mapping[str, Callable[[Mapping[str, Any], Tray, float], None]] = {
+    "arith-scan": scan,
+    "arith-reduce": reduce_one,
+    "arith-examine": examine_one,
+}
+"""The jobs that the runner's children can do for this harness."""

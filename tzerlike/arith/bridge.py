@@ -1,0 +1,95 @@
+"""Between the harness's expressions and TVM's."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tzerlike import tvm_api
+from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, with_lanes
+
+_BINARY = (*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or")
+_UNARY = ("BitwiseNot", "Not")
+_CALLS = {"prim.if_then_else": "if_then_else", "prim.likely": "likely"}
+_INFINITE = frozenset(("pos_inf", "neg_inf"))
+
+
+class Unreadable(Exception):
+    """TVM returned an expression with something in it that the harness has no meaning for; the message names it."""
+
+
+@cache
+def _constructor(op: str) -> Any:
+    return tvm_api.expression_constructor(op)
+
+
+@cache
+def _constant(value: int, dtype: str) -> Any:
+    return tvm_api.tirx.IntImm(dtype, value)
+
+
+@cache
+def variable_named(name: str, dtype: str) -> Any:
+    """Return TVM's variable of that name and dtype, the same one each time."""
+    return tvm_api.tirx.Var(name, dtype)
+
+
+def to_tvm(node: Node) -> Any:
+    """Return the expression as TVM's, node for node; TVM's exceptions where a constructor refuses it."""
+    op = node.op
+    if op == "IntImm":
+        return _constant(node.value, node.dtype)
+    if op == "Var":
+        return variable_named(node.value, node.dtype)
+    args = [to_tvm(arg) for arg in node.args]
+    if op in ("Ramp", "Broadcast"):
+        return _constructor(op)(*args, _constant(lanes(node.dtype), "int32"), None)
+    if op == "Cast":
+        return _constructor(op)(node.dtype, args[0], None)
+    if op in ("if_then_else", "likely"):
+        return getattr(tvm_api.tirx, op)(*args)
+    return _constructor(op)(*args, None)
+
+
+def range_of(variable: Variable) -> Any:
+    """Return the Range from the variable's first value to its last."""
+    low, high = variable.values[0], variable.values[-1]
+    dtype = variable.dtype
+    return tvm_api.tvm.ir.Range.from_min_extent(_constant(low, dtype), _constant(high - low + 1, dtype))
+
+
+def from_tvm(expr: Any) -> Node:
+    """Return TVM's expression as a Node, its dtypes inferred from the leaves; Unreadable for what has no Node."""
+    name = type(expr).__name__
+    if name == "IntImm":
+        return Node("IntImm", str(expr.ty.dtype), (), int(expr.value))
+    if name == "Var":
+        if expr.name in _INFINITE:
+            raise Unreadable(str(expr.name))
+        return Node("Var", str(expr.ty.dtype), (), str(expr.name))
+    if name in _BINARY:
+        a, b = from_tvm(expr.a), from_tvm(expr.b)
+        if a.dtype != b.dtype:
+            raise Unreadable(f"{name} of {a.dtype} and {b.dtype}")
+        dtype = with_lanes("bool", lanes(a.dtype)) if name in COMPARISONS else a.dtype
+        return Node(name, dtype, (a, b))
+    if name in _UNARY:
+        a = from_tvm(expr.a)
+        return Node(name, a.dtype, (a,))
+    if name == "Select":
+        condition, a, b = from_tvm(expr.condition), from_tvm(expr.true_value), from_tvm(expr.false_value)
+        return Node(name, a.dtype, (condition, a, b))
+    if name == "Cast":
+        return Node(name, str(expr.ty.dtype), (from_tvm(expr.value),))
+    if name == "Ramp":
+        base, stride = from_tvm(expr.base), from_tvm(expr.stride)
+        return Node(name, with_lanes(base.dtype, int(expr.lanes)), (base, stride))
+    if name == "Broadcast":
+        value = from_tvm(expr.value)
+        return Node(name, with_lanes(value.dtype, int(expr.lanes)), (value,))
+    if name == "Call" and str(getattr(expr.op, "name", "")) in _CALLS:
+        op = _CALLS[str(expr.op.name)]
+        args = tuple(from_tvm(arg) for arg in expr.args)
+        if len(args) == ARITY[op]:
+            return Node(op, args[-1].dtype, args)
+    raise Unreadable(f"{name} {getattr(expr, 'op', '')}".strip())

@@ -1,0 +1,358 @@
+"""Expressions at all assignments of a problem at once, in NumPy: the sieve in front of `evaluate`.
+
+It computes what strict evaluation gives and where that is undefined. Each column carries bounds of its values in
+Python integers, so that range checks cost nothing where nothing can be out of range. Values of uint64 from 2^63 on are
+taken as undefined: they do not fit the arrays.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tzerlike.arith.model import Node, Problem, Variable, bits, lanes, limits, scalar
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_INT64 = limits("int64")
+
+
+class Column(NamedTuple):
+    """Values of shape (assignments) or (lanes, assignments), all within low and high, and where they are undefined.
+
+    The last axis has length 1 where the value is the same everywhere.
+    `bad` is None where all are defined; undefined values are some number within the bounds.
+    """
+
+    values: Ints
+    low: int
+    high: int
+    bad: Mask | None
+
+
+Operation = Callable[[list[Column], str, Mask | None], Column]
+"""The operands' columns, the first operand's dtype, and where an operand is undefined, to the result."""
+
+
+@cache
+def _constant(value: int) -> Column:
+    if value > _INT64[1]:
+        return Column(np.zeros(1, np.int64), 0, 0, np.ones(1, np.bool_))
+    return Column(np.array([value], np.int64), value, value, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All assignments of some variables. Each expression is evaluated once; what is constant has one column entry."""
+
+    size: int
+    columns: Mapping[str, Column]
+    known: dict[Node, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, variables: tuple[Variable, ...]) -> Grid:
+        size = 1
+        for variable in variables:
+            size *= len(variable.values)
+        columns: dict[str, Column] = {}
+        repeat = size
+        tile = 1
+        for variable in variables:
+            count = len(variable.values)
+            repeat //= count
+            values = np.tile(np.repeat(np.array(variable.values, np.int64), repeat), tile)
+            tile *= count
+            columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
+        return cls(size, columns)
+
+    def evaluate(self, node: Node) -> Column:
+        """Return the strict values of `node`; KeyError for an unknown variable."""
+        if node.op == "Var":
+            return self.columns[str(node.value)]
+        if node.op == "IntImm":
+            return _constant(int(node.value or 0))
+        found = self.known.get(node)
+        if found is None:
+            found = self.known[node] = self._computed(node)
+        return found
+
+    def _computed(self, node: Node) -> Column:
+        op = node.op
+        args = [self.evaluate(arg) for arg in node.args]
+        if op == "if_then_else":
+            return _if_then_else(*args)
+        if op in ("Broadcast", "likely"):
+            return args[0]
+        if op == "Ramp":
+            return _ramp(args[0], args[1], node.dtype)
+        bad = None
+        for arg in args:
+            bad = _either(bad, arg.bad)
+        if op == "Cast":
+            return _fitted(args[0].values, args[0].low, args[0].high, node.dtype, bad)
+        return _OPERATIONS[op](args, node.dtype if op not in _COMPARING else node.args[0].dtype, bad)
+
+    def defined(self, problem: Problem) -> Mask:
+        """Where all roots and constraints are defined and all constraints true."""
+        mask = np.ones(self.size, np.bool_)
+        for node in problem.roots:
+            bad = self.evaluate(node).bad
+            if bad is not None:
+                mask &= ~bad
+        for node in problem.constraints:
+            column = self.evaluate(node)
+            mask &= column.values != 0
+            if column.bad is not None:
+                mask &= ~column.bad
+        return mask
+
+    def assignment(self, index: int) -> dict[str, int]:
+        return {name: int(column.values[index]) for name, column in self.columns.items()}
+
+
+def _either(a: Mask | None, b: Mask | None) -> Mask | None:
+    if a is None:
+        return b
+    return a if b is None else a | b
+
+
+def _flat(mask: Mask) -> Mask:
+    """One flag per assignment: any lane."""
+    flat: Mask = mask if mask.ndim == 1 else np.asarray(mask.any(axis=0))
+    return flat
+
+
+def _fitted(values: Ints, low: int, high: int, dtype: str, bad: Mask | None) -> Column:
+    """Check against the range of `dtype` values that lie within low and high, both within int64."""
+    least, greatest = limits(dtype)
+    greatest = min(greatest, _INT64[1])
+    if least <= low and high <= greatest:
+        return Column(values, low, high, bad)
+    out = (values < least) | (values > greatest)
+    if out.any():
+        values = np.where(out, min(max(0, least), greatest), values)
+        bad = _either(bad, _flat(out))
+    return Column(values, int(values.min()), int(values.max()), bad)
+
+
+def _exact(
+    operation: Callable[[Any, Any], Any], a: Column, b: Column, low: int, high: int, dtype: str, bad: Mask | None
+) -> Column:
+    """`operation` on values whose results lie within low and high; in Python integers where int64 may not hold them."""
+    if _INT64[0] <= low and high <= _INT64[1]:
+        return _fitted(operation(a.values, b.values), low, high, dtype, bad)
+    values = operation(a.values.astype(object), b.values.astype(object))
+    out = ((values < _INT64[0]) | (values > _INT64[1])).astype(np.bool_)
+    if out.any():
+        bad = _either(bad, _flat(out))
+        values = np.where(out, 0, values)
+    values = values.astype(np.int64)
+    return _fitted(values, int(values.min()), int(values.max()), dtype, bad)
+
+
+def _add(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    return _exact(lambda x, y: x + y, a, b, a.low + b.low, a.high + b.high, dtype, bad)
+
+
+def _sub(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    return _exact(lambda x, y: x - y, a, b, a.low - b.high, a.high - b.low, dtype, bad)
+
+
+def _mul(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return _exact(lambda x, y: x * y, a, b, min(corners), max(corners), dtype, bad)
+
+
+def _divisor(a: Column, b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, Mask | None]:
+    """The divisor with 1 for 0, and for -1 where the dividend is the least value; both are marked."""
+    values = b.values
+    if b.low <= 0 <= b.high:
+        zero = values == 0
+        if zero.any():
+            values = np.where(zero, 1, values)
+            bad = _either(bad, _flat(zero))
+    least = limits(dtype)[0]
+    if least < 0 and a.low == least and b.low <= -1 <= b.high:
+        over = (a.values == least) & (values == -1)
+        if over.any():
+            values = np.where(over, 1, values)
+            bad = _either(bad, _flat(np.atleast_1d(over)))
+    return values, bad
+
+
+def _floordiv(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    divisor, bad = _divisor(a, b, dtype, bad)
+    values = a.values // divisor
+    if b.low <= 0:
+        return _bounded(values, bad)
+    corners = [x // y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return Column(values, min(corners), max(corners), bad)
+
+
+def _floormod(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    divisor, bad = _divisor(a, b, dtype, bad)
+    values = a.values % divisor
+    return _bounded(values, bad) if b.low <= 0 else Column(values, 0, b.high - 1, bad)
+
+
+def _truncdiv(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    if a.low >= 0 and b.low > 0:
+        return _floordiv(args, dtype, bad)
+    divisor, bad = _divisor(a, b, dtype, bad)
+    quotient = a.values // divisor
+    return _bounded(quotient + ((quotient < 0) & (quotient * divisor != a.values)), bad)
+
+
+def _truncmod(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    if a.low >= 0 and b.low > 0:
+        return _floormod(args, dtype, bad)
+    divisor, bad = _divisor(a, b, dtype, bad)
+    return _bounded(np.fmod(a.values, divisor), bad)
+
+
+def _bounded(values: Ints, bad: Mask | None) -> Column:
+    return Column(values, int(values.min()), int(values.max()), bad)
+
+
+def _min(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    return Column(np.minimum(a.values, b.values), min(a.low, b.low), min(a.high, b.high), bad)
+
+
+def _max(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    return Column(np.maximum(a.values, b.values), max(a.low, b.low), max(a.high, b.high), bad)
+
+
+def _amount(b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, Mask | None]:
+    width = bits(dtype)
+    if b.low >= 0 and b.high < width:
+        return b.values, bad
+    out = (b.values < 0) | (b.values >= width)
+    return np.where(out, 0, b.values), _either(bad, _flat(out))
+
+
+def _left(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    amount, bad = _amount(b, dtype, bad)
+    most = 1 << int(amount.max())
+    low, high = min(a.low, a.low * most), max(a.high, a.high * most)
+    return _exact(lambda x, y: x << y, a, b._replace(values=amount), low, high, dtype, bad)
+
+
+def _right(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    a, b = args
+    amount, bad = _amount(b, dtype, bad)
+    return Column(a.values >> amount, min(a.low, 0), max(a.high, 0), bad)
+
+
+def _bitwise(operation: Callable[[Ints, Ints], Ints]) -> Operation:
+    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+        return _bounded(operation(args[0].values, args[1].values), bad)
+
+    return apply
+
+
+def _logical(operation: Callable[[Ints, Ints], Ints]) -> Operation:
+    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+        return Column(operation(args[0].values, args[1].values), 0, 1, bad)
+
+    return apply
+
+
+def _bitnot(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    (a,) = args
+    least, greatest = limits(dtype)
+    if least:
+        return Column(~a.values, ~a.high, ~a.low, bad)
+    if greatest > _INT64[1]:
+        # The complement of what fits here never fits.
+        return Column(np.zeros_like(a.values), 0, 0, np.ones(a.values.shape[-1], np.bool_))
+    return Column(greatest - a.values, greatest - a.high, greatest - a.low, bad)
+
+
+def _comparison(operation: Callable[[Ints, Ints], Mask]) -> Operation:
+    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+        return Column(operation(args[0].values, args[1].values).astype(np.int64), 0, 1, bad)
+
+    return apply
+
+
+def _not(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    return Column(1 - args[0].values, 0, 1, bad)
+
+
+def _select(args: list[Column], dtype: str, bad: Mask | None) -> Column:
+    condition, a, b = args
+    values = np.where(condition.values != 0, a.values, b.values)
+    return Column(values, min(a.low, b.low), max(a.high, b.high), bad)
+
+
+def _if_then_else(condition: Column, a: Column, b: Column) -> Column:
+    taken = condition.values != 0
+    bad = condition.bad
+    if a.bad is not None:
+        bad = _either(bad, a.bad & taken)
+    if b.bad is not None:
+        bad = _either(bad, b.bad & ~taken)
+    return Column(np.where(taken, a.values, b.values), min(a.low, b.low), max(a.high, b.high), bad)
+
+
+def _ramp(base: Column, stride: Column, dtype: str) -> Column:
+    count = lanes(dtype)
+    index = np.arange(count, dtype=np.int64)[:, None]
+    steps = Column(np.broadcast_to(index, (count, base.values.shape[-1])), 0, count - 1, None)
+    offset = _mul([steps, stride], scalar(dtype), stride.bad)
+    return _add([base, offset], scalar(dtype), _either(base.bad, offset.bad))
+
+
+_COMPARING = frozenset(("EQ", "NE", "LT", "LE", "GT", "GE"))
+
+_OPERATIONS: Mapping[str, Operation] = {
+    "Add": _add,
+    "Sub": _sub,
+    "Mul": _mul,
+    "Div": _truncdiv,
+    "Mod": _truncmod,
+    "FloorDiv": _floordiv,
+    "FloorMod": _floormod,
+    "Min": _min,
+    "Max": _max,
+    "LShift": _left,
+    "RShift": _right,
+    "BitwiseAnd": _bitwise(np.bitwise_and),
+    "BitwiseOr": _bitwise(np.bitwise_or),
+    "BitwiseXor": _bitwise(np.bitwise_xor),
+    "BitwiseNot": _bitnot,
+    "EQ": _comparison(np.equal),
+    "NE": _comparison(np.not_equal),
+    "LT": _comparison(np.less),
+    "LE": _comparison(np.less_equal),
+    "GT": _comparison(np.greater),
+    "GE": _comparison(np.greater_equal),
+    "And": _logical(np.bitwise_and),
+    "Or": _logical(np.bitwise_or),
+    "Not": _not,
+    "Select": _select,
+}
+
+
+def assignments(variables: tuple[Variable, ...]) -> list[dict[str, int]]:
+    """All assignments in the order of a Grid's columns."""
+    names = [variable.name for variable in variables]
+    products = itertools.product(*(variable.values for variable in variables))
+    return [dict(zip(names, values, strict=True)) for values in products]

@@ -1,0 +1,237 @@
+"""Random problems: typed expressions over few variables with small domains.
+
+A rewrite fires where operands are related: the same subexpression twice, a modulus that divides a factor, a
+bound next to a limit. So a problem draws most of its constants from a few favourites and their multiples, and often
+takes up a subexpression again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
+
+from tzerlike.arith.model import (
+    ARITHMETIC,
+    COMPARISONS,
+    SCALARS,
+    Node,
+    Problem,
+    Variable,
+    bits,
+    const,
+    lanes,
+    limits,
+    with_lanes,
+)
+
+MAX_ASSIGNMENTS = 512
+
+_T = TypeVar("_T")
+
+_MAIN_DTYPES = ("int32",) * 12 + ("int64",) * 5 + SCALARS
+_DEPTHS = (2, 3, 3, 3, 4, 4, 5)
+_VARIABLES = (1, 2, 2, 2, 3)
+_LANES = (2, 4, 8)
+_VECTOR_SHARE = 0.06
+_BOOL_SHARE = 0.3
+_PAIR_SHARE = 0.12
+_CONSTRAINT_SHARE = 0.35
+_SECOND_DTYPE_SHARE = 0.35
+_REUSE = 0.16
+
+_FAVOURITES = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 12, 15, 16, 17, 31, 32, 64, 100, 127, 128, 255, 256, 1024)
+_FACTORS = (1, 1, 1, 1, 2, 2, 3, 4, -1, -1, -2)
+_OFFSETS = (0, 0, 0, 0, 0, 0, 1, -1)
+_LOWS = (0, 0, 0, 0, 0, 1, 2, -1, -2, -3, -5, -8, 5, 100)
+_EXTENTS = (1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 12, 16)
+_STEPS = (2, 3, 4, 8)
+
+_INTEGER_OPERATORS = (
+    ("Add",) * 8
+    + ("Sub",) * 7
+    + ("Mul",) * 6
+    + ("FloorDiv",) * 6
+    + ("FloorMod",) * 6
+    + ("Div",) * 4
+    + ("Mod",) * 4
+    + ("Min",) * 4
+    + ("Max",) * 4
+    + ("Select",) * 3
+    + ("if_then_else",) * 2
+    + ("LShift", "RShift", "RShift", "BitwiseAnd", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot")
+    + ("Cast",) * 2
+)
+_BOOL_OPERATORS = COMPARISONS * 4 + ("And",) * 4 + ("Or",) * 4 + ("Not",) * 2 + ("Select", "likely", "Cast")
+
+
+def random_problem(rng: Random) -> Problem:
+    """Return a problem with at most MAX_ASSIGNMENTS assignments; equal generators give equal problems."""
+    return _Generator(rng).problem()
+
+
+@dataclass(slots=True)
+class _Generator:
+    rng: Random
+    dtypes: tuple[str, ...] = ()
+    favourites: tuple[int, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    made: dict[str, list[Node]] = field(default_factory=dict)
+
+    def problem(self) -> Problem:
+        main = self.pick(_MAIN_DTYPES)
+        self.dtypes = (main, self.pick(_MAIN_DTYPES)) if self.chance(_SECOND_DTYPE_SHARE) else (main,)
+        self.favourites = tuple(self.pick(_FAVOURITES) for _ in range(3))
+        self.variables = self.domains()
+        depth = self.pick(_DEPTHS)
+        kind = self.rng.random()
+        if kind < _VECTOR_SHARE:
+            count = self.pick(_LANES)
+            dtype = with_lanes("bool" if self.chance(_BOOL_SHARE) else main, count)
+            return Problem(self.variables, (self.expression(dtype, min(depth, 4)),), self.constraints())
+        if kind < _VECTOR_SHARE + _PAIR_SHARE:
+            roots = (self.expression(main, depth - 1), self.expression(main, depth - 1))
+            return Problem(self.variables, roots, self.constraints())
+        dtype = "bool" if self.chance(_BOOL_SHARE) else main
+        return Problem(self.variables, (self.expression(dtype, depth),), self.constraints())
+
+    def pick(self, items: Sequence[_T]) -> _T:
+        return items[int(self.rng.random() * len(items))]
+
+    def chance(self, share: float) -> bool:
+        return self.rng.random() < share
+
+    def domains(self) -> tuple[Variable, ...]:
+        room = MAX_ASSIGNMENTS
+        variables = []
+        for name in "xyz"[: self.pick(_VARIABLES)]:
+            variable = self.variable(name, self.pick(self.dtypes), room)
+            room //= len(variable.values)
+            variables.append(variable)
+        return tuple(variables)
+
+    def variable(self, name: str, dtype: str, room: int) -> Variable:
+        least, greatest = limits(dtype)
+        low = self.pick(_LOWS)
+        extent = self.pick(self.favourites) if self.chance(0.2) else self.pick(_EXTENTS)
+        extent = max(1, min(extent, room, 64))
+        way = self.rng.random()
+        if way < 0.1:
+            # Anything of its type: the small numbers and the ends of the range.
+            sample = {*range(max(least, -3), 5), least, greatest, self.pick(self.favourites)}
+            values = sorted(v for v in sample if least <= v <= greatest and v < 1 << 63)
+            return Variable(name, dtype, tuple(values[: max(1, room)]), "nothing")
+        step = self.pick(_STEPS) if way < 0.2 else 1
+        low = max(least, min(low, greatest - extent * step))
+        told = "steps" if step > 1 else "range"
+        return Variable(name, dtype, tuple(range(low, low + extent * step, step)), told)
+
+    def constraints(self) -> tuple[Node, ...]:
+        if not self.chance(_CONSTRAINT_SHARE):
+            return ()
+        return tuple(self.expression("bool", 1 if self.chance(0.6) else 2) for _ in range(1 + self.chance(0.3)))
+
+    def expression(self, dtype: str, depth: int) -> Node:
+        again = self.made.setdefault(dtype, [])
+        if again and self.chance(_REUSE):
+            return self.pick(again)
+        if dtype.startswith("bool"):
+            node = self.truth(dtype, depth)
+        elif depth <= 0:
+            return self.leaf(dtype)
+        else:
+            node = self.integer(dtype, depth)
+        again.append(node)
+        return node
+
+    def leaf(self, dtype: str) -> Node:
+        count = lanes(dtype)
+        if count > 1:
+            scalar = dtype.partition("x")[0]
+            if self.chance(0.5):
+                return Node("Broadcast", dtype, (self.expression(scalar, int(self.chance(0.3))),))
+            stride = self.constant(scalar) if self.chance(0.8) else self.leaf(scalar)
+            return Node("Ramp", dtype, (self.expression(scalar, int(self.chance(0.4))), stride))
+        if self.chance(0.14):
+            return self.constant(dtype)
+        fitting = [variable for variable in self.variables if variable.dtype == dtype]
+        if fitting:
+            return Node("Var", dtype, (), self.pick(fitting).name)
+        variable = self.pick(self.variables)
+        return Node("Cast", dtype, (Node("Var", variable.dtype, (), variable.name),))
+
+    def constant(self, dtype: str) -> Node:
+        count = lanes(dtype)
+        if count > 1:
+            return Node("Broadcast", dtype, (self.constant(dtype.partition("x")[0]),))
+        least, greatest = limits(dtype)
+        greatest = min(greatest, (1 << 63) - 1)
+        if self.chance(0.02):
+            return const(self.pick((least, least + 1, greatest - 1, greatest)), dtype)
+        if self.chance(0.2):
+            value = self.pick((0, 1, -1, 2))
+        else:
+            value = self.pick(self.favourites) * self.pick(_FACTORS) + self.pick(_OFFSETS)
+        return const(max(least, min(value, greatest)), dtype)
+
+    def divisor(self, dtype: str, depth: int) -> Node:
+        if self.chance(0.12):
+            return self.expression(dtype, depth)
+        node = self.constant(dtype)
+        inner = node.args[0] if node.args else node
+        if inner.value == 0 or (isinstance(inner.value, int) and inner.value < 0 and self.chance(0.6)):
+            inner = const(min(abs(self.pick(self.favourites)), limits(dtype)[1]), inner.dtype)
+            node = Node("Broadcast", dtype, (inner,)) if node.args else inner
+        return node
+
+    def integer(self, dtype: str, depth: int) -> Node:
+        op = self.pick(_INTEGER_OPERATORS)
+        if op in ("Select", "if_then_else"):
+            scalar_condition = op == "if_then_else"
+            condition = self.expression("bool" if scalar_condition else with_lanes("bool", lanes(dtype)), depth - 1)
+            branches = (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1))
+            return Node(op, dtype, (condition, *branches))
+        if op == "BitwiseNot":
+            return Node(op, dtype, (self.expression(dtype, depth - 1),))
+        if op == "Cast":
+            source = with_lanes(self.pick((*self.dtypes, *self.dtypes, "bool")), lanes(dtype))
+            if source != dtype:
+                return Node(op, dtype, (self.expression(source, depth - 1),))
+            op = "Add"
+        left = self.expression(dtype, depth - 1 - self.chance(0.2))
+        if op in ("FloorDiv", "FloorMod", "Div", "Mod"):
+            return Node(op, dtype, (left, self.divisor(dtype, depth - 1)))
+        if op in ("LShift", "RShift"):
+            return Node(op, dtype, (left, self.amount(dtype)))
+        if op == "Mul":
+            right = self.constant(dtype) if self.chance(0.75) else self.expression(dtype, depth - 2)
+        elif op in ARITHMETIC:
+            right = self.constant(dtype) if self.chance(0.3) else self.expression(dtype, depth - 1)
+        else:
+            right = self.constant(dtype) if self.chance(0.6) else self.expression(dtype, depth - 2)
+        return Node(op, dtype, (left, right) if self.chance(0.85) else (right, left))
+
+    def amount(self, dtype: str) -> Node:
+        if self.chance(0.15):
+            return self.leaf(dtype)
+        node = const(int(self.rng.random() * min(6, bits(dtype))), dtype.partition("x")[0])
+        return Node("Broadcast", dtype, (node,)) if lanes(dtype) > 1 else node
+
+    def truth(self, dtype: str, depth: int) -> Node:
+        count = lanes(dtype)
+        op = self.pick(_BOOL_OPERATORS) if depth > 1 else self.pick(COMPARISONS)
+        if op in ("And", "Or"):
+            return Node(op, dtype, (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1)))
+        if op == "Not" or (op == "likely" and count == 1):
+            return Node(op, dtype, (self.expression(dtype, depth - 1),))
+        if op == "Select":
+            return Node(op, dtype, tuple(self.expression(dtype, depth - 1) for _ in range(3)))
+        operand = with_lanes(self.pick(self.dtypes), count)
+        if op == "Cast":
+            return Node(op, dtype, (self.expression(operand, depth - 1),))
+        if op == "likely":
+            op = "LT"
+        left = self.expression(operand, depth - 1)
+        right = self.constant(operand) if self.chance(0.5) else self.expression(operand, depth - 1)
+        return Node(op, dtype, (left, right))

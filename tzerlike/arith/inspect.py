@@ -1,0 +1,91 @@
+"""One problem under one check: ask TVM, and compare what it claims with the values."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from tzerlike import tvm_api
+from tzerlike.arith.bridge import Unreadable
+from tzerlike.arith.checks import Check, Question, pose
+from tzerlike.arith.claims import Counterexample, refute
+from tzerlike.arith.enumerate import Grid, Mask
+from tzerlike.arith.model import Problem
+from tzerlike.observation import message_template
+
+_UNREAD = "unread: "
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a check: whether it claimed anything, where that is false, or the exception that TVM raised."""
+
+    claimed: bool = False
+    wrong: Counterexample | None = None
+    error: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether TVM raised an exception; that we cannot read an answer is no fault of its."""
+        return bool(self.error) and not self.error.startswith(_UNREAD)
+
+    @property
+    def error_template(self) -> str:
+        return message_template(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A problem with its values at all assignments, and the assignments that count."""
+
+    problem: Problem
+    grid: Grid
+    counted: Mask
+
+    @classmethod
+    def of(cls, problem: Problem) -> Table:
+        grid = Grid.of(problem.variables)
+        return cls(problem, grid, grid.defined(problem))
+
+    @property
+    def defined(self) -> bool:
+        return bool(self.counted.any())
+
+
+def examine(table: Table, check: Check) -> Outcome:
+    """Ask a fresh analyzer; the process may die of it.
+
+    The exceptions that TVM raises are part of the outcome; those of our own code pass through.
+    """
+    with ExitStack() as scope:
+        try:
+            question = pose(table.problem, scope)
+        except Exception as error:
+            if not _from_tvm(error):
+                raise
+            return _refused(error)
+        return answer(table, question, check)
+
+
+def answer(table: Table, question: Question, check: Check) -> Outcome:
+    """Ask the question's analyzer, which may have answered other checks before."""
+    try:
+        claims = check.ask(question)
+    except Unreadable as unknown:
+        return Outcome(error=f"{_UNREAD}{unknown}")
+    except Exception as error:
+        if not _from_tvm(error):
+            raise
+        return _refused(error)
+    return Outcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
+
+
+def _from_tvm(error: Exception) -> bool:
+    return isinstance(error, tvm_api.tvm.error.InternalError | MemoryError) or tvm_api.raised_by_tvm(error)
+
+
+def _refused(error: Exception) -> Outcome:
+    """MemoryError when that is what TVM says."""
+    if isinstance(error, MemoryError) or "bad_alloc" in str(error):
+        raise MemoryError from error
+    return Outcome(error=f"{type(error).__name__}: {error}")

@@ -1,0 +1,213 @@
+"""Expressions, variables and problems of the arithmetic harness: plain values, without TVM.
+
+Node names are those of TVM's expression classes. Vectors are dtypes with lanes, `int32x4`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from tzerlike.errors import UserError
+
+SCALARS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
+
+ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
+BITWISE = ("LShift", "RShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor")
+COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
+
+ARITY: Mapping[str, int] = {
+    **dict.fromkeys((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"), 2),
+    **dict.fromkeys(("BitwiseNot", "Not", "Cast", "Broadcast", "likely"), 1),
+    **dict.fromkeys(("Select", "if_then_else"), 3),
+    "Ramp": 2,
+    "Var": 0,
+    "IntImm": 0,
+}
+"""Every operator with the number of its operands; `if_then_else` and `likely` are calls in TVM, the rest nodes."""
+
+_SYMBOLS = {
+    "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "FloorDiv": "//", "FloorMod": "%%",
+    "LShift": "<<", "RShift": ">>", "BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^",
+    "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "And": "&&", "Or": "||",
+}  # fmt: skip
+
+_VARIABLE = re.compile(r"[a-z][a-z0-9_]{0,15}")
+
+
+class Node(NamedTuple):
+    """An expression. `value` is the name of a Var, the number of an IntImm, else None; `dtype` that of the result.
+
+    A Ramp's operands are base and stride; its lanes, like those of a Broadcast, are in its dtype.
+    """
+
+    op: str
+    dtype: str
+    args: tuple[Node, ...] = ()
+    value: int | str | None = None
+
+    def __str__(self) -> str:
+        """Infix text, `//` and `%%` for floor division and modulo, `/` and `%` for the truncating ones."""
+        if self.op in ("Var", "IntImm"):
+            return str(self.value)
+        if self.op in _SYMBOLS:
+            return f"({self.args[0]} {_SYMBOLS[self.op]} {self.args[1]})"
+        name = {"Cast": self.dtype, "Not": "!", "BitwiseNot": "~"}.get(self.op, self.op)
+        tail = f", {lanes(self.dtype)}" if self.op in ("Ramp", "Broadcast") else ""
+        return f"{name}({', '.join(map(str, self.args))}{tail})"
+
+
+def const(value: int, dtype: str) -> Node:
+    return Node("IntImm", dtype, (), value)
+
+
+def boolean(value: bool) -> Node:
+    return Node("IntImm", "bool", (), int(value))
+
+
+@cache
+def scalar(dtype: str) -> str:
+    """The dtype of one lane."""
+    return dtype.partition("x")[0]
+
+
+@cache
+def lanes(dtype: str) -> int:
+    """The number of lanes; 1 for a scalar."""
+    return int(dtype.partition("x")[2] or 1)
+
+
+@cache
+def with_lanes(dtype: str, count: int) -> str:
+    return scalar(dtype) if count == 1 else f"{scalar(dtype)}x{count}"
+
+
+@cache
+def bits(dtype: str) -> int:
+    """The width of one lane; 1 for bool."""
+    name = scalar(dtype)
+    return 1 if name == "bool" else int(name.lstrip("uint"))
+
+
+@cache
+def limits(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of a lane."""
+    width = bits(dtype)
+    if dtype.startswith("int"):
+        return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    return 0, (1 << width) - 1
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything below it, parents first."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(top.args))
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A scalar variable, the values it is tried at, and what the analyzer is told of them.
+
+    `told` is "range" (bound to the range from the first value to the last), "steps" (that, and the modular set
+    of the values), or "nothing" (it may be anything of its dtype; `values` is a sample).
+    """
+
+    name: str
+    dtype: str
+    values: tuple[int, ...]
+    told: str = "range"
+
+    @property
+    def step(self) -> int:
+        return self.values[1] - self.values[0] if len(self.values) > 1 else 1
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "dtype": self.dtype, "values": list(self.values), "told": self.told}
+
+
+TOLD = ("range", "steps", "nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What an analysis is asked about.
+
+    `roots` is one expression, or the two sides of a comparison. An assignment belongs to the problem when
+    every constraint is true there. A constraint is scalar and boolean.
+    """
+
+    variables: tuple[Variable, ...]
+    roots: tuple[Node, ...]
+    constraints: tuple[Node, ...] = ()
+
+    @property
+    def root(self) -> Node:
+        return self.roots[0]
+
+    def __str__(self) -> str:
+        text = " ? ".join(map(str, self.roots))
+        domains = [f"{v.name}: {v.dtype} {v.told} {list(v.values)}" for v in self.variables]
+        return "; ".join((f"{self.root.dtype} {text}", *domains, *(f"given {c}" for c in self.constraints)))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "variables": [variable.to_json() for variable in self.variables],
+            "roots": [_node_to_json(node) for node in self.roots],
+            "constraints": [_node_to_json(node) for node in self.constraints],
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Problem:
+        """Rebuild from `to_json`; UserError when it is not a problem."""
+        try:
+            assert isinstance(data, dict)
+            variables = tuple(_variable_from_json(item) for item in data["variables"])
+            known = {variable.name: variable.dtype for variable in variables}
+            roots = tuple(_node_from_json(item, known) for item in data["roots"])
+            constraints = tuple(_node_from_json(item, known) for item in data["constraints"])
+            if not 1 <= len(roots) <= 2 or len(known) != len(variables):
+                raise ValueError("one or two roots and distinct variables are needed")
+            return cls(variables, roots, constraints)
+        except (AssertionError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise UserError(f"not an arithmetic problem ({type(error).__name__}: {error})") from error
+
+
+def _variable_from_json(data: Mapping[str, Any]) -> Variable:
+    values = tuple(int(value) for value in data["values"])
+    variable = Variable(str(data["name"]), str(data["dtype"]), values, str(data["told"]))
+    low, high = limits(_scalar_dtype(variable.dtype))
+    if not _VARIABLE.fullmatch(variable.name) or variable.told not in TOLD:
+        raise ValueError(f"variable {variable.name!r} told {variable.told!r}")
+    if not values or not all(low <= value <= high for value in values):
+        raise ValueError(f"values of {variable.name}")
+    return variable
+
+
+def _scalar_dtype(dtype: str) -> str:
+    if dtype not in SCALARS and dtype != "bool":
+        raise ValueError(f"dtype {dtype!r}")
+    return dtype
+
+
+def _node_to_json(node: Node) -> list[Any]:
+    return [node.op, node.dtype, node.value, *map(_node_to_json, node.args)]
+
+
+def _node_from_json(data: Any, variables: Mapping[str, str]) -> Node:
+    op, dtype, value, *args = data
+    if not isinstance(op, str) or ARITY.get(op) != len(args):
+        raise ValueError(f"operator {op!r} with {len(args)} operands")
+    _scalar_dtype(scalar(dtype))
+    if not 1 <= lanes(dtype) <= 64:
+        raise ValueError(f"dtype {dtype!r}")
+    if op == "Var" and variables.get(value) != dtype:
+        raise ValueError(f"variable {value!r} of dtype {dtype}")
+    if op == "IntImm" and (not isinstance(value, int) or not limits(dtype)[0] <= value <= limits(dtype)[1]):
+        raise ValueError(f"constant {value!r} of dtype {dtype}")
+    return Node(op, dtype, tuple(_node_from_json(arg, variables) for arg in args), value)

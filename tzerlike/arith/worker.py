@@ -1,0 +1,295 @@
+"""One worker of an arithmetic campaign: scans ranges of iterations in children, and bundles what holds up."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from tzerlike.arith.batch import problem_of
+from tzerlike.arith.bundle import write_arith_bundle
+from tzerlike.arith.case import ArithCase
+from tzerlike.arith.checks import CHECKS
+from tzerlike.arith.finding import found_dead, observed, outcome_from_json
+from tzerlike.arith.inspect import Outcome
+from tzerlike.arith.model import Problem
+from tzerlike.arith.reduce import reduce
+from tzerlike.bundle import Confirmation
+from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
+from tzerlike.config import CampaignConfig
+from tzerlike.errors import TzerlikeError
+from tzerlike.execute import ForkExecutor
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Observation
+from tzerlike.oracles.finding import Signed
+
+BATCH = 2000
+"""Iterations a child: a second or so."""
+
+SAVE_EVERY = 2.0
+
+_CONFIRMATIONS = 2
+_HANG_FACTOR = 3.0
+_DEATH_TRIES = 200
+_ALWAYS = 24
+_SELDOM = 32
+
+
+class Interrupted(Exception):
+    """The worker was asked to stop while it waited for a child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a child said of one problem: the outcome and the finding in it, or how the child died."""
+
+    seen: Observation
+    finding: Signed | None
+    outcome: Outcome | None
+
+
+def examine_apart(executor: ForkExecutor, check: str, problem: Problem, limits: Limits | None = None) -> Examined:
+    """Put one problem to one check in a fresh child."""
+    records, death = executor.call("arith-examine", {"problem": problem.to_json(), "check": check}, limits)
+    if death is not None:
+        return Examined(death, found_dead(check, death), None)
+    (record,) = records
+    outcome = outcome_from_json(record["outcome"])
+    finding = None if record["finding"] is None else Signed(record["finding"][0], tuple(record["finding"][1:]))
+    return Examined(observed(check, outcome), finding, outcome)
+
+
+class ArithWorker:
+    """Runs one shard until the budget, the iterations or a signal end it, and saves what it has as it goes."""
+
+    def __init__(
+        self,
+        number: int,
+        config: CampaignConfig,
+        directory: CampaignDir,
+        executor: ForkExecutor,
+        elapsed_before: float,
+    ) -> None:
+        self.number = number
+        self.config = config
+        self.directory = directory
+        self.executor = executor
+        self.elapsed_before = elapsed_before
+        self.started = time.monotonic()
+        self.saved = 0.0
+        self.stopping = False
+        self.iterations = 0
+        self.valid = 0
+        self.exits: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
+        self.tried: Counter[str] = Counter()
+        self.claimed: Counter[str] = Counter()
+        self.suspected: Counter[str] = Counter()
+        self.hints: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.findings: Counter[str] = Counter()
+        self.unconfirmed: Counter[str] = Counter()
+        self.signatures: set[str] = set()
+        self.last_finding = ""
+        self.events = EventLog(directory.worker_events(number))
+
+    def run(self) -> None:
+        """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
+        signal.signal(signal.SIGTERM, self._stop)
+        self.restore()
+        self.save()
+        try:
+            while not self.done():
+                quota = self._quota()
+                left = BATCH if quota is None else min(BATCH, quota - self.iterations)
+                self.scan(self.iterations, left)
+                if time.monotonic() - self.saved > SAVE_EVERY:
+                    self.save()
+        except Interrupted:
+            pass
+        finally:
+            self.save()
+
+    def done(self) -> bool:
+        quota = self._quota()
+        over = quota is not None and self.iterations >= quota
+        return self.stopping or over or self.elapsed() >= self.config.budget
+
+    def elapsed(self) -> float:
+        return self.elapsed_before + time.monotonic() - self.started
+
+    def scan(self, start: int, count: int) -> None:
+        """Take the iterations from `start` on, `count` of them or up to the first at which the child dies."""
+        began = time.perf_counter()
+        item = {"seed": self.config.seed, "worker": self.number, "start": start, "count": count}
+        records, death = self.executor.call("arith-scan", item)
+        self.seconds["run"] += time.perf_counter() - began
+        finished = start + sum(record["iterations"] for record in records if record["record"] == "summary")
+        for record in records:
+            if record["record"] == "summary":
+                self.count(record)
+            elif record["iteration"] < finished:
+                self.suspect(record)
+        self.iterations = finished
+        self.events.add({"t": round(self.elapsed(), 3), "i": start, "n": finished - start})
+        if death is not None:
+            self.died(death, finished, start + count)
+
+    def count(self, summary: Mapping[str, Any]) -> None:
+        """Add a chunk's counts to the tallies."""
+        self.valid += summary["valid"]
+        self.exits[Exit.OK.value] += summary["iterations"]
+        for name in ("tried", "claimed", "suspected", "rejected"):
+            getattr(self, name).update(summary[name])
+
+    def died(self, death: Observation, finished: int, stop: int) -> None:
+        """Repeat what the child took with it, bundle the death, and go on behind it."""
+        iteration, check = _place(death, finished, stop)
+        while self.iterations < iteration:
+            self.scan(self.iterations, iteration - self.iterations)
+        if self.iterations > iteration:
+            return
+        self.iterations = iteration + 1
+        self.exits[death.exit.value] += 1
+        began = time.perf_counter()
+        finding = found_dead(check, death)
+        if finding.signature not in self.signatures:
+            self._bundle_death(check, iteration, finding)
+        self.seconds["oracle"] += time.perf_counter() - began
+
+    def _bundle_death(self, check: str, iteration: int, finding: Signed) -> None:
+        problem = problem_of(self.config.seed, self.number, iteration)
+        limits = self.executor.limits.relaxed(_HANG_FACTOR) if finding.kind == "hang" else self.executor.limits
+
+        def dies(candidate: Problem) -> bool:
+            if not CHECKS[check].applies(candidate):
+                return False
+            found = examine_apart(self.executor, check, candidate, limits).finding
+            return found is not None and found.signature == finding.signature
+
+        if not dies(problem):
+            self.unconfirmed[finding.kind] += 1
+            return
+        tries = _DEATH_TRIES if finding.kind == "crash" else 0
+        self.report(check, reduce(problem, dies, tries), iteration, limits)
+
+    def suspect(self, record: Mapping[str, Any]) -> None:
+        """Reduce and report a suspicion; of those that look alike, the first few and then one in many."""
+        self.hints[record["hint"]] += 1
+        seen = self.hints[record["hint"]]
+        if seen > _ALWAYS and seen % _SELDOM:
+            return
+        began = time.perf_counter()
+        problem = problem_of(self.config.seed, self.number, record["iteration"])
+        item = {"problem": problem.to_json(), "check": record["check"]}
+        records, death = self.executor.call("arith-reduce", item, self.executor.limits.relaxed(4.0))
+        if death is None and records:
+            (reduced,) = records
+            smallest = Problem.from_json(reduced["problem"])
+            self.report(reduced["check"], smallest, record["iteration"], self.executor.limits)
+        else:
+            self.unconfirmed["died in reduction" if death is not None else "not total"] += 1
+        self.seconds["oracle"] += time.perf_counter() - began
+
+    def report(self, check: str, problem: Problem, iteration: int, limits: Limits) -> None:
+        """Confirm what is wrong with a problem in fresh children and bundle it, once per signature."""
+        first = examine_apart(self.executor, check, problem, limits)
+        finding = first.finding
+        if finding is None:
+            self.unconfirmed["vanished"] += 1
+            return
+        if finding.signature in self.signatures:
+            return
+        again = [examine_apart(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
+        same = sum(other is not None and other.signature == finding.signature for other in again)
+        if not same:
+            self.unconfirmed[finding.kind] += 1
+            return
+        self.signatures.add(finding.signature)
+        path = write_arith_bundle(
+            self.directory.findings,
+            finding,
+            ArithCase(check, problem, self.config.seed, self.number, iteration),
+            first.seen,
+            first.outcome,
+            limits,
+            Confirmation(_CONFIRMATIONS, same),
+            read_json(self.directory.environment),
+        )
+        if path is not None:
+            self.findings[finding.kind] += 1
+            self.last_finding = path.name
+            self.events.add({"t": round(self.elapsed(), 3), "i": iteration, "finding": [finding.signature]})
+        self.save()
+
+    def restore(self) -> None:
+        """Take up where an earlier run of this shard stopped."""
+        self.signatures = {bundle.name.rpartition("-")[2] for bundle in self.directory.bundles()}
+        path = self.directory.worker_state(self.number)
+        if not path.exists():
+            return
+        state = read_json(path)
+        self.iterations = state["iterations"]
+        self.valid = state["valid"]
+        for name in _COUNTERS:
+            getattr(self, name).update(state[name])
+        self.last_finding = state["last_finding"]
+
+    def save(self) -> None:
+        """Write the shard's state whole, and flush its events."""
+        self.events.flush()
+        state: dict[str, Any] = {
+            "worker": self.number,
+            "time": time.time(),
+            "elapsed": self.elapsed(),
+            "iterations": self.iterations,
+            "pairs": self.iterations,
+            "valid": self.valid,
+            "valuable": 0,
+            "labels": {},
+            "verdicts": {},
+            "internal_errors": {},
+            "mutators": {},
+            "passes": {},
+            "checks": {
+                name: [self.tried[name], self.claimed[name], self.suspected[name]] for name in sorted(self.tried)
+            },
+            "last_finding": self.last_finding,
+            "problems": [],
+            "coverage": 0,
+            "coverage_total": 0,
+            "coverage_backend": "none",
+            "pending": 0,
+            **{name: dict(sorted(getattr(self, name).items())) for name in _COUNTERS},
+        }
+        write_atomic(self.directory.worker_state(self.number), json.dumps(state))
+        self.saved = time.monotonic()
+
+    def _quota(self) -> int | None:
+        total = self.config.iterations
+        if total is None:
+            return None
+        return total // self.config.jobs + (self.number < total % self.config.jobs)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        """Stop after the batch under way; one that waits for a child is given up, to be done after a resume."""
+        self.stopping = True
+        if self.executor.waiting:
+            self.executor.waiting = False
+            raise Interrupted
+
+
+_COUNTERS = ("exits", "rejected", "tried", "claimed", "suspected", "hints", "seconds", "findings", "unconfirmed")
+
+
+def _place(death: Observation, first: int, stop: int) -> tuple[int, str]:
+    """Return the iteration and the check that a dead child had noted; TzerlikeError when it died in our own code."""
+    iteration, _, check = death.pass_name.partition(" ")
+    if check not in CHECKS or not first <= int(iteration) < stop:
+        raise TzerlikeError(f"a child died outside of every check ({death.message}, noted {death.pass_name!r})")
+    return int(iteration), check
