@@ -324,24 +324,11 @@ for i in T.vectorized(4):
         ZEROS,
     ),
     *by_text(
-        "an argument with other strides than declared",
-        "assert",
-        script(
-            'a: T.handle, B: T.Buffer((8,), "int32")',
-            """
-A = T.match_buffer(a, (2, 4), "int32", strides=[8, 1])
-B[0] = A[1, 0]
-""",
-        ),
-        script(
-            'a: T.handle, B: T.Buffer((8,), "int32")',
-            """
-A = T.match_buffer(a, (2, 4), "int32", strides=[4, 1])
-B[0] = A[1, 0]
-""",
-        ),
+        "rows that share memory",
+        "alias",
+        script("a: T.handle", 'A = T.match_buffer(a, (2, 4), "int32", strides=[2, 1])\nA[0, 2] = A[1, 0] + 1'),
+        script("a: T.handle", 'A = T.match_buffer(a, (2, 4), "int32", strides=[8, 1])\nA[0, 2] = A[1, 0] + 1'),
         [COUNT[:4], COUNT[4:]],
-        ZEROS,
     ),
 )
 

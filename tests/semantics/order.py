@@ -114,10 +114,12 @@ for i in T.parallel(8):
     ),
 )
 
-SHARED = """
+SYNC = 'T.evaluate(T.tvm_storage_sync("shared"))'
+
+EXCHANGE = """
 tx = T.launch_thread("threadIdx.x", 8)
 B[tx] = A[tx]
-{barrier}
+{between}
 A[tx] = B[7 - tx]
 """
 
@@ -125,16 +127,16 @@ BARRIERS = (
     *by_text(
         "threads exchange without a barrier",
         "race",
-        script(EIGHT, SHARED.replace("{barrier}\n", "")),
-        script(EIGHT, SHARED.replace("{barrier}", 'T.evaluate(T.tvm_storage_sync("global"))')),
+        script(EIGHT, EXCHANGE.format(between="T.evaluate(0)")),
+        script(EIGHT, EXCHANGE.format(between=SYNC)),
         COUNT,
         ZEROS,
     ),
     *by_text(
         "a barrier for some threads",
         "divergent-barrier",
-        script(EIGHT, SHARED.replace("{barrier}", 'if tx < 4:\n    T.evaluate(T.tvm_storage_sync("shared"))')),
-        script(EIGHT, SHARED.replace("{barrier}", 'T.evaluate(T.tvm_storage_sync("shared"))')),
+        script(EIGHT, f'tx = T.launch_thread("threadIdx.x", 8)\nB[tx] = A[tx]\nif tx < 4:\n    {SYNC}'),
+        script(EIGHT, f'tx = T.launch_thread("threadIdx.x", 8)\nB[tx] = A[tx]\nif A[0] < 4:\n    {SYNC}'),
         COUNT,
         ZEROS,
     ),
