@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ import numpy as np
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
-from tzerlike.observation import Observation
+from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.finding import Finding, Signed
+from tzerlike.outcome import Results
 
 SCHEMA_VERSION = 1
 
@@ -57,15 +59,17 @@ def write_bundle(
     script: str,
     repro: str,
     environment: Mapping[str, Any],
+    inputs: bytes | None = None,
 ) -> Path | None:
     """Write a bundle under `directory`, whole or not at all; None when its signature has one already.
 
-    `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py.
+    `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py; `inputs` the
+    archive of what the program ran on, if it ran.
     """
     files: dict[str, str | bytes] = {
         "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
         "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
-        "inputs.npz": no_inputs(),
+        "inputs.npz": no_inputs() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
         "repro.py": repro,
         "report.md": _report(finding, stored, confirmation, script, environment),
@@ -171,6 +175,9 @@ def _report(
         "crash": f"The compiler process dies ({seen.message or 'no message'}).",
         "hang": f"The compiler does not end within {seen.elapsed:.0f} s of processor time.",
         "oom": "The compiler runs out of memory.",
+        "ice-on-valid": f"TVM raises an internal error on a well-formed program:\n\n```\n{_refusal(seen)}\n```",
+        "wrong-code": "The compiled function computes something else than the program says.",
+        "slow-code": "The program is slower with optimisation than without.",
     }.get(finding.kind, seen.message)
     lines = [
         f"# {finding.title}",
@@ -178,6 +185,7 @@ def _report(
         happened,
         "",
         f"- stage: {seen.stage}" + (f", pass: `{seen.pass_name}`" if seen.pass_name else ""),
+        *_results_lines(seen.results),
         f"- passes before the default pipeline: `{'; '.join(map(str, case.passes)) or 'none'}`",
         f"- PassContext: `{json.dumps(case.config.to_json())}`",
         f"- target: `{case.target}`",
@@ -192,3 +200,28 @@ def _report(
         lines += ["## Backtrace", "", "```", *map(str, seen.backtrace[:24]), "```", ""]
     lines += ["## Program", "", "```python", script.rstrip() or "# TVM cannot print it; see case.json", "```", ""]
     return "\n".join(lines)
+
+
+def _refusal(seen: Observation) -> str:
+    if seen.exit is Exit.OK and seen.results is not None:
+        return seen.results.reference.message.strip()
+    return seen.message.strip()
+
+
+def _results_lines(results: Results | None) -> list[str]:
+    """What a report says of results: the verdict of the reference, both builds, their speed."""
+    if results is None:
+        return []
+    lines = [
+        f"- reference interpreter: {results.verdict} {results.rule} {results.where}".rstrip()
+        + f" ({results.steps} operations, inputs: {results.scheme})",
+        f"- without optimisation (opt_level 0, LLVM level 0): {results.reference}",
+        f"- optimised: {results.optimised}",
+    ]
+    if results.guilty:
+        lines.append(f"- due to: {results.guilty}")
+    if (timing := results.timing) is not None:
+        first, second = median(timing.reference) * 1e6, median(timing.optimised) * 1e6
+        lines.append(f"- median run: {first:.1f} us without optimisation, {second:.1f} us with")
+        lines.append(f"- noise floor of these runs: a factor of {timing.floor:.3f}")
+    return lines

@@ -42,6 +42,9 @@ from tzerlike.ui import make_screen
 
 INTERRUPTED = 130
 
+JUDGES = "crash,inconsistency,internal-error"
+"""The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
+
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH")
 
 
@@ -230,7 +233,7 @@ def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str,
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
-@click.option("--oracles", default="crash", show_default=True, help="Comma-separated names.")
+@click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
 @click.option("--input-seed", type=int, default=0, show_default=True)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
 @click.option("--memory-limit", default="2G", show_default=True)
@@ -263,8 +266,11 @@ def run(
     else:
         message = f": {verdict['message']}" if verdict["message"] else ""
         click.echo(f"{verdict['exit']} in {verdict['stage']}{message}")
-        if verdict["finding"]:
-            click.echo(f"finding: {verdict['finding']['kind']} {verdict['finding']['signature']}")
+        reference = verdict["reference"]
+        click.echo("reference: " + ", ".join(text for text in reference.values() if text))
+        if finding := verdict["finding"]:
+            blame = f", blame: {finding['blame']}" if finding["blame"] else ""
+            click.echo(f"finding: {finding['kind']} {finding['signature']}{blame}")
     sys.exit(1 if verdict["finding"] else 0)
 
 

@@ -64,8 +64,9 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
                 "seconds": bundle.limits.seconds,
                 "memory": bundle.limits.memory,
                 "times": times,
+                "inputs": str((bundle.path / "inputs.npz").resolve()),
             }
-            answers = family.ask("judge-files", {"items": [item], "oracles": list(ORACLES)})
+            answers = family.ask("judge-files", {"items": [item], "oracles": _oracles_of(bundle)})
             same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
             results.append(Replayed(bundle, times, same, _describe(answers[-1])))
     return results
@@ -81,6 +82,14 @@ def _replay_arith(bundle: ArithBundle, times: int, family: Family) -> Replayed:
     answers = family.ask("judge-arith", params)
     same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
     return Replayed(bundle, times, same, _describe(answers[-1]))
+
+
+def _oracles_of(bundle: Bundle) -> list[str]:
+    """The oracles of the campaign that found it; a crash may have come about in what only some of them do."""
+    named = bundle.environment.get("oracles", ["crash"])
+    if not isinstance(named, list) or not all(name in ORACLES for name in named):
+        raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
+    return named
 
 
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
@@ -146,6 +155,12 @@ def judge_file(
         "exit": seen["exit"],
         "stage": seen["stage"],
         "message": seen["message"],
-        "reference": {"verdict": "unknown", "rule": None, "where": None},
-        "finding": {"kind": found[0]["kind"], "signature": found[0]["signature"], "blame": None} if found else None,
+        "reference": _reference(seen),
+        "finding": {key: found[0][key] for key in ("kind", "signature", "blame")} if found else None,
     }
+
+
+def _reference(seen: dict[str, Any]) -> dict[str, Any]:
+    """What the reference interpreter says; `unknown` without a rule where it was not asked."""
+    results = seen["results"] or {"verdict": "unknown", "rule": "", "where": ""}
+    return {"verdict": results["verdict"], "rule": results["rule"] or None, "where": results["where"] or None}

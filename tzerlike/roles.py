@@ -6,6 +6,7 @@ import hashlib
 import platform
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from tzerlike.limits import Limits
 from tzerlike.mutation_crash import Mutation, attempt
 from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import effort_for, make_oracles
+from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import instantiate
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
@@ -42,7 +44,7 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
     directory = CampaignDir(Path(params["root"]))
     config = CampaignConfig.from_toml(directory.config)
     seeds, problems = load_seeds(config.seeds, config.target, Path(params["cache_dir"]))
-    executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
+    executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit), effort_for(config.oracles))
     worker = Worker(
         lane.slot,
         config,
@@ -94,7 +96,8 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
     """Run case files (of a corpus or of bundles), each `times` times, and report every observation."""
     for item in params["items"]:
         case = read_stored_case(Path(item["path"])).case
-        executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]))
+        effort = replace(effort_for(params["oracles"]), inputs=item.get("inputs", ""))
+        executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]), effort)
         _judge(executor, case, params["oracles"], item["times"], report)
 
 
@@ -136,7 +139,7 @@ def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict
     )
     for spec in case.passes:
         instantiate(spec)
-    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]), effort_for(params["oracles"]))
     _judge(executor, case, params["oracles"], 1, report)
 
 
@@ -149,9 +152,18 @@ def _judge(executor: ForkExecutor, case: Case, oracles: list[str], times: int, r
             {
                 "event": "judged",
                 "observation": _short(seen),
-                "findings": [{"kind": f.kind, "signature": f.signature, "parts": list(f.parts)} for f in findings],
+                "findings": [
+                    {"kind": f.kind, "signature": f.signature, "parts": list(f.parts), "blame": _blame(f)}
+                    for f in findings
+                ],
             }
         )
+
+
+def _blame(finding: Finding) -> str | None:
+    """The build that is wrong, for wrong code; None for findings that do not compare builds."""
+    results = finding.observation.results
+    return results.blame if finding.kind == "wrong-code" and results is not None else None
 
 
 def _function_of(path: Path, wanted: str | None) -> Any:

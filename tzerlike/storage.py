@@ -32,7 +32,8 @@ def element_type(dtype: DType) -> numpy.dtype[Any] | None:
         native: numpy.dtype[Any] = numpy.dtype(dtype.scalar)
         return native
     if dtype.is_float and dtype.bits in (8, 16) and hasattr(ml_dtypes, dtype.scalar):
-        return numpy.dtype(getattr(ml_dtypes, dtype.scalar))
+        small: numpy.dtype[Any] = numpy.dtype(getattr(ml_dtypes, dtype.scalar))
+        return small
     return None
 
 

@@ -18,6 +18,7 @@ from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
+from tzerlike.oracles.finding import kind_of
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
 
 REFRESH = 0.5
@@ -220,7 +221,7 @@ class Supervisor:
         return max((float(state["elapsed"]) for state in self._states()), default=0.0)
 
     def _stats(self) -> dict[str, Any]:
-        findings = Counter(path.name.split("-", 1)[0] for path in self.directory.bundles())
+        findings = Counter(kind_of(path.name) for path in self.directory.bundles())
         return add_up(self._states(), len(self.directory.corpus_ids()), findings)
 
     def _save(self, stats: dict[str, Any]) -> None:

@@ -16,12 +16,24 @@ from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.config import CampaignConfig
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
+from tzerlike.effort import Check
 from tzerlike.errors import UserError
+from tzerlike.evidence import evidence_for
 from tzerlike.execute import ForkExecutor
-from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, MutationNotes, PassSource, Step, Yield
+from tzerlike.fuzzer import (
+    CHEAP_CODE_SHARE,
+    CHEAP_CODE_SHARE_WITH_RESULTS,
+    PASS_MUTATION,
+    Fuzzer,
+    Import,
+    MutationNotes,
+    PassSource,
+    Step,
+    Yield,
+)
 from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.mutators import make_mutators
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import effort_for, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.pipeline import default_pipeline
@@ -38,6 +50,7 @@ EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
 
 _CONFIRMATIONS = 2
+_CONFIRMATIONS_OF_SPEED = 3
 _HANG_FACTOR = 3.0
 
 
@@ -46,6 +59,10 @@ def _pass_source(config: CampaignConfig) -> PassSource:
         return default_pipeline(config.target, context).passes
 
     return (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
+
+
+def _compares(config: CampaignConfig) -> bool:
+    return Check.RESULTS in effort_for(config.oracles).checks
 
 
 class Interrupted(Exception):
@@ -103,6 +120,7 @@ class Worker:
             mutator_choice=config.mutator_choice,
             target=config.target,
             pairs_per_fork=config.pairs_per_fork,
+            cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if _compares(config) else CHEAP_CODE_SHARE,
             notes=notes,
             on_death=self.mutation_died,
         )
@@ -183,18 +201,20 @@ class Worker:
         if finding.kind == "hang":
             limits = limits.relaxed(_HANG_FACTOR)
         oracles = self.fuzzer.oracles
-        runs = 1 if finding.kind in ("hang", "oom") else _CONFIRMATIONS
+        runs = {"hang": 1, "oom": 1, "slow-code": _CONFIRMATIONS_OF_SPEED}.get(finding.kind, _CONFIRMATIONS)
         again = [self.executor.run([finding.case], count=False, limits=limits)[0] for _ in range(runs)]
         same = sum(
             any(f is not None and f.signature == finding.signature for f in (o(finding.case, seen) for o in oracles))
             for seen in again
         )
-        if not same:
+        # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
+        if same < (runs if finding.kind == "slow-code" else 1):
             self.unconfirmed[finding.kind] += 1
             return None
         self.signatures.add(finding.signature)
         environment = read_json(self.directory.environment)
         script, faithful = self.executor.render(finding.case)
+        evidence = evidence_for(finding.case, finding.observation.results)
         path = write_bundle(
             self.directory.findings,
             finding,
@@ -202,8 +222,9 @@ class Worker:
             self.executor.limits,
             Confirmation(runs, same),
             script,
-            repro_script(finding, self.executor.limits, script if faithful else ""),
-            environment,
+            repro_script(finding, self.executor.limits, script if faithful else "", evidence.parameters),
+            {**environment, "oracles": list(self.config.oracles)},
+            evidence.archive,
         )
         if path is not None:
             self.findings[finding.kind] += 1
@@ -261,6 +282,8 @@ class Worker:
         tally.exits.update(state.get("exits", {}))
         tally.rejected.update(state.get("rejected", {}))
         tally.labels.update(state.get("labels", {}))
+        tally.verdicts.update(state.get("verdicts", {}))
+        tally.internal_errors.update(state.get("internal_errors", {}))
         tally.seconds.update(state.get("seconds", {}))
         tally.mutators.update({k: Yield(*v) for k, v in state.get("mutators", {}).items()})
         tally.passes.update({k: Yield(*v) for k, v in state.get("passes", {}).items()})
@@ -322,6 +345,8 @@ class Worker:
             "exits": tally.exits,
             "rejected": dict(tally.rejected.most_common(500)),
             "labels": tally.labels,
+            "verdicts": tally.verdicts,
+            "internal_errors": tally.internal_errors,
             "seconds": {**tally.seconds, "fork": self.executor.fork_seconds + tally.seconds["fork"]},
             "mutators": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.mutators.items())},
             "passes": {k: [v.tried, v.valid, v.valuable] for k, v in sorted(tally.passes.items())},
