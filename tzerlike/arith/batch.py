@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from tzerlike.arith.checks import CHECKS, Check, pose
+from tzerlike.arith.checks import CHECKS, CONSTRAINTS, Check
 from tzerlike.arith.finding import found_in, outcome_to_json
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.inspect import Outcome, Table, answer, examine
+from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
 from tzerlike.observation import Stage
@@ -71,33 +71,32 @@ class _Tally:
 
 
 def _scan_one(table: Table, iteration: int, tray: Tray, checks: Checks, tally: _Tally) -> None:
+    def book(name: str, outcome: Outcome) -> None:
+        tally.tried[name] += 1
+        tally.claimed[name] += outcome.claimed
+        if outcome.error:
+            tally.rejected[f"{name}: {outcome.error_parts[0]}"] += 1
+        if outcome.wrong is not None or outcome.refused:
+            tally.suspected[name] += 1
+            hint = _hint(table, name, checks[name], outcome)
+            tray.add_result({"record": "suspicion", "iteration": iteration, "check": name, "hint": hint})
+
     with ExitStack() as scope:
-        question = pose(table.problem, scope)
+        tray.note_pass(f"{iteration} {CONSTRAINTS}")
+        question = posed(table, scope)
+        if isinstance(question, Outcome):
+            book(CONSTRAINTS, question)
+            return
         for name, check in checks.items():
-            if iteration % check.every or not check.applies(table.problem):
-                continue
-            tray.note_pass(f"{iteration} {name}")
-            outcome = answer(table, question, check)
-            tally.tried[name] += 1
-            tally.claimed[name] += outcome.claimed
-            if outcome.error:
-                tally.rejected[f"{name}: {outcome.error_template}"] += 1
-            if outcome.wrong is not None or outcome.refused:
-                tally.suspected[name] += 1
-                tray.add_result(
-                    {
-                        "record": "suspicion",
-                        "iteration": iteration,
-                        "check": name,
-                        "hint": _hint(table, name, check, outcome),
-                    }
-                )
+            if iteration % check.every == 0 and check.applies(table.problem):
+                tray.note_pass(f"{iteration} {name}")
+                book(name, answer(table, question, check))
 
 
 def _hint(table: Table, name: str, check: Check, outcome: Outcome) -> str:
     """A cheap guess at what the finding will be: the check, and the operators at the top of a smallest faulty part."""
     if outcome.refused:
-        return f"{name} {outcome.error_template}"
+        return " ".join((name, *outcome.error_parts))
     problem = table.problem
     if len(problem.roots) == 1:
         for node in reversed(list(walk(problem.root))):
@@ -120,7 +119,10 @@ def reduce_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Chec
     signal.setitimer(signal.ITIMER_PROF, 0)
     if found is not None:
         name, smallest = found
-        tray.add_result({"record": "reduced", "check": name, "problem": smallest.to_json()})
+        finding = found_in(name, smallest, examine(Table.of(smallest), checks[name]))
+        assert finding is not None
+        record = {"record": "reduced", "check": name, "problem": smallest.to_json()}
+        tray.add_result(record | {"finding": [finding.kind, *finding.parts]})
 
 
 def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
@@ -139,8 +141,8 @@ def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] 
     if boxed is None or not alike(boxed):
         return None
     smallest = reduce(boxed, alike)
-    for basic in check.made_of:
-        if basic in checks and checks[basic].applies(smallest):
+    for basic in (CONSTRAINTS, *check.made_of):
+        if basic != name and basic in checks and checks[basic].applies(smallest):
             outcome = examine(Table.of(smallest), checks[basic])
             if outcome.wrong is not None or (first.wrong is None and outcome.refused):
                 return minimal(smallest, basic, checks)
@@ -156,7 +158,7 @@ def _alike(check: Check, first: Outcome) -> Callable[[Problem], bool]:
         outcome = examine(Table.of(problem), check)
         if first.wrong is not None:
             return outcome.wrong is not None
-        return outcome.refused and outcome.error_template == first.error_template
+        return outcome.refused and outcome.error_parts == first.error_parts
 
     return alike
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, with_lanes
 
-_BINARY = (*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or")
+_BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
 _UNARY = ("BitwiseNot", "Not")
 _CALLS = {"prim.if_then_else": "if_then_else", "prim.likely": "likely"}
-_INFINITE = frozenset(("pos_inf", "neg_inf"))
 
 
 class Unreadable(Exception):
@@ -53,43 +53,63 @@ def to_tvm(node: Node) -> Any:
 
 def range_of(variable: Variable) -> Any:
     """Return the Range from the variable's first value to its last."""
-    low, high = variable.values[0], variable.values[-1]
-    dtype = variable.dtype
+    return _range(variable.values[0], variable.values[-1], variable.dtype)
+
+
+@cache
+def _range(low: int, high: int, dtype: str) -> Any:
     return tvm_api.tvm.ir.Range.from_min_extent(_constant(low, dtype), _constant(high - low + 1, dtype))
 
 
-def from_tvm(expr: Any) -> Node:
-    """Return TVM's expression as a Node, its dtypes inferred from the leaves; Unreadable for what has no Node."""
+def from_tvm(expr: Any, variables: Mapping[str, str]) -> Node:
+    """Return TVM's expression as a Node; Unreadable for what has no Node.
+
+    `variables` has the dtypes of the variables that may occur. The dtypes of all else follow from the leaves.
+    """
     name = type(expr).__name__
+    if name == "Var":
+        var = str(expr.name)
+        if var not in variables:
+            raise Unreadable(var)
+        return Node("Var", variables[var], (), var)
     if name == "IntImm":
         return Node("IntImm", str(expr.ty.dtype), (), int(expr.value))
-    if name == "Var":
-        if expr.name in _INFINITE:
-            raise Unreadable(str(expr.name))
-        return Node("Var", str(expr.ty.dtype), (), str(expr.name))
     if name in _BINARY:
-        a, b = from_tvm(expr.a), from_tvm(expr.b)
+        a, b = _operands(expr, variables)
         if a.dtype != b.dtype:
             raise Unreadable(f"{name} of {a.dtype} and {b.dtype}")
         dtype = with_lanes("bool", lanes(a.dtype)) if name in COMPARISONS else a.dtype
         return Node(name, dtype, (a, b))
     if name in _UNARY:
-        a = from_tvm(expr.a)
+        a = from_tvm(expr.a, variables)
         return Node(name, a.dtype, (a,))
     if name == "Select":
-        condition, a, b = from_tvm(expr.condition), from_tvm(expr.true_value), from_tvm(expr.false_value)
+        parts = (expr.condition, expr.true_value, expr.false_value)
+        condition, a, b = (from_tvm(part, variables) for part in parts)
         return Node(name, a.dtype, (condition, a, b))
     if name == "Cast":
-        return Node(name, str(expr.ty.dtype), (from_tvm(expr.value),))
+        return Node(name, str(expr.ty.dtype), (from_tvm(expr.value, variables),))
     if name == "Ramp":
-        base, stride = from_tvm(expr.base), from_tvm(expr.stride)
+        base, stride = from_tvm(expr.base, variables), from_tvm(expr.stride, variables)
         return Node(name, with_lanes(base.dtype, int(expr.lanes)), (base, stride))
     if name == "Broadcast":
-        value = from_tvm(expr.value)
+        value = from_tvm(expr.value, variables)
         return Node(name, with_lanes(value.dtype, int(expr.lanes)), (value,))
     if name == "Call" and str(getattr(expr.op, "name", "")) in _CALLS:
         op = _CALLS[str(expr.op.name)]
-        args = tuple(from_tvm(arg) for arg in expr.args)
+        args = tuple(from_tvm(arg, variables) for arg in expr.args)
         if len(args) == ARITY[op]:
             return Node(op, args[-1].dtype, args)
     raise Unreadable(f"{name} {getattr(expr, 'op', '')}".strip())
+
+
+def _operands(expr: Any, variables: Mapping[str, str]) -> tuple[Node, Node]:
+    """The operands of a binary node. TVM sees to it that both have one dtype: a constant's is costly to ask for."""
+    left, right = expr.a, expr.b
+    if type(right).__name__ == "IntImm":
+        a = from_tvm(left, variables)
+        return a, Node("IntImm", a.dtype, (), int(right.value))
+    b = from_tvm(right, variables)
+    if type(left).__name__ == "IntImm":
+        return Node("IntImm", b.dtype, (), int(left.value)), b
+    return from_tvm(left, variables), b

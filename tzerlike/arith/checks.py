@@ -2,9 +2,9 @@
 
 `ask` runs the analysis on live objects and returns the claims, none where the analysis says nothing.
 
-`source` is the same in a repro.py, where `expr` (or `left` and `right`), `analyzer`, the variables and `at` are at hand:
-it prints what TVM says and sets `holds`. `at(expression)` is the value of a TVM expression at the counterexample, None
-where it is undefined.
+`source` is the same in a repro.py, where `expr` (or `left` and `right`), `analyzer`, the variables and `at` are at
+hand: it prints what TVM says and sets `holds`. `at(expression)` is the value of a TVM expression at the
+counterexample, None where it is undefined.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tzerlike.arith.bridge import from_tvm, range_of, to_tvm, variable_named
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.model import Node, Problem, Variable, boolean, const, lanes
 
-Z3_RESOURCES = 20_000
-"""Z3's own unit of work: unlike a time limit it makes an answer repeat. Some 20 ms."""
+Z3_RESOURCES = 5_000
+"""Z3's own unit of work: unlike a time limit it makes an answer repeat. Some 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class Question:
     @property
     def expr(self) -> Any:
         return self.roots[0]
+
+    def read(self, answer: Any) -> Node:
+        """Return an expression that TVM answered; Unreadable for one that has no meaning here."""
+        return from_tvm(answer, {variable.name: variable.dtype for variable in self.problem.variables})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _index_truth(problem: Problem) -> bool:
 def _same(question: Question, result: Any) -> tuple[Claim, ...]:
     if result.same_as(question.expr):
         return ()
-    read = from_tvm(result)
+    read = question.read(result)
     return () if read == question.problem.root else (Claim(question.problem.root, "==", read),)
 
 
@@ -137,19 +141,19 @@ def _modular_set(question: Question) -> tuple[Claim, ...]:
     return () if abs(coeff) == 1 else (Claim(root, "==", const(base, "int64"), modulus=abs(coeff)),)
 
 
-def _within(expr: Node, interval: Any) -> tuple[Claim, ...]:
+def _within(question: Question, expr: Node, interval: Any) -> tuple[Claim, ...]:
     """The two bounds of an IntervalSet; none where it is empty or has no end there."""
     if interval.is_nothing():
         return (Claim(expr, "!=", expr),)
     claims = []
     for relation, end in ((">=", interval.min_value), ("<=", interval.max_value)):
         if str(getattr(end, "name", "")) not in ("pos_inf", "neg_inf"):
-            claims.append(Claim(expr, relation, from_tvm(end)))
+            claims.append(Claim(expr, relation, question.read(end)))
     return tuple(claims)
 
 
 def _int_set(question: Question) -> tuple[Claim, ...]:
-    return _within(question.problem.root, question.analyzer.int_set(question.expr))
+    return _within(question, question.problem.root, question.analyzer.int_set(question.expr))
 
 
 def _interval(variable: Variable) -> Any:
@@ -161,7 +165,7 @@ def _int_set_relaxed(question: Question) -> tuple[Claim, ...]:
     """The set that covers the expression when the first variable takes all its values and the others stay symbols."""
     first = question.problem.variables[0]
     domain = {variable_named(first.name, first.dtype): _interval(first)}
-    return _within(question.problem.root, question.analyzer.int_set(question.expr, domain))
+    return _within(question, question.problem.root, question.analyzer.int_set(question.expr, domain))
 
 
 def _can_prove(question: Question) -> tuple[Claim, ...]:
@@ -219,9 +223,9 @@ def _linear(question: Question) -> tuple[Claim, ...]:
     coefficients = list(sym().detect_linear_equation(question.expr, variables))
     if not coefficients:
         return ()
-    total = from_tvm(coefficients[-1])
+    total = question.read(coefficients[-1])
     for variable, coefficient in zip(question.problem.variables, coefficients[:-1], strict=True):
-        term = Node("Mul", root.dtype, (Node("Var", root.dtype, (), variable.name), from_tvm(coefficient)))
+        term = Node("Mul", root.dtype, (Node("Var", root.dtype, (), variable.name), question.read(coefficient)))
         total = Node("Add", root.dtype, (total, term))
     return (Claim(root, "==", total),)
 
@@ -235,7 +239,7 @@ def _clip(question: Question) -> tuple[Claim, ...]:
             continue
         variable = question.problem.variables[position // 2]
         var = Node("Var", variable.dtype, (), variable.name)
-        inside = Node("LE" if position % 2 else "GE", "bool", (var, from_tvm(end)))
+        inside = Node("LE" if position % 2 else "GE", "bool", (var, question.read(end)))
         condition = Node("And", "bool", (condition, inside))
     return (Claim(question.problem.root, "==", condition),) if ends else ()
 
@@ -247,7 +251,7 @@ def _deduce(question: Question) -> tuple[Claim, ...]:
     answer = sym().deduce_bound(variable_named(first.name, first.dtype), question.expr, relaxed, relaxed)
     if answer.is_nothing():
         return ()
-    given = _within(Node("Var", first.dtype, (), first.name), answer)
+    given = _within(question, Node("Var", first.dtype, (), first.name), answer)
     return (Claim(question.problem.root, "==", boolean(True), given),) if given else ()
 
 
@@ -284,7 +288,15 @@ holds = not claims or at(expr) == claims[0]"""
 _PARTS = ("const_int_bound", "modular_set")
 _SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
 
+CONSTRAINTS = "constraint_scope"
+"""The check whose answer is given before any other is asked."""
+
 CHECKS: Mapping[str, Check] = {
+    CONSTRAINTS: Check(
+        lambda problem: bool(problem.constraints),
+        lambda question: (),
+        'print("TVM takes the constraints")\nholds = True',
+    ),
     "const_int_bound": Check(
         _integer,
         _const_int_bound,
@@ -305,7 +317,11 @@ print("TVM says", result)
 holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.base) % result.coeff == 0""",
     ),
     "int_set": Check(
-        _integer, _int_set, f"result = analyzer.int_set(expr)\n{_INTERVAL}", made_of=(*_PARTS, *_SIMPLIFIERS)
+        _integer,
+        _int_set,
+        f"result = analyzer.int_set(expr)\n{_INTERVAL}",
+        every=2,
+        made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
     "int_set_relaxed": Check(
         _relaxable,
@@ -324,6 +340,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         _single,
         lambda q: _same(q, q.analyzer.canonical_simplify(q.expr)),
         _SIMPLIFIED.format(call="analyzer.canonical_simplify(expr)"),
+        every=2,
         made_of=(*_PARTS, "rewrite_simplify"),
     ),
     "simplify": Check(
@@ -356,7 +373,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         _truth,
         _can_prove_symbolic,
         f"analyzer.set_z3_rlimit({Z3_RESOURCES})\n" + _PROVED.format(strength="tvm.sym.ProofStrength.SYMBOLIC_BOUND"),
-        every=40,
+        every=400,
         made_of=("can_prove", *_PARTS, *_SIMPLIFIERS),
     ),
     "can_prove_equal": Check(

@@ -65,7 +65,10 @@ def refute(problem: Problem, grid: Grid, counted: Mask, claims: Sequence[Claim])
     for claim in claims:
         if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
             return _wrong_dtype(grid, counted, claim)
-        for index in np.flatnonzero(_suspicious(grid, counted, claim))[:_JUDGED]:
+        suspicious = _suspicious(grid, counted, claim)
+        if not suspicious.any():
+            continue
+        for index in np.flatnonzero(suspicious)[:_JUDGED]:
             assignment = grid.assignment(int(index))
             found = judge(problem, claim, assignment)
             if found is not None:
@@ -141,11 +144,21 @@ def _written(claim: Claim, value: Value) -> str:
 
 def _suspicious(grid: Grid, counted: Mask, claim: Claim) -> Mask:
     left, right = grid.evaluate(claim.left), grid.evaluate(claim.right)
+    if right.bad is None and _plain(claim, left, right):
+        return _NOWHERE
     wrong = _violated(claim, left, right) & counted
     for given in claim.given:
         condition_left, condition_right = grid.evaluate(given.left), grid.evaluate(given.right)
         wrong &= ~_violated(given, condition_left, condition_right) | _bad(condition_right, grid)
     return wrong
+
+
+_NOWHERE = np.zeros(0, np.bool_)
+
+
+def _plain(claim: Claim, left: Column, right: Column) -> bool:
+    """Whether a bound holds already by the bounds of the columns."""
+    return (claim.relation == ">=" and left.low >= right.high) or (claim.relation == "<=" and left.high <= right.low)
 
 
 def _violated(claim: Claim, left: Column, right: Column) -> Mask:

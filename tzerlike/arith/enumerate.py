@@ -67,7 +67,8 @@ class Grid:
         for variable in variables:
             count = len(variable.values)
             repeat //= count
-            values = np.tile(np.repeat(np.array(variable.values, np.int64), repeat), tile)
+            shape = (tile, count, repeat)
+            values = np.broadcast_to(np.array(variable.values, np.int64)[None, :, None], shape).reshape(-1)
             tile *= count
             columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
         return cls(size, columns)

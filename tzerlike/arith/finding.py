@@ -1,7 +1,8 @@
 """Findings of the arithmetic harness: what they are called, and what tells one from another.
 
 A wrong answer is known by its analysis and the shape of the reduced problem: operators and dtypes with the constants
-left out, so that one wrong rewrite is one finding. A death is known by its analysis and the top frames, like any crash.
+left out, so that one wrong rewrite is one finding. A death or an internal error is known by its analysis and the top
+frames, like any crash.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Node, Problem
-from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.finding import Signed
 
@@ -44,7 +45,7 @@ def found_in(check: str, problem: Problem, outcome: Outcome) -> Signed | None:
     if outcome.wrong is not None:
         return Signed(WRONG_CODE, (check, template(problem)))
     if outcome.refused:
-        return Signed(INTERNAL_ERROR, (check, outcome.error_template, template(problem)))
+        return Signed(INTERNAL_ERROR, (check, *outcome.error_parts))
     return None
 
 
@@ -59,7 +60,13 @@ def observed(check: str, outcome: Outcome) -> Observation:
     """Return what a bundle records of an analysis that came to an end."""
     if outcome.wrong is not None:
         return Observation(Exit.OK, Stage.ANALYZE, message=explained(outcome.wrong), pass_name=check)
-    return Observation(Exit.REJECTED, Stage.ANALYZE, message=outcome.error[:16_384], pass_name=check)
+    return Observation(
+        Exit.REJECTED,
+        Stage.ANALYZE,
+        message=outcome.error[:16_384],
+        pass_name=check,
+        backtrace=tuple(Frame(name, "") for name in outcome.frames),
+    )
 
 
 def explained(wrong: Counterexample) -> str:
@@ -73,6 +80,7 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     return {
         "claimed": outcome.claimed,
         "error": outcome.error,
+        "frames": list(outcome.frames),
         "wrong": None
         if wrong is None
         else {
@@ -86,4 +94,5 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
 
 def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
     wrong = data["wrong"]
-    return Outcome(data["claimed"], None if wrong is None else Counterexample(**wrong), data["error"])
+    found = None if wrong is None else Counterexample(**wrong)
+    return Outcome(data["claimed"], found, data["error"], tuple(data["frames"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -11,18 +12,25 @@ from tzerlike.arith.checks import Check, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import Grid, Mask
 from tzerlike.arith.model import Problem
-from tzerlike.observation import message_template
+from tzerlike.observation import Frame, message_template
+from tzerlike.oracles.frames import function_name, telling
 
 _UNREAD = "unread: "
+_TOP_FRAMES = 3
+_FRAMES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a check: whether it claimed anything, where that is false, or the exception that TVM raised."""
+    """What became of a check: whether it claimed anything, where that is false, or the exception that TVM raised.
+
+    `frames` are the C++ functions that the exception came through, from the innermost out.
+    """
 
     claimed: bool = False
     wrong: Counterexample | None = None
     error: str = ""
+    frames: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -30,8 +38,10 @@ class Outcome:
         return bool(self.error) and not self.error.startswith(_UNREAD)
 
     @property
-    def error_template(self) -> str:
-        return message_template(self.error)
+    def error_parts(self) -> tuple[str, ...]:
+        """What tells one exception from another: the message without what varies, and the functions that say most."""
+        frames = telling(tuple(Frame(function_name(name), "") for name in self.frames))
+        return (message_template(self.error), *(frame.function for frame in frames[:_TOP_FRAMES]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +68,18 @@ def examine(table: Table, check: Check) -> Outcome:
     The exceptions that TVM raises are part of the outcome; those of our own code pass through.
     """
     with ExitStack() as scope:
-        try:
-            question = pose(table.problem, scope)
-        except Exception as error:
-            if not _from_tvm(error):
-                raise
-            return _refused(error)
-        return answer(table, question, check)
+        question = posed(table, scope)
+        return question if isinstance(question, Outcome) else answer(table, question, check)
+
+
+def posed(table: Table, scope: ExitStack) -> Question | Outcome:
+    """Return the question with a fresh analyzer, or the outcome where TVM raises when it is told the constraints."""
+    try:
+        return pose(table.problem, scope)
+    except Exception as error:
+        if not _from_tvm(error):
+            raise
+        return _refused(error)
 
 
 def answer(table: Table, question: Question, check: Check) -> Outcome:
@@ -88,4 +103,5 @@ def _refused(error: Exception) -> Outcome:
     """MemoryError when that is what TVM says."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
         raise MemoryError from error
-    return Outcome(error=f"{type(error).__name__}: {error}")
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if "::" in frame.name]
+    return Outcome(error=f"{type(error).__name__}: {error}", frames=tuple(reversed(names))[:_FRAMES])
