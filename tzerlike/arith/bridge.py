@@ -8,6 +8,7 @@ from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, with_lanes
+from tzerlike.errors import TzerlikeError
 
 _BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
 _UNARY = ("BitwiseNot", "Not")
@@ -35,13 +36,23 @@ def variable_named(name: str, dtype: str) -> Any:
 
 
 def to_tvm(node: Node) -> Any:
-    """Return the expression as TVM's, node for node; TVM's exceptions where a constructor refuses it."""
+    """Return the expression as TVM's, node for node.
+
+    TzerlikeError where TVM refuses to make it: the harness's expressions are well-typed.
+    """
+    try:
+        return _made(node)
+    except tvm_api.CONSTRUCTION_ERRORS as error:
+        raise TzerlikeError(f"TVM does not make {node} ({node.dtype}): {error}") from error
+
+
+def _made(node: Node) -> Any:
     op = node.op
     if op == "IntImm":
         return _constant(node.value, node.dtype)
     if op == "Var":
         return variable_named(node.value, node.dtype)
-    args = [to_tvm(arg) for arg in node.args]
+    args = [_made(arg) for arg in node.args]
     if op in ("Ramp", "Broadcast"):
         return _constructor(op)(*args, _constant(lanes(node.dtype), "int32"), None)
     if op == "Cast":

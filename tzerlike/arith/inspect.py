@@ -12,6 +12,7 @@ from tzerlike.arith.checks import Check, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import Grid, Mask
 from tzerlike.arith.model import Problem
+from tzerlike.errors import TzerlikeError
 from tzerlike.observation import Frame, message_template
 from tzerlike.oracles.frames import function_name, telling
 
@@ -96,6 +97,8 @@ def answer(table: Table, question: Question, check: Check) -> Outcome:
 
 
 def _from_tvm(error: Exception) -> bool:
+    if isinstance(error, TzerlikeError):
+        return False
     return isinstance(error, tvm_api.tvm.error.InternalError | MemoryError) or tvm_api.raised_by_tvm(error)
 
 

@@ -230,10 +230,10 @@ def _at_top(node: Node, problem: Problem) -> Iterator[Node]:
 
 
 def _nearer(value: int, dtype: str) -> Iterator[int]:
-    least = limits(dtype)[0]
+    least, greatest = limits(dtype)
     half = int(value / 2) if abs(value) < 1 << 52 else value // 2
     for other in (0, 1, 2, 3, -1, abs(value), half, value - (1 if value > 0 else -1)):
-        if other >= least and (2 * abs(other) + (other < 0)) < (2 * abs(value) + (value < 0)):
+        if least <= other <= greatest and (2 * abs(other) + (other < 0)) < (2 * abs(value) + (value < 0)):
             yield other
 
 
