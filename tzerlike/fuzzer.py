@@ -40,10 +40,14 @@ CHEAP_CODE_SHARE = 15 / 16
 """Share of the seeds whose descendants LLVM compiles at its level 0: its optimiser takes most of a build's time
 and is not under test."""
 
-CHEAP_CODE_SHARE_WITH_RESULTS = 3 / 4
+CHEAP_CODE_SHARE_WITH_RESULTS = 1 / 2
 """The same when results are compared: what TVM promises LLVM about a program shows only where LLVM makes use of it."""
 
 _CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
+
+JOINT_SHARE = 0.5
+"""Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would hardly
+touch the passes of a corpus of thousands: an entry has to be drawn N_max times first."""
 
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
@@ -321,10 +325,13 @@ class Fuzzer:
         return rng.choices(self.mutators, shares([mutator.name for mutator in self.mutators], yields))[0]
 
     def _with_program(self, case: Case, ir: str, rng: Random) -> Case:
-        """Give a case another program; its sequence stays, but for what that program makes illegal."""
+        """Give a case another program, and by chance another sequence; else its own, but for what is illegal now."""
         facts = facts_of(ir)
-        if self.pass_mode == "random":
+        if self.pass_mode == "random" or (self.pass_mode == "joint" and rng.random() < JOINT_SHARE / 2):
             passes, config = self.passes.fresh(rng, facts)
+        elif self.pass_mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
+            donor = self.corpus.choose(rng).case.passes
+            passes, config = self.passes.mutate(case.passes, case.config, rng, donor, facts)
         elif facts != facts_of(case.ir):
             passes, config = self.passes.fit(case.passes, case.config, facts)
         else:

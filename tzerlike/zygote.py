@@ -91,7 +91,7 @@ class _Zygote:
         )
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
-        woken = _warm_up(Tray())
+        woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
         self.environment = roles.environment(self.coverage, randomised=_randomised())
@@ -208,20 +208,24 @@ def _receive(control: socket.socket) -> dict[str, Any] | None:
     return packet
 
 
-def _warm_up(tray: Any) -> Any:
-    """Compile, refuse and print once, so that no child pays for lazy imports and registries; returns what compiled."""
+def warm_up(tray: Any) -> Any:
+    """Compile, run, refuse and print once: no child is to pay for lazy imports. Returns a case that compiles."""
     from tzerlike import tvm_api
     from tzerlike.case import Case, ContextConfig, PassSpec
+    from tzerlike.effort import Check, Effort
     from tzerlike.stages import render_module, run_case
 
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(_WARM_UP)))
     flat = (PassSpec("tirx.StmtSimplify"), PassSpec("s_tir.LowerInitBlock"))
+    effort = Effort(frozenset({Check.RESULTS, Check.REJECTIONS}))
     for case in (Case(ir), Case(ir, flat, ContextConfig(options=(("tirx.disable_assert", True),)))):
         tray.begin_case(0)
-        record = run_case(case, tray)
+        record = run_case(case, tray, effort=effort)
         if record["exit"] != "ok":
             raise TzerlikeError(f"TVM cannot compile a small function: {record.get('message')}")
-    run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray)
+        if record["results"]["optimised"]["ending"] != "agrees":
+            raise TzerlikeError(f"a small function goes wrong: {record['results']}")
+    run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray, effort=effort)
     render_module(ir)
     return case
 
