@@ -46,8 +46,8 @@ CHEAP_CODE_SHARE_WITH_RESULTS = 1 / 2
 _CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
 
 JOINT_SHARE = 0.5
-"""Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would hardly
-touch the passes of a corpus of thousands: an entry has to be drawn N_max times first."""
+"""Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would
+hardly touch the passes of a corpus of thousands: an entry has to be drawn N_max times first."""
 
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""

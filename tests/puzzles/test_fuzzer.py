@@ -148,7 +148,17 @@ def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> Non
     assert [e.n for e in fuzzer.corpus] == [0, 0]
     child = fuzzer.corpus.entries[1]
     assert child.provenance.parent == parent.case.id
-    assert child.case.passes == parent.case.passes
+
+
+def test_joint_mode_changes_the_sequence_along_with_about_half_of_the_programs(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, n_max=1000)
+    for _ in range(400):
+        fuzzer.step()
+    (entry,) = fuzzer.corpus
+    kept = [case.passes == entry.case.passes for case in executor.cases[1:]]
+    assert set(fuzzer.tally.mutators) == {"seed", "constant"}
+    assert 0.35 < sum(kept) / len(kept) < 0.65
 
 
 @pytest.mark.parametrize("seen", [OK_OLD, REFUSED, DIED])

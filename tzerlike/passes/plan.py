@@ -20,7 +20,6 @@ from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.preconditions import RULES, Rule, composed, facts_after, legal, rule_of
 from tzerlike.passes.sequence import (
-    MAX_LENGTH,
     OPERATORS,
     Operator,
     Sequence,
@@ -42,8 +41,12 @@ Plan = tuple[Sequence, ContextConfig]
 MAX_GROWTH: Final = 16
 """A pipeline may be this much longer than the default one."""
 
+PLANNED_LENGTH: Final = 20
+"""Passes drawn for a prefix at most: a pass takes some 0.3 ms and a build 15, so that a long prefix reaches more for
+the same time, as long as its order is legal (Tzer's, drawn blindly, are mostly rejected at that length)."""
+
 MAX_ENABLERS: Final = 8
-"""A prefix may be this much longer than Tzer's sequences, for the passes that others bring along."""
+"""A prefix may be this much longer, for the passes that others bring along."""
 
 _ATTEMPTS: Final = 24
 _ENABLING_DEPTH: Final = 8
@@ -83,7 +86,7 @@ _ENABLING_ARGUMENTS: Final = {"tirx.BindTarget": (("target", '{"kind": "llvm"}')
 
 
 def ordered_sequence(
-    rng: Random, pool: Pool, facts: Facts, tail: Sequence = (), max_length: int = MAX_LENGTH
+    rng: Random, pool: Pool, facts: Facts, tail: Sequence = (), max_length: int = PLANNED_LENGTH
 ) -> Sequence:
     """Return 1 to `max_length` random passes, legal on a program with `facts` and followed by `tail`.
 
@@ -217,7 +220,7 @@ class PlannedSource:
             if changed is None:
                 continue
             changed = repaired(changed, facts, tail)
-            if changed != passes and len(changed) <= max(MAX_LENGTH + MAX_ENABLERS, len(passes)):
+            if changed != passes and len(changed) <= max(PLANNED_LENGTH + MAX_ENABLERS, len(passes)):
                 return changed, config
         return self.fresh(rng, facts)
 
