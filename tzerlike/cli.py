@@ -364,6 +364,7 @@ def passes_list(campaign: Path | None, as_json: bool) -> None:
                 "options": list(info.options),
                 "needs": sorted(rule.needs),
                 "forbids": sorted(rule.forbids),
+                "clashes": [" with ".join(sorted(clash)) for clash in rule.clashes],
                 "adds": sorted(rule.adds),
                 "removes": sorted(rule.removes),
                 "source": rule.source,
@@ -376,7 +377,7 @@ def passes_list(campaign: Path | None, as_json: bool) -> None:
         click.echo(row["name"])
         for key, domain in row["arguments"].items():
             click.echo(f"    {key} = {' | '.join(json.dumps(value) for value in domain)}")
-        for word in ("needs", "forbids", "adds", "removes", "options"):
+        for word in ("needs", "forbids", "clashes", "adds", "removes", "options"):
             if row[word]:
                 click.echo(f"    {word} {', '.join(row[word])}")
 

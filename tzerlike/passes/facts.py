@@ -29,6 +29,12 @@ class Fact(StrEnum):
     """Something allocates a buffer."""
     MATCHES = "match-buffers"
     """Some block matches a region with a buffer."""
+    CROSS_THREAD = "cross-thread-reductions"
+    """Some block has an init statement and some loop is bound to a thread: it may reduce over threads."""
+    DIM_ALIGN = "dimension-alignment"
+    """Some block wants dimensions of its buffers aligned."""
+    DEVICE_CODE = "device-code"
+    """Something runs on GPU threads."""
     SOFTWARE_PIPELINE = "software-pipeline"
     """Some loop is annotated with the stages of a software pipeline."""
     ND = "nd-buffers"
@@ -59,6 +65,8 @@ class Fact(StrEnum):
     """Some parameter is a buffer: the packed API has not been made."""
     DUPLICATES = "duplicates"
     """Copies of a statement may define one variable twice."""
+    FLATTENED = "flattened"
+    """Buffers have been made one-dimensional."""
     LOWERED = "lowered"
     """A lowering pass has run that schedule primitives do not survive."""
     PACKED = "packed-api"
@@ -75,6 +83,7 @@ Facts = frozenset[Fact]
 
 ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
     Fact.DUPLICATES,
+    Fact.FLATTENED,
     Fact.LOWERED,
     Fact.PACKED,
     Fact.SPLIT,
@@ -140,6 +149,10 @@ def facts_of(ir: str) -> Facts:
         elif kind == "ffi.String":
             if data == "software_pipeline_stage":
                 found.add(Fact.SOFTWARE_PIPELINE)
+            elif data == "buffer_dim_align":
+                found.add(Fact.DIM_ALIGN)
+            elif data.startswith(("threadIdx", "blockIdx")):
+                found.add(Fact.DEVICE_CODE)
             elif data.startswith("vthread") or data == "virtual_thread":
                 found.add(Fact.VIRTUAL_THREADS)
             elif data == "s_tir":
@@ -152,4 +165,6 @@ def facts_of(ir: str) -> Facts:
             parameters = (nodes[index] for index in nodes[data["params"]]["data"])
             if any(nodes[p["data"]["ty"]]["type"] == "tirx.BufferType" for p in parameters):
                 found.add(Fact.BUFFER_PARAMS)
+    if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
+        found.add(Fact.CROSS_THREAD)
     return frozenset(found)

@@ -25,7 +25,7 @@ class Label(StrEnum):
 REFUSALS: Final[Mapping[str, str]] = {
     "Out of bounds checker": "s_tir.analysis.OOBChecker reports an access that it cannot prove in bounds",
     "GPU constraint": "s_tir.VerifyGPUCode verifies the limits that are its arguments",
-    "Did you forget to bind": "tirx.VerifyMemory reports host code that touches device memory",
+    "Memory verification failed|Did you forget to bind": "tirx.VerifyMemory reports host code on device memory",
     "vtcm|VTCM": "s_tir.VerifyVTCMLimit verifies a capacity",
     "not in SSA form": "tirx.VerifySSA verifies",
     "The buffer parameter .* has dtype": "tirx.ForceNarrowIndexToInt32 takes no int64 buffers",

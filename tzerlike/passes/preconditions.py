@@ -21,12 +21,16 @@ NONE: Final[Facts] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a pass does with the facts: it wants all of `needs` and none of `forbids`, adds and removes the others."""
+    """What a pass does with the facts.
+
+    It wants all of `needs`, none of `forbids`, and not all at once of any of `clashes`. It adds and removes the others.
+    """
 
     needs: Facts = NONE
     forbids: Facts = NONE
     adds: Facts = NONE
     removes: Facts = NONE
+    clashes: tuple[Facts, ...] = ()
     source: str = ""
 
     def violation(self, facts: Facts) -> tuple[Fact, bool] | None:
@@ -35,7 +39,7 @@ class Rule:
             return min(self.needs - facts), True
         if not self.forbids.isdisjoint(facts):
             return min(self.forbids & facts), False
-        return None
+        return next(((min(clash), False) for clash in self.clashes if clash <= facts), None)
 
     def apply(self, facts: Facts) -> Facts:
         """Return what holds after the pass."""
@@ -55,7 +59,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "s_tir.CanonicalizeLoop": _ANYWHERE,
     "s_tir.CompactBufferAllocation": Rule(
         forbids=_facts(F.ITERATORS, F.INIT, F.PACKED),
-        source="check: only works on opaque blocks; trial: fails on the calls that MakePackedAPI makes",
+        clashes=(_facts(F.FLATTENED, F.DIM_ALIGN),),
+        source="check: only works on opaque blocks; trial: fails on the calls that MakePackedAPI makes, and looks for "
+        "the dimensions to align in buffers that have lost them",
     ),
     "s_tir.ConvertBlocksToOpaque": Rule(
         forbids=_facts(F.INIT), removes=_facts(F.ITERATORS), source="check: a block without init"
@@ -100,8 +106,13 @@ RULES: Final[Mapping[str, Rule]] = {
     "s_tir.LoopPartition": Rule(removes=_facts(F.LIKELY), source="trial: code generation knows no likely"),
     "s_tir.LowerAsyncDMA": _ANYWHERE,
     "s_tir.LowerAutoCopy": _ANYWHERE,
-    "s_tir.LowerCrossThreadReduction": _ANYWHERE,
-    "s_tir.LowerInitBlock": Rule(removes=_facts(F.INIT), source="doc"),
+    "s_tir.LowerCrossThreadReduction": Rule(removes=_facts(F.CROSS_THREAD), source="trial: ran everywhere"),
+    "s_tir.LowerInitBlock": Rule(
+        forbids=_facts(F.CROSS_THREAD),
+        removes=_facts(F.INIT),
+        source="doc; trial on cuda: without its init a block is no reduction to LowerCrossThreadReduction, and "
+        "ThreadSync fails later",
+    ),
     "s_tir.LowerMatchBuffer": Rule(removes=_facts(F.MATCHES), source="doc"),
     "s_tir.LowerOpaqueBlock": Rule(
         forbids=_facts(F.ITERATORS, F.INIT, F.MATCHES, F.SOFTWARE_PIPELINE),
@@ -149,7 +160,7 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "tirx.FlattenBuffer": Rule(
         forbids=_facts(F.BLOCKS),
-        adds=_facts(F.LOWERED),
+        adds=_facts(F.LOWERED, F.FLATTENED),
         removes=_facts(F.ND),
         source="doc: for TIR without opaque blocks",
     ),
@@ -198,9 +209,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.SkipAssert": _ANYWHERE,
     "tirx.SplitHostDevice": Rule(
         needs=_facts(F.TARGET),
-        forbids=_BLOCKS | _facts(F.THREAD_LOOPS),
+        forbids=_BLOCKS | _facts(F.THREAD_LOOPS, F.VIRTUAL_THREADS),
         adds=_facts(F.SPLIT),
-        source="check: requires the target attribute; pipeline: after LowerOpaqueBlock; trial: loses block iterators",
+        clashes=(_facts(F.SPLIT, F.DEVICE_CODE),),
+        source="check: requires the target attribute; pipeline: after LowerOpaqueBlock; trial: loses block iterators "
+        "and virtual threads; on cuda the launches that an earlier split made do not survive a second one",
     ),
     "tirx.StmtSimplify": _ANYWHERE,
     "tirx.StorageRewrite": Rule(
@@ -290,12 +303,17 @@ def composed(passes: Iterable[PassSpec], *, to_code: bool = False) -> Rule | Non
         rules.append(CODE_GENERATION)
     whole = Rule()
     for rule in rules:
-        if rule.needs & (whole.removes - whole.adds) or rule.forbids & whole.adds:
+        gone = whole.removes - whole.adds
+        clashes = [clash - whole.adds for clash in rule.clashes if clash.isdisjoint(gone)]
+        if rule.needs & gone or rule.forbids & whole.adds or NONE in clashes:
             return None
+        # What is left of a clash by one fact is forbidden from the start.
+        single = frozenset(fact for clash in clashes if len(clash) == 1 for fact in clash)
         whole = Rule(
             needs=whole.needs | (rule.needs - whole.adds),
-            forbids=whole.forbids | (rule.forbids - whole.removes),
+            forbids=whole.forbids | (rule.forbids - whole.removes) | single,
+            clashes=whole.clashes + tuple(clash for clash in clashes if len(clash) > 1),
             adds=(whole.adds - rule.removes) | rule.adds,
             removes=(whole.removes - rule.adds) | rule.removes,
         )
-    return None if whole.needs & whole.forbids else whole
+    return None if whole.needs & whole.forbids or any(clash <= whole.needs for clash in whole.clashes) else whole
