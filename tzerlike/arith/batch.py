@@ -153,7 +153,7 @@ def _alike(check: Check, first: Outcome) -> Callable[[Problem], bool]:
     """Whether the check goes wrong on a problem in the same way as it did first, and the problem is total."""
 
     def alike(problem: Problem) -> bool:
-        if not check.applies(problem) or not total(problem):
+        if not check.applies(problem) or not total(problem, eager=first.wrong is None):
             return False
         outcome = examine(Table.of(problem), check)
         if first.wrong is not None:
@@ -170,7 +170,8 @@ def examine_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Che
     signal.setitimer(signal.ITIMER_PROF, seconds)
     problem = Problem.from_json(item["problem"])
     outcome = examine(Table.of(problem), checks[item["check"]])
-    finding = found_in(item["check"], problem, outcome) if outcome.wrong is not None or total(problem) else None
+    serious = outcome.wrong is not None or total(problem, eager=True)
+    finding = found_in(item["check"], problem, outcome) if serious else None
     signal.setitimer(signal.ITIMER_PROF, 0)
     tray.add_result(
         {

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, with_lanes
+from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, limits, with_lanes
 from tzerlike.errors import TzerlikeError
 
 _BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
@@ -69,6 +69,7 @@ def range_of(variable: Variable) -> Any:
 
 @cache
 def _range(low: int, high: int, dtype: str) -> Any:
+    assert high - low < limits(dtype)[1]
     return tvm_api.tvm.ir.Range.from_min_extent(_constant(low, dtype), _constant(high - low + 1, dtype))
 
 

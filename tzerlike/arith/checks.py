@@ -90,7 +90,13 @@ def _truth(problem: Problem) -> bool:
 
 
 def _relaxable(problem: Problem) -> bool:
-    return _integer(problem) and bool(problem.variables)
+    """Where an analysis is given the domains itself: it does not hear of constraints."""
+    return _integer(problem) and _domains_say_all(problem)
+
+
+def _domains_say_all(problem: Problem) -> bool:
+    told = all(variable.told != "nothing" for variable in problem.variables)
+    return bool(problem.variables) and told and not problem.constraints
 
 
 def _index(problem: Problem) -> bool:
@@ -106,6 +112,7 @@ def _index_truth(problem: Problem) -> bool:
     dtypes = {variable.dtype for variable in problem.variables}
     return (
         _truth(problem)
+        and _domains_say_all(problem)
         and len(dtypes) == 1
         and dtypes <= {"int32", "int64"}
         and all(v.told == "range" for v in problem.variables)
@@ -320,14 +327,14 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         _integer,
         _int_set,
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
-        every=2,
+        every=3,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
     "int_set_relaxed": Check(
         _relaxable,
         _int_set_relaxed,
         f"result = analyzer.int_set(expr, {{variables[0]: intervals[0]}})\n{_INTERVAL}",
-        every=3,
+        every=7,
         made_of=("int_set",),
     ),
     "rewrite_simplify": Check(
@@ -340,14 +347,14 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         _single,
         lambda q: _same(q, q.analyzer.canonical_simplify(q.expr)),
         _SIMPLIFIED.format(call="analyzer.canonical_simplify(expr)"),
-        every=2,
+        every=3,
         made_of=(*_PARTS, "rewrite_simplify"),
     ),
     "simplify": Check(
         _single,
         lambda q: _same(q, q.analyzer.simplify(q.expr, 4)),
         _SIMPLIFIED.format(call="analyzer.simplify(expr, 4)"),
-        every=3,
+        every=4,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
     "rewrite_simplify_extended": Check(
@@ -360,7 +367,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         "    | extensions.ApplyConstraintsToBooleanBranches\n"
         "    | extensions.ComparisonOfProductAndSum\n"
         ")\n" + _SIMPLIFIED.format(call="analyzer.rewrite_simplify(expr)"),
-        every=4,
+        every=7,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
     "can_prove": Check(
@@ -402,7 +409,7 @@ result = tvm.sym.detect_linear_equation(expr, variables)
 print("TVM says", result)
 terms = [at(var) * at(coefficient) for var, coefficient in zip(variables, result)]
 holds = not len(result) or sum(terms) + at(result[-1]) == at(expr)""",
-        every=4,
+        every=5,
         made_of=_SIMPLIFIERS,
     ),
     "detect_clip_bound": Check(
@@ -413,7 +420,7 @@ result = tvm.sym.detect_clip_bound(expr, variables)
 print("TVM says", result)
 ends = [(at(variables[i // 2]), i % 2, at(end)) for i, end in enumerate(result) if end is not None]
 holds = not len(result) or at(expr) == all(value <= end if upper else value >= end for value, upper, end in ends)""",
-        every=4,
+        every=5,
         made_of=("detect_linear_equation", *_SIMPLIFIERS),
     ),
     "deduce_bound": Check(
@@ -424,7 +431,7 @@ relaxed = dict(zip(variables[1:], intervals[1:]))
 result = tvm.sym.deduce_bound(variables[0], expr, relaxed, relaxed)
 print("TVM says the condition holds for", variables[0], "in", result)
 holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) == 1""",
-        every=4,
+        every=5,
         made_of=_SIMPLIFIERS,
     ),
     "iter_map_simplify": Check(
@@ -438,7 +445,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
             "    tvm.sym.iter_affine_map.IterMapLevel.NoCheck,\n"
             ")[0]"
         ),
-        every=4,
+        every=5,
         made_of=_SIMPLIFIERS,
     ),
     "normalize_to_iter_sum": Check(
@@ -449,7 +456,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
             "    tvm.sym.normalize_to_iter_sum(expr, dict(zip(variables, ranges)), analyzer)\n"
             ")"
         ),
-        every=4,
+        every=7,
         made_of=_SIMPLIFIERS,
     ),
 }

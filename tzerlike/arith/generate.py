@@ -26,12 +26,12 @@ from tzerlike.arith.model import (
     with_lanes,
 )
 
-MAX_ASSIGNMENTS = 512
+MAX_ASSIGNMENTS = 256
 
 _T = TypeVar("_T")
 
 _MAIN_DTYPES = ("int32",) * 12 + ("int64",) * 5 + SCALARS
-_DEPTHS = (2, 2, 2, 3, 3, 3, 4, 4, 5)
+_DEPTHS = (2, 2, 2, 2, 3, 3, 3, 3, 4, 5)
 _VARIABLES = (1, 2, 2, 2, 3)
 _LANES = (2, 4, 8)
 _VECTOR_SHARE = 0.06
@@ -123,7 +123,7 @@ class _Generator:
             values = sorted(v for v in sample if least <= v <= greatest and v < 1 << 63)
             return Variable(name, dtype, tuple(values[: max(1, room)]), "nothing")
         step = self.pick(_STEPS) if way < 0.2 else 1
-        extent = min(extent, (greatest - least) // step)
+        extent = min(extent, greatest // step)
         low = max(least, min(low, greatest - extent * step))
         told = "steps" if step > 1 else "range"
         return Variable(name, dtype, tuple(range(low, low + extent * step, step)), told)

@@ -124,6 +124,11 @@ class Variable:
     told: str = "range"
 
     @property
+    def bindable(self) -> bool:
+        """Whether the analyzer can be told of its values: the extent of a range has the variable's dtype too."""
+        return self.told == "nothing" or self.values[-1] - self.values[0] + 1 <= limits(self.dtype)[1]
+
+    @property
     def step(self) -> int:
         return self.values[1] - self.values[0] if len(self.values) > 1 else 1
 
@@ -186,6 +191,8 @@ def _variable_from_json(data: Mapping[str, Any]) -> Variable:
         raise ValueError(f"variable {variable.name!r} told {variable.told!r}")
     if not values or not all(low <= value <= high for value in values):
         raise ValueError(f"values of {variable.name}")
+    if not variable.bindable:
+        raise ValueError(f"range of {variable.name}")
     return variable
 
 

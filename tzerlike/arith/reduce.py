@@ -39,8 +39,17 @@ _SIMPLER = ("Add", "Sub", "Min", "Max", "Mul", "FloorDiv", "FloorMod", "Div", "M
 _OPERATORS = {op: rank for rank, op in enumerate((*_SIMPLER, *COMPARISONS))}
 
 
-def total(problem: Problem) -> bool:
-    """Whether the problem is defined wherever its constraints hold, and they hold somewhere."""
+def total(problem: Problem, *, eager: bool = False) -> bool:
+    """Whether the problem is defined wherever its constraints hold, and they hold somewhere.
+
+    With `eager` the branches of if_then_else that are not taken have to be defined too.
+    """
+    if eager:
+        problem = replace(
+            problem,
+            roots=tuple(map(_eager, problem.roots)),
+            constraints=tuple(map(_eager, problem.constraints)),
+        )
     grid = Grid.of(problem.variables)
     held = np.ones(grid.size, np.bool_)
     for constraint in problem.constraints:
@@ -53,6 +62,10 @@ def total(problem: Problem) -> bool:
         if bad is not None and (bad & held).any():
             return False
     return bool(held.any())
+
+
+def _eager(node: Node) -> Node:
+    return node._replace(op="Select" if node.op == "if_then_else" else node.op, args=tuple(map(_eager, node.args)))
 
 
 def made_total(problem: Problem, assignment: dict[str, int]) -> Problem | None:
@@ -326,6 +339,8 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
 
             variables = tuple(replace(v, dtype=new) if v.dtype == old else v for v in problem.variables)
             if not all(low <= value <= high for v in variables for value in v.values if v.dtype == new):
+                continue
+            if not all(v.bindable for v in variables):
                 continue
             roots = tuple(map(_without_idle_casts, map(change, problem.roots)))
             constraints = tuple(map(_without_idle_casts, map(change, problem.constraints)))
