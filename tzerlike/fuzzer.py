@@ -78,9 +78,7 @@ class PassSource(Protocol):
 
     def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan: ...
 
-    def note(self, passes: Passes, valuable: bool) -> None: ...
-
-    def restore(self, yields: Yields) -> None: ...
+    def learn(self, yields: Yields) -> None: ...
 
     def whole(self, case: Case) -> Passes: ...
 
@@ -131,6 +129,10 @@ class Tally:
     mutators: dict[str, Yield] = field(default_factory=dict)
     passes: dict[str, Yield] = field(default_factory=dict)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def pass_yields(self) -> Yields:
+        """What a source of sequences learns from: the cases that each pass had a part in, and those of value."""
+        return {name: (row.tried, row.valuable) for name, row in self.passes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +377,7 @@ class Fuzzer:
             row.tried += 1
             row.valid += valid
             row.valuable += new
-        self.passes.note(trial.case.passes, new)
+        self.passes.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
             kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
             tally.labels[kind.value] += 1

@@ -287,7 +287,7 @@ class Worker:
         tally.seconds.update(state.get("seconds", {}))
         tally.mutators.update({k: Yield(*v) for k, v in state.get("mutators", {}).items()})
         tally.passes.update({k: Yield(*v) for k, v in state.get("passes", {}).items()})
-        self.fuzzer.passes.restore({name: (row.tried, row.valuable) for name, row in tally.passes.items()})
+        self.fuzzer.passes.learn(tally.pass_yields())
         self.findings.update(state.get("findings", {}))
         self.unconfirmed.update(state.get("unconfirmed", {}))
         self.superseded = list(state.get("superseded", []))

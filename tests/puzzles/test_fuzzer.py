@@ -72,11 +72,11 @@ class Sequences:
     def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan:
         return passes, config
 
-    def note(self, passes: Passes, valuable: bool) -> None:
-        return None
+    def __init__(self) -> None:
+        self.learnt: Yields = {}
 
-    def restore(self, yields: Yields) -> None:
-        return None
+    def learn(self, yields: Yields) -> None:
+        self.learnt = yields
 
     def whole(self, case: Case) -> Passes:
         return case.passes
@@ -119,6 +119,14 @@ def test_a_seed_that_compiles_enters(make: Make) -> None:
     (step,) = fuzzer.step()
     assert step.inserted
     assert [e.case.passes[0].name for e in fuzzer.corpus] == ["a.B"]
+
+
+def test_the_source_of_sequences_learns_what_was_counted(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_OLD, OK_OLD))
+    for _ in range(3):
+        fuzzer.step()
+    assert isinstance(fuzzer.passes, Sequences)
+    assert fuzzer.passes.learnt["a.B"] == (3, 1)
 
 
 def test_a_seed_that_its_sequence_breaks_comes_again_without(make: Make) -> None:

@@ -177,17 +177,19 @@ def test_yields_move_the_draws_and_the_floor_holds() -> None:
     assert shares(NAMES, {"gone.Pass": (10**6, 10**6)}) == pytest.approx(uniform)
 
 
-def test_noted_cases_change_later_draws_but_only_by_their_counts() -> None:
-    one, two = source(), source()
-    for _ in range(50):
-        one.note((spec("tirx.UnrollLoop"), spec("tirx.UnrollLoop")), True)
-        one.note((spec("tirx.RemoveNoOp"),), False)
-    for _ in range(50):
-        two.note((spec("tirx.RemoveNoOp"),), False)
-    for _ in range(50):
-        two.note((spec("tirx.UnrollLoop"),), True)
-    assert one.yields == two.yields == {"tirx.UnrollLoop": (50, 50), "tirx.RemoveNoOp": (50, 0)}
-    assert one.fresh(rng_for(1)) == two.fresh(rng_for(1))
+def test_what_paid_changes_later_draws_by_its_counts_alone() -> None:
+    one, two, other = source(), source(), source(adaptive=False)
+    counts: Yields = {"tirx.UnrollLoop": (2000, 2000), "tirx.RemoveNoOp": (2000, 0)}
+    one.learn({"tirx.RemoveNoOp": (500, 500)})
+    for learner in (one, two, other):
+        learner.learn(counts)
+    assert all(one.fresh(rng_for(seed)) == two.fresh(rng_for(seed)) for seed in range(20))
+
+    def drawn(planned: PlannedSource) -> int:
+        plans = (planned.fresh(rng_for(seed), FLAT)[0] for seed in range(100))
+        return sum(passed.name == "tirx.UnrollLoop" for passes in plans for passed in passes)
+
+    assert drawn(one) > 2 * drawn(other)
 
 
 def test_idle_passes_are_shrunk_away_unless_something_needs_them() -> None:

@@ -43,6 +43,8 @@ REFUSALS: Final[Mapping[str, str]] = {
 REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
     r"src_info\.stage <= dst_info\.stage": "s_tir.InjectSoftwarePipeline: stages against the order of dependence",
+    "Multiple buffer read": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
+    "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
@@ -63,6 +65,12 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
     return Label.DOCUMENTED_REFUSAL if _matches(REFUSALS_IN_ORDER, first) else Label.INTERNAL_ERROR
+
+
+def documented(message: str) -> bool:
+    """Whether a message is one by which TVM refuses a program, where every precondition holds."""
+    first = next((line for line in message.splitlines() if line.strip()), "")
+    return _matches(REFUSALS, first) or _matches(REFUSALS_IN_ORDER, first)
 
 
 def _matches(patterns: Mapping[str, str], text: str) -> bool:

@@ -160,7 +160,6 @@ class PlannedSource:
         wild_share: float = 0.1,
         adaptive: bool = True,
     ) -> None:
-        self.yields: Yields = {}
         self._catalog = catalog
         self._pipeline_of = pipeline_of
         self._pipeline_share = pipeline_share
@@ -169,21 +168,10 @@ class PlannedSource:
         self._names = [info.name for info in catalog]
         self._pool = Pool(catalog)
 
-    def note(self, passes: Sequence, valuable: bool) -> None:
-        """Count a case that ran `passes`: whether it was worth keeping. Draws prefer what was, from now on."""
-        for name in sorted({spec.name for spec in passes}):
-            tried, won = self.yields.get(name, (0, 0))
-            self.yields[name] = (tried + 1, won + valuable)
-        self._weigh()
-
-    def restore(self, yields: Yields) -> None:
-        """Take up what an earlier run of the campaign has counted."""
-        self.yields = dict(yields)
-        self._weigh()
-
-    def _weigh(self) -> None:
+    def learn(self, yields: Yields) -> None:
+        """Draw by these counts of the whole campaign from now on: passes that brought something are preferred."""
         if self._adaptive:
-            self._pool = Pool(self._catalog, shares(self._names, self.yields))
+            self._pool = Pool(self._catalog, shares(self._names, yields))
 
     def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> Plan:
         """Return a new plan for a program with `facts`."""

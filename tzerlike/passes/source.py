@@ -34,11 +34,8 @@ class RandomSource:
         """A sequence stays as it is, whatever became of its program."""
         return passes, config
 
-    def restore(self, yields: Yields) -> None:
-        """Nothing was learnt."""
-
-    def note(self, passes: Sequence, valuable: bool) -> None:
-        """Nothing is learnt."""
+    def learn(self, yields: Yields) -> None:
+        """Draws stay as they are, whatever paid."""
 
     def whole(self, case: Case) -> Sequence:
         """Return all passes that a case runs before code generation: its own, and the default pipeline after them."""
