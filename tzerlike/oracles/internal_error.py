@@ -13,7 +13,7 @@ from tzerlike.observation import Exit, Observation, Stage, message_template
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.frames import function_name, telling
 from tzerlike.outcome import Ending
-from tzerlike.passes.label import Label, label
+from tzerlike.passes.label import Label, documented
 
 TOP_FRAMES = 3
 
@@ -22,7 +22,8 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
     """Return the ice-on-valid finding of a case that was refused, or whose reference build was."""
     rejection, results = observation.rejection, observation.results
     if observation.exit is Exit.REJECTED and rejection is not None:
-        if not (_internal(rejection.label) and rejection.well_formed and rejection.support):
+        internal = rejection.label == Label.INTERNAL_ERROR.value
+        if not (internal and rejection.well_formed and rejection.support):
             return None
         where = observation.pass_name.rpartition(".")[2] or observation.stage.value
         named = tuple(replace(frame, function=function_name(frame.function)) for frame in observation.backtrace)
@@ -31,10 +32,6 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
     if results is not None and results.defined and results.reference.ending is Ending.REFUSED:
         message = results.reference.message
-        if _internal(label((), frozenset(), "", message).value):
+        if not documented(message):
             return Finding("ice-on-valid", (Stage.BUILD_REFERENCE.value, message_template(message)), case, observation)
     return None
-
-
-def _internal(kind: str) -> bool:
-    return kind == Label.INTERNAL_ERROR.value

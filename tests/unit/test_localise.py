@@ -1,0 +1,78 @@
+"""Which pass is guilty, on compilers that are wrong under a condition: no TVM is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tzerlike.case import Case, ContextConfig, parse_sequence
+from tzerlike.localise import CODE_GENERATION, DEFAULT_PIPELINE, localised
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.passes.pipeline import default_pipeline
+
+WRONG = Ran(Ending.DIFFERS, difference=Difference(0, "A", "int32", (0,), "1", "0.0", "2", 1, 1, "value"))
+PREFIX = parse_sequence("a.A; a.B; a.C; a.D; a.E")
+
+
+def compiler(wrong: Callable[[Case], bool]) -> Callable[[Case], Observation]:
+    def run(case: Case) -> Observation:
+        optimised = WRONG if wrong(case) else Ran(Ending.AGREES)
+        return Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=optimised))
+
+    return run
+
+
+def guilty(case: Case, wrong: Callable[[Case], bool]) -> str:
+    run = compiler(wrong)
+    results = localised(case, run(case), run).results
+    assert results is not None
+    return results.guilty
+
+
+def names(case: Case) -> list[str]:
+    return [spec.name for spec in case.passes]
+
+
+@pytest.mark.parametrize("name", ["a.A", "a.B", "a.C", "a.D", "a.E"])
+def test_the_pass_of_a_prefix_that_brings_it_about(name: str) -> None:
+    assert guilty(Case("{}", PREFIX), lambda case: name in names(case)) == name[2:]
+
+
+def test_the_later_of_two_passes_that_it_takes_together() -> None:
+    assert guilty(Case("{}", PREFIX), lambda case: {"a.B", "a.D"} <= set(names(case))) == "D"
+
+
+def test_what_is_wrong_without_a_prefix_is_the_pipelines_or_llvms() -> None:
+    assert guilty(Case("{}", PREFIX), lambda case: True) == DEFAULT_PIPELINE
+    assert guilty(Case("{}"), lambda case: True) == DEFAULT_PIPELINE
+    assert guilty(Case("{}", PREFIX), lambda case: "opt-level" not in case.target) == CODE_GENERATION
+
+
+def test_the_pass_that_a_pipeline_of_its_own_has_on_top() -> None:
+    usual = default_pipeline("llvm", ContextConfig()).passes
+    extra = parse_sequence("tirx.Simplified; tirx.Strange")
+    case = Case("{}", usual[:5] + extra + usual[5:], ContextConfig(pipeline="none"))
+    assert guilty(case, lambda case: "tirx.Strange" in names(case)) == "Strange"
+
+
+@pytest.mark.parametrize("reference", [Ran(Ending.AGREES), WRONG])
+def test_the_pass_of_the_default_pipeline_that_it_can_do_without(reference: Ran) -> None:
+    def run(case: Case) -> Observation:
+        if "tirx.StmtSimplify" in case.config.disabled_passes:
+            return Observation(Exit.REJECTED, Stage.PASSES)
+        right = "tirx.UnrollLoop" in case.config.disabled_passes
+        optimised = Ran(Ending.AGREES) if right else WRONG
+        return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=reference, optimised=optimised))
+
+    case = Case("{}", PREFIX)
+    results = localised(case, run(case), run).results
+    assert results is not None
+    assert results.guilty == "UnrollLoop", "the first that cures; a refusal is no cure"
+
+
+def test_right_results_are_left_alone() -> None:
+    run = compiler(lambda case: False)
+    right = run(Case("{}", PREFIX))
+    assert localised(Case("{}", PREFIX), right, lambda case: pytest.fail("run again")) is right
