@@ -67,10 +67,10 @@ class Grid:
         for variable in variables:
             count = len(variable.values)
             repeat //= count
-            shape = (tile, count, repeat)
-            values = np.broadcast_to(np.array(variable.values, np.int64)[None, :, None], shape).reshape(-1)
+            values = np.empty((tile, count, repeat), np.int64)
+            values[:] = np.array(variable.values, np.int64)[:, None]
             tile *= count
-            columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
+            columns[variable.name] = Column(values.reshape(-1), min(variable.values), max(variable.values), None)
         return cls(size, columns)
 
     def evaluate(self, node: Node) -> Column:

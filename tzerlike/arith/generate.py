@@ -7,7 +7,7 @@ takes up a subexpression again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
@@ -68,12 +68,12 @@ _BOOL_OPERATORS = COMPARISONS * 4 + ("And",) * 4 + ("Or",) * 4 + ("Not",) * 2 + 
 
 def random_problem(rng: Random) -> Problem:
     """Return a problem with at most MAX_ASSIGNMENTS assignments; equal generators give equal problems."""
-    return _Generator(rng).problem()
+    return _Generator(rng.random).problem()
 
 
 @dataclass(slots=True)
 class _Generator:
-    rng: Random
+    random: Callable[[], float]
     dtypes: tuple[str, ...] = ()
     favourites: tuple[int, ...] = ()
     variables: tuple[Variable, ...] = ()
@@ -85,7 +85,7 @@ class _Generator:
         self.favourites = tuple(self.pick(_FAVOURITES) for _ in range(3))
         self.variables = self.domains()
         depth = self.pick(_DEPTHS)
-        kind = self.rng.random()
+        kind = self.random()
         if kind < _VECTOR_SHARE:
             count = self.pick(_LANES)
             dtype = with_lanes("bool" if self.chance(_BOOL_SHARE) else main, count)
@@ -97,10 +97,10 @@ class _Generator:
         return Problem(self.variables, (self.expression(dtype, depth),), self.constraints())
 
     def pick(self, items: Sequence[_T]) -> _T:
-        return items[int(self.rng.random() * len(items))]
+        return items[int(self.random() * len(items))]
 
     def chance(self, share: float) -> bool:
-        return self.rng.random() < share
+        return self.random() < share
 
     def domains(self) -> tuple[Variable, ...]:
         room = MAX_ASSIGNMENTS
@@ -116,7 +116,7 @@ class _Generator:
         low = self.pick(_LOWS)
         extent = self.pick(self.favourites) if self.chance(0.2) else self.pick(_EXTENTS)
         extent = max(1, min(extent, room, 64))
-        way = self.rng.random()
+        way = self.random()
         if way < 0.1:
             # Anything of its type: the small numbers and the ends of the range.
             sample = {*range(max(least, -3), 5), least, greatest, self.pick(self.favourites)}
@@ -216,7 +216,7 @@ class _Generator:
     def amount(self, dtype: str) -> Node:
         if self.chance(0.15):
             return self.leaf(dtype)
-        node = const(int(self.rng.random() * min(6, bits(dtype))), dtype.partition("x")[0])
+        node = const(int(self.random() * min(6, bits(dtype))), dtype.partition("x")[0])
         return Node("Broadcast", dtype, (node,)) if lanes(dtype) > 1 else node
 
     def truth(self, dtype: str, depth: int) -> Node:

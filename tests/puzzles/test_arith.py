@@ -1,0 +1,214 @@
+"""Planted wrong analyses, each with the finding that it has to become, and right ones that become none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tzerlike.arith import repro
+from tzerlike.arith.batch import minimal, problem_of, scan
+from tzerlike.arith.checks import CHECKS, Check, Question
+from tzerlike.arith.claims import Claim
+from tzerlike.arith.finding import found_in
+from tzerlike.arith.inspect import Table, examine
+from tzerlike.arith.model import Node, Problem, Variable, boolean, const, walk
+from tzerlike.limits import Limits
+from tzerlike.tray import Tray
+
+SEED = 3
+ITERATIONS = 1500
+
+
+def rewritten(node: Node, old: str, new: str) -> Node:
+    return node._replace(op=new if node.op == old else node.op, args=tuple(rewritten(a, old, new) for a in node.args))
+
+
+def confuses(old: str, new: str, dtype: str = "int32") -> Check:
+    """A simplifier that takes one operator for another."""
+
+    def ask(question: Question) -> tuple[Claim, ...]:
+        root = question.problem.root
+        return (Claim(root, "==", rewritten(root, old, new)),)
+
+    return Check(lambda p: len(p.roots) == 1 and p.root.dtype == dtype, ask, "")
+
+
+def operators(problem: Problem) -> list[str]:
+    return sorted(node.op for node in walk(problem.root) if node.args)
+
+
+def off_by_one(question: Question) -> tuple[Claim, ...]:
+    root = question.problem.root
+    grid = Table.of(question.problem)
+    return (Claim(root, "<=", const(grid.grid.evaluate(root).high - 1, "int64")),)
+
+
+def always_true(question: Question) -> tuple[Claim, ...]:
+    return (Claim(question.problem.root, "==", boolean(True)),)
+
+
+def even(question: Question) -> tuple[Claim, ...]:
+    return (Claim(question.problem.root, "==", const(0, "int64"), modulus=2),)
+
+
+def raises_on_select(question: Question) -> tuple[Claim, ...]:
+    from tzerlike import tvm_api
+
+    if any(node.op == "Select" for node in walk(question.problem.root)):
+        raise tvm_api.tvm.error.InternalError("Check failed: select 0x1f is odd")
+    return ()
+
+
+def integer(problem: Problem) -> bool:
+    return len(problem.roots) == 1 and problem.root.dtype == "int32"
+
+
+PLANTED: dict[str, tuple[Check, str, list[str]]] = {
+    "div is floordiv": (confuses("Div", "FloorDiv"), "wrong-code", ["Div"]),
+    "floormod is mod": (confuses("FloorMod", "Mod"), "wrong-code", ["FloorMod"]),
+    "min is max": (confuses("Min", "Max"), "wrong-code", ["Min"]),
+    "sub is add": (confuses("Sub", "Add"), "wrong-code", ["Sub"]),
+    "a comparison off by one": (confuses("LT", "LE", "bool"), "wrong-code", ["LT"]),
+    "a bound off by one": (Check(integer, off_by_one, ""), "wrong-code", []),
+    "all is even": (Check(integer, even, ""), "wrong-code", []),
+    "all is true": (
+        Check(lambda p: len(p.roots) == 1 and p.root.dtype == "bool", always_true, ""),
+        "wrong-code",
+        [],
+    ),
+    "an internal error": (Check(integer, raises_on_select, ""), "ice-on-valid", ["Select"]),
+}
+
+
+def suspicions(check: Check) -> list[dict[str, Any]]:
+    tray = Tray()
+    tray.lay_request({})
+    scan({"seed": SEED, "worker": 0, "start": 0, "count": ITERATIONS}, tray, 60.0, {"planted": check})
+    return [record for record in tray.results() if record["record"] == "suspicion"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_faults_become_findings(name: str) -> None:
+    check, kind, shape = PLANTED[name]
+    found = []
+    for record in suspicions(check)[:12]:
+        reduced = minimal(problem_of(SEED, 0, record["iteration"]), "planted", {"planted": check})
+        if reduced is not None:
+            finding = found_in("planted", reduced[1], examine(Table.of(reduced[1]), check))
+            assert finding is not None and finding.kind == kind
+            found.append((finding.signature, operators(reduced[1])))
+    assert found
+    assert shape in [operators for _, operators in found]
+    # One fault is one finding, or nearly so.
+    assert len({signature for signature, _ in found}) <= 1 + len(found) // 3
+
+
+RIGHT = {
+    "twice not": lambda root: root,
+    "min turned": lambda root: turned(root),
+}
+
+
+def turned(node: Node) -> Node:
+    args = tuple(map(turned, node.args))
+    return node._replace(args=args[::-1] if node.op in ("Min", "Max", "Add", "Mul", "EQ", "And") else args)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_analyses_are_not_suspected(name: str) -> None:
+    def ask(question: Question) -> tuple[Claim, ...]:
+        root = question.problem.root
+        return (Claim(root, "==", RIGHT[name](root)),)
+
+    assert suspicions(Check(lambda p: len(p.roots) == 1, ask, "")) == []
+
+
+def test_the_same_range_gives_the_same_suspicions() -> None:
+    check = PLANTED["div is floordiv"][0]
+    assert suspicions(check) == suspicions(check) != []
+
+
+def test_a_fault_of_a_part_is_blamed_on_the_part() -> None:
+    part = confuses("Div", "FloorDiv")
+    whole = Check(part.applies, part.ask, "", made_of=("part",))
+    x = Node("Var", "int32", (), "x")
+    root = Node("Div", "int32", (x, const(2, "int32")))
+    problem = Problem((Variable("x", "int32", (-3, -2, -1)),), (root,))
+    reduced = minimal(problem, "whole", {"part": part, "whole": whole})
+    assert reduced is not None and reduced[0] == "part"
+
+
+LYING_ANALYZER = """
+import tvm
+
+
+class Bound:
+    min_value, max_value = 0, 5
+
+
+class Lying(tvm.sym.Analyzer):
+    def const_int_bound(self, expr):
+        return Bound
+
+
+tvm.sym.Analyzer = Lying
+"""
+
+
+@pytest.mark.parametrize(("high", "status"), [(6, 1), (5, 0)])
+def test_repro_stands_alone_and_says_whether_the_bug_shows(tmp_path: Path, high: int, status: int) -> None:
+    x = Node("Var", "int32", (), "x")
+    problem = Problem((Variable("x", "int32", tuple(range(high + 1))),), (x,))
+    claimed = Check(integer, lambda q: (Claim(q.problem.root, "<=", const(high - 1, "int64")),), "")
+    outcome = examine(Table.of(problem), claimed)
+    assert outcome.wrong is not None and outcome.wrong.assignment == {"x": high}
+    finding = found_in("const_int_bound", problem, outcome)
+    assert finding is not None
+    text = repro.repro_script(finding, "const_int_bound", problem, outcome, Limits())
+    (tmp_path / "repro.py").write_text(LYING_ANALYZER + text)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""}
+    )
+    assert done.returncode == status, done.stderr
+    assert "tzerlike" not in text
+
+
+def test_every_check_has_a_repro_that_runs(tmp_path: Path) -> None:
+    """Each check on an easy problem: its source in a repro.py says that nothing is wrong."""
+    lines = []
+    for name, check in CHECKS.items():
+        problem = next(p for p in map(easy, range(5)) if check.applies(p))
+        outcome = examine(Table.of(problem), check)
+        assert outcome.wrong is None and not outcome.error, name
+        claim = Claim(problem.root, "!=", problem.root)
+        wrong = examine(Table.of(problem), Check(check.applies, lambda q, claim=claim: (claim,), ""))
+        finding = found_in(name, problem, wrong)
+        assert finding is not None
+        path = tmp_path / f"{name}.py"
+        path.write_text(repro.repro_script(finding, name, problem, wrong, Limits()))
+        lines.append(f"print({name!r}); runpy.run_path({str(path)!r}, run_name='__main__')")
+    # One process for all: a limit that one of them sets cannot be raised by the next.
+    script = "\n".join(("import resource, runpy", "resource.setrlimit = lambda *limit: None", *lines))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    assert done.stdout.count("the bug does not show") == len(CHECKS)
+
+
+def easy(number: int) -> Problem:
+    x = Node("Var", "int32", (), "x")
+    variables = (Variable("x", "int32", tuple(range(4))),)
+    four = const(4, "int32")
+    total = Node("Add", "int32", (Node("Mul", "int32", (x, four)), const(1, "int32")))
+    below = Node("LT", "bool", (x, four))
+    return [
+        Problem(variables, (total,)),
+        Problem(variables, (Node("LT", "bool", (total, const(9, "int32"))),)),
+        Problem(variables, (total, x)),
+        Problem(variables, (total,), (below,)),
+        Problem(variables, (x, x)),
+    ][number]
