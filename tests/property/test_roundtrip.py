@@ -1,0 +1,66 @@
+"""Programs through their own text: what survives, and how what does not is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tzerlike.roundtrip import PARSER, UNEQUAL, round_trip
+from tzerlike.testing import sample_functions
+from tzerlike.tvm_api import module_of, parse_script, tirx, well_formed
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def storing(value: object) -> object:
+    """A function that stores `value` in an int32 buffer under a loop over `i`."""
+    out = tirx.decl_buffer((8,), "int32", "B", layout=None)
+    index = tirx.Var("i", "int32")
+    func = tirx.PrimFunc([out], tirx.For(index, 0, 8, tirx.ForKind.SERIAL, tirx.BufferStore(out, value, [index])))
+    assert well_formed(module_of(func))
+    return module_of(func)
+
+
+def test_the_samples_survive() -> None:
+    for func in sample_functions():
+        assert round_trip(module_of(func)) is None
+
+
+def test_an_expression_that_the_parser_simplifies_is_named_by_its_type() -> None:
+    one, two = tirx.IntImm("int32", 1), tirx.IntImm("int32", 2)
+    fault = round_trip(storing(tirx.Max(one, two)))
+    assert fault is not None
+    assert (fault.stage, fault.cause) == (UNEQUAL, "Max is rewritten")
+    assert "value" in fault.detail
+
+
+def test_a_parser_that_raises_is_named_by_its_message_without_numbers() -> None:
+    faults = []
+    for number in (3, 4):
+        var, size = tirx.Var(f"v{number}", "int32"), tirx.Var("n", "int32")
+        extent = tirx.Let(var, tirx.IntImm("int32", number), tirx.Add(var, size))
+        loop = tirx.For(tirx.Var("j", "int32"), 0, extent, tirx.ForKind.SERIAL, tirx.Evaluate(size))
+        faults.append(round_trip(module_of(tirx.PrimFunc([size], loop))))
+    assert [fault.stage for fault in faults if fault is not None] == [PARSER, PARSER]
+    assert len({fault.cause for fault in faults if fault is not None}) == 1
+
+
+def test_a_program_read_back_from_a_script_survives() -> None:
+    script = "@T.prim_func\ndef main(B: T.Buffer((8,), 'int32')):\n    for i in range(8):\n        B[i] = T.max(i, 2)\n"
+    assert round_trip(module_of(parse_script(script))) is None
+
+
+def test_the_script_writes_a_repro_for_each_cause(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "print_parse_chains.py", tmp_path, "4", "10"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    assert "of 4 programs come back" in done.stdout
+    directories = sorted(tmp_path.iterdir())
+    assert directories
+    repro = subprocess.run([sys.executable, directories[0] / "repro.py"], capture_output=True, text=True, timeout=120)
+    assert repro.returncode == 1
