@@ -43,6 +43,8 @@ REFUSALS: Final[Mapping[str, str]] = {
 REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "in the software pipeline|software_pipeline|pipeline annotation": "an annotation that does not fit its loop",
     r"src_info\.stage <= dst_info\.stage": "s_tir.InjectSoftwarePipeline: stages against the order of dependence",
+    "Parallel launch require canonical loop": "code generation has no parallel loops from other than zero",
+    "The body of the software pipeline should be SeqStmt": "s_tir.InjectSoftwarePipeline: nothing to overlap",
     "Multiple buffer read": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
     "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
