@@ -17,6 +17,7 @@ import tzerlike
 from tzerlike import seedgen, tvm_api
 from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
+from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_apart
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
@@ -255,6 +256,8 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
 def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Put the case of an arithmetic bundle to its check `times` times, each in a fresh child, and report the findings."""
     case = read_arith_case(Path(params["path"]))
+    if case.check not in CHECKS:
+        raise UserError(f"{params['path']}: no check {case.check!r}; there are {', '.join(CHECKS)}")
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
     for _ in range(params["times"]):
         examined = examine_apart(executor, case.check, case.problem)

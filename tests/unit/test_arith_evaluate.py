@@ -8,7 +8,7 @@ import pytest
 from tzerlike.arith.enumerate import Grid, assignments
 from tzerlike.arith.evaluate import Mode, Undefined, evaluate
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.model import Node, Problem, Variable, const, lanes, limits, walk
+from tzerlike.arith.model import Node, Problem, Variable, const, lanes, limits, walk, well_typed
 from tzerlike.errors import UserError
 from tzerlike.rng import rng_for
 
@@ -158,6 +158,7 @@ def test_random_problems_are_well_formed_and_repeat() -> None:
             low, high = limits(variable.dtype)
             assert low <= variable.values[0] <= variable.values[-1] <= high
             assert variable.bindable
+        assert all(well_typed(node) for root in (*problem.roots, *problem.constraints) for node in walk(root))
     assert {"Ramp", "Broadcast", "Select", "if_then_else", "Cast", "FloorMod", "Mod", "BitwiseNot"} <= operators
 
 
@@ -170,6 +171,9 @@ def test_random_problems_are_well_formed_and_repeat() -> None:
         {"roots": []},
         {"roots": [["Launch", "int32", None]]},
         {"roots": [["IntImm", "int8", 4096]]},
+        {"roots": [["Add", "int32", None, ["IntImm", "int32", 1], ["IntImm", "int8", 1]]]},
+        {"roots": [["LT", "int32", None, ["IntImm", "int32", 1], ["IntImm", "int32", 1]]]},
+        {"roots": [["Ramp", "int32", None, ["IntImm", "int32", 1], ["IntImm", "int32", 1]]]},
         {"roots": [["Var", "int32", "y"]]},
         {"roots": "x"},
     ],

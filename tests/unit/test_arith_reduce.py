@@ -8,7 +8,7 @@ import pytest
 
 from tzerlike.arith.enumerate import Grid
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.model import Node, Problem, Variable, const, walk
+from tzerlike.arith.model import Node, Problem, Variable, const, walk, well_typed
 from tzerlike.arith.reduce import made_total, reduce, size, total
 from tzerlike.rng import rng_for
 
@@ -51,6 +51,7 @@ def test_reductions_end_repeat_and_never_grow(name: str) -> None:
         assert reduce(problem, wrong) == smallest
         assert reduce(smallest, wrong) == smallest
         assert Problem.from_json(smallest.to_json()) == smallest
+        assert all(well_typed(node) for root in (*smallest.roots, *smallest.constraints) for node in walk(root))
         if tried == 12:
             return
     raise AssertionError("too few problems fit")

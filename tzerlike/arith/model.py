@@ -217,4 +217,29 @@ def _node_from_json(data: Any, variables: Mapping[str, str]) -> Node:
         raise ValueError(f"variable {value!r} of dtype {dtype}")
     if op == "IntImm" and (not isinstance(value, int) or not limits(dtype)[0] <= value <= limits(dtype)[1]):
         raise ValueError(f"constant {value!r} of dtype {dtype}")
-    return Node(op, dtype, tuple(_node_from_json(arg, variables) for arg in args), value)
+    node = Node(op, dtype, tuple(_node_from_json(arg, variables) for arg in args), value)
+    if not well_typed(node):
+        raise ValueError(f"{op} of {', '.join(arg.dtype for arg in node.args)} with dtype {dtype}")
+    return node
+
+
+def well_typed(node: Node) -> bool:
+    """Whether the dtypes of the operands go with that of the node; nothing is said of what lies below."""
+    op, dtype, count = node.op, node.dtype, lanes(node.dtype)
+    operands = [arg.dtype for arg in node.args]
+    truth = with_lanes("bool", count)
+    if op in ("Var", "IntImm"):
+        return count == 1
+    if op in COMPARISONS:
+        return dtype == truth and operands[0] == operands[1] and lanes(operands[0]) == count
+    if op in ("And", "Or", "Not", "likely"):
+        return dtype == truth and all(operand == truth for operand in operands)
+    if op == "Select":
+        return operands == [truth, dtype, dtype]
+    if op == "if_then_else":
+        return operands == ["bool", dtype, dtype]
+    if op == "Cast":
+        return lanes(operands[0]) == count
+    if op in ("Ramp", "Broadcast"):
+        return count > 1 and all(operand == scalar(dtype) for operand in operands)
+    return scalar(dtype) != "bool" and all(operand == dtype for operand in operands)

@@ -120,18 +120,29 @@ def reduce(problem: Problem, wrong: Wrong, tries: int = 1500) -> Problem:
 
     After `tries` questions to `wrong` the smallest so far has to do.
     """
-    while True:
+
+    def first(candidates: Iterator[Problem]) -> Problem | None:
+        return next(filter(wrong, candidates), None)
+
+    return reduce_by(problem, first, tries)
+
+
+def reduce_by(problem: Problem, first: Callable[[Iterator[Problem]], Problem | None], tries: int) -> Problem:
+    """As `reduce`, where `first` returns the first of some candidates that is wrong, or None."""
+    left = tries
+
+    def candidates() -> Iterator[Problem]:
+        nonlocal left
         for candidate in _smaller(problem):
-            if size(candidate) >= size(problem):
-                continue
-            tries -= 1
-            if tries < 0:
-                return problem
-            if wrong(candidate):
-                problem = candidate
-                break
-        else:
-            return problem
+            if size(candidate) < size(problem):
+                if left == 0:
+                    return
+                left -= 1
+                yield candidate
+
+    while (smaller := first(candidates())) is not None:
+        problem = smaller
+    return problem
 
 
 def size(problem: Problem) -> tuple[int | list[int], ...]:

@@ -6,8 +6,9 @@ import json
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -18,7 +19,7 @@ from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.finding import found_dead, observed, outcome_from_json
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem
-from tzerlike.arith.reduce import reduce
+from tzerlike.arith.reduce import reduce_by
 from tzerlike.bundle import Confirmation
 from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
 from tzerlike.config import CampaignConfig
@@ -35,7 +36,8 @@ SAVE_EVERY = 2.0
 
 _CONFIRMATIONS = 2
 _HANG_FACTOR = 3.0
-_DEATH_TRIES = 60
+_DEATH_TRIES = 1500
+_GROUP = 40
 
 _ALWAYS = 4
 _SELDOM = 64
@@ -173,17 +175,25 @@ class ArithWorker:
         problem = problem_of(self.config.seed, self.number, iteration)
         limits = self.executor.limits.relaxed(_HANG_FACTOR) if finding.kind == "hang" else self.executor.limits
 
-        def dies(candidate: Problem) -> bool:
-            if not CHECKS[check].applies(candidate):
-                return False
-            found = examine_apart(self.executor, check, candidate, limits).finding
-            return found is not None and found.signature == finding.signature
+        def first_to_die(candidates: Iterator[Problem]) -> Problem | None:
+            fitting = (candidate for candidate in candidates if CHECKS[check].applies(candidate))
+            while group := list(islice(fitting, _GROUP)):
+                while group:
+                    item = {"check": check, "problems": [candidate.to_json() for candidate in group]}
+                    survived, death = self.executor.call("arith-examine-in-turn", item, limits)
+                    if death is None:
+                        break
+                    if found_dead(check, death).signature == finding.signature:
+                        return group[len(survived)]
+                    del group[: len(survived) + 1]
+            return None
 
-        if not dies(problem):
+        if first_to_die(iter([problem])) is None:
             self.unconfirmed[finding.kind] += 1
             return
-        tries = _DEATH_TRIES if finding.kind == "crash" else 0
-        self.report(check, reduce(problem, dies, tries), iteration, limits)
+        if finding.kind == "crash":
+            problem = reduce_by(problem, first_to_die, _DEATH_TRIES)
+        self.report(check, problem, iteration, limits)
 
     def suspect(self, record: Mapping[str, Any]) -> None:
         """Reduce and report a suspicion; of those that look alike, the first few and then one in many."""
