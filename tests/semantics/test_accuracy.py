@@ -39,16 +39,7 @@ DOMAINS: Mapping[str, Draw] = {
 }
 
 MEASURED = [
-    pytest.param(
-        entry,
-        dtype,
-        id=f"{entry.op} {dtype}",
-        marks=pytest.mark.xfail(strict=True, reason="overflow inside of its lowering")
-        if (entry.op, dtype) == ("tirx.sigmoid", "float16")
-        else (),
-    )
-    for entry in INTRINSICS
-    for dtype in ACCURACY.get(entry.op, ())
+    pytest.param(entry, dtype, id=f"{entry.op} {dtype}") for entry in INTRINSICS for dtype in ACCURACY.get(entry.op, ())
 ]
 
 

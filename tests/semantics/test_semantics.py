@@ -29,27 +29,7 @@ def label(program: Program) -> str:
     return f"{program.rule or 'defined'}: {program.name}"
 
 
-PENDING = {
-    "int32 to int8": "casts between integers wrap",
-    "int64 to int32": "casts between integers wrap",
-    "a negative to uint32": "casts between integers wrap",
-    "uint8 to int8": "casts between integers wrap",
-}
-"""What the interpreter does not get right yet, by name, and why."""
-
-
-def parameters() -> list[Any]:
-    return [
-        pytest.param(
-            program,
-            id=label(program),
-            marks=[pytest.mark.xfail(strict=True, reason=PENDING[program.name])] if program.name in PENDING else [],
-        )
-        for program in PROGRAMS
-    ]
-
-
-@pytest.mark.parametrize("program", parameters())
+@pytest.mark.parametrize("program", PROGRAMS, ids=label)
 def test_verdict(program: Program) -> None:
     from tzerlike.reference import interpret
     from tzerlike.tvm_api import parse_script

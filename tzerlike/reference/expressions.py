@@ -557,7 +557,7 @@ def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
     low, high = target.low, target.high
     if source.is_float:
         return lambda x: _to_integer(x, low, high)
-    return lambda x: integers.wrapped(int(x), low, high)
+    return integers.fitting(low, high)
 
 
 def _from_integer(value: int, form: FloatFormat) -> Float:

@@ -112,11 +112,16 @@ shift_left = _shift(lambda a, b: a << b)
 shift_right = _shift(lambda a, b: a >> b)
 
 
-def wrapped(value: int, low: int, high: int) -> int:
-    """The value of the dtype that has the low bits of `value`: what a cast between integers gives."""
-    if low <= value <= high:
-        return value
-    return (value - low) % (high - low + 1) + low
+def fitting(low: int, high: int) -> Callable[[int], int]:
+    """A cast between integers: LLVM truncates, but TVM's analysis takes the value to be kept."""
+
+    def apply(value: int) -> int:
+        value = int(value)
+        if low <= value <= high:
+            return value
+        raise Fault("cast-range", f"{value}")
+
+    return apply
 
 
 def complement(low: int, high: int) -> Callable[[int], int]:

@@ -34,7 +34,7 @@ RULES: Mapping[str, tuple[Verdict, str]] = {
     "integer-overflow": (Verdict.UNDEFINED, "the exact result of an integer operation does not fit its dtype"),
     "division-by-zero": (Verdict.UNDEFINED, "a divisor of /, %, floordiv, floormod or truncdiv is zero"),
     "shift-range": (Verdict.UNDEFINED, "a shift by a negative amount or by the width of the dtype or more"),
-    "cast-range": (Verdict.UNDEFINED, "a float is cast to an integer dtype that has no such value"),
+    "cast-range": (Verdict.UNDEFINED, "a value is cast to an integer dtype that has no such value"),
     "out-of-bounds": (Verdict.UNDEFINED, "an index is outside of the shape of its buffer"),
     "uninitialised": (Verdict.UNDEFINED, "an element is read before it is written"),
     "race": (Verdict.UNDEFINED, "two iterations of a parallel, vectorised or thread-bound loop conflict on an element"),
