@@ -11,6 +11,7 @@ which needs tvm alone and exits with 1 while the bug shows.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -114,18 +115,19 @@ def main() -> None:
     seeds = [seed.ir for seed in builtin_seeds(cache_directory(), "llvm")]
     counts: Counter[tuple[str, str]] = Counter()
     smallest: dict[tuple[str, str], list[Any]] = {}
-    deaths = 0
-    for text, number in each_apart(range(chains), partial(chain, seeds, generations)):
-        deaths += number != 0
+    deaths: list[str] = []
+    for index, (text, number) in enumerate(each_apart(range(chains), partial(chain, seeds, generations))):
+        if number:
+            deaths.append(f"chain {index}: {signal.Signals(number).name}")
         if text is not None:
             fault = json.loads(text)
             key = (fault[0], fault[1])
             counts[key] += 1
             if key not in smallest or fault[4] < smallest[key][4]:
                 smallest[key] = fault
-    good = chains - deaths - sum(counts.values())
+    good = chains - len(deaths) - sum(counts.values())
     print(f"{good} of {chains} programs come back from their text after {generations} generations", end="")
-    print(f"; {deaths} chains killed their process" if deaths else "")
+    print(f"; {len(deaths)} killed their process ({', '.join(deaths)})" if deaths else "")
     for key, count in counts.most_common():
         stage, cause, detail, generation, nodes, module, script = smallest[key]
         directory = out / f"{stage.replace(' ', '-')}-{content_hash(cause)[:12]}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import constant_int
-from tzerlike.mutators.tree import Tree
+from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.tvm_api import ENTRY, array_items, module_of, s_tir, tirx, tvm, uses_blocks, well_formed
 
 Step = Callable[[Any, Any, Random, MutationEnv], object]
@@ -95,7 +95,7 @@ def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], 
     child = made.mod[ENTRY]
     child = tirx.PrimFunc(child.params, child.body, child.ret_type, func.attrs)
     # Some primitives (reindex, blockize, decompose_reduction of 0.27) leave uses of variables outside of their scope.
-    return child if well_formed(module_of(child)) else None
+    return child if defines_once(Tree(child)) and well_formed(module_of(child)) else None
 
 
 def block_names(tree: Tree) -> list[str]:
