@@ -10,8 +10,10 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy
 from numpy.typing import NDArray
@@ -206,19 +208,19 @@ def pack_inputs(inputs: Inputs, extra: Mapping[str, NDArray[Any]] | None = None)
     return buffer.getvalue()
 
 
-def unpack_inputs(data: bytes, func: Any) -> Inputs | None:
+def unpack_inputs(path: Path, func: Any) -> Inputs | None:
     """Read what `pack_inputs` wrote, for the function it was written for; None where the archive has no arguments.
 
     UserError when the archive does not fit the function. Shape variables take their values from the arrays.
     """
     try:
-        with numpy.load(io.BytesIO(data), allow_pickle=False) as archive:
+        with numpy.load(path, allow_pickle=False) as archive:
             if "scheme" not in archive:
                 return None
             scheme = str(archive["scheme"])
             arrays = [archive[f"argument{i}"] for i in range(len(array_items(func.params)))]
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise UserError(f"inputs.npz: not readable ({type(error).__name__}: {error})") from error
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise UserError(f"{path}: not readable ({type(error).__name__}: {error})") from error
     sizes: dict[Any, int] = {}
     params = array_items(func.params)
     for param, array in zip(params, arrays, strict=True):
@@ -232,7 +234,7 @@ def unpack_inputs(data: bytes, func: Any) -> Inputs | None:
         parameter = _buffer(param, sizes) if is_buffer(param) else _scalar(param, sizes)
         wanted = parameter.logical_shape if isinstance(parameter, BufferParameter) else ()
         if parameter is None or array.shape != wanted:
-            raise UserError(f"inputs.npz: argument{index} does not fit the parameter {param.name}")
+            raise UserError(f"{path}: argument{index} does not fit the parameter {param.name}")
         parameters.append(parameter)
         arguments.append(array if isinstance(parameter, BufferParameter) else _number(array, parameter.dtype))
     return Inputs(scheme, tuple(parameters), tuple(arguments))

@@ -12,6 +12,7 @@ from tzerlike.outcome import Rejection
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.reference import Verdict
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET, interpret
 from tzerlike.tray import Tray
@@ -34,12 +35,16 @@ def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced:
     tray.enter_stage(Stage.BUILD_REFERENCE)
     if not tvm_api.well_formed(module):
         return Rejection(kind.value)
-    if _builds(case, tray):
-        return Rejection(kind.value, True, "builds")
     tray.enter_stage(Stage.INTERPRET)
     paced(False)
     _, _, results = interpret(tvm_api.entry_of(module), case.input_seed, effort)
-    return Rejection(kind.value, True, "defined" if results.defined else "")
+    paced(True)
+    if results.defined:
+        return Rejection(kind.value, True, "defined")
+    if results.verdict == Verdict.UNDEFINED:
+        return Rejection(kind.value, True)
+    tray.enter_stage(Stage.BUILD_REFERENCE)
+    return Rejection(kind.value, True, "builds" if _builds(case, tray) else "")
 
 
 def _builds(case: Case, tray: Tray) -> bool:

@@ -162,5 +162,6 @@ def judge_file(
 
 def _reference(seen: dict[str, Any]) -> dict[str, Any]:
     """What the reference interpreter says; `unknown` without a rule where it was not asked."""
-    results = seen["results"] or {"verdict": "unknown", "rule": "", "where": ""}
+    supported = (seen["rejection"] or {}).get("support") == "defined"
+    results = seen["results"] or {"verdict": "defined" if supported else "unknown", "rule": "", "where": ""}
     return {"verdict": results["verdict"], "rule": results["rule"] or None, "where": results["where"] or None}

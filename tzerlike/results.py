@@ -222,7 +222,7 @@ def interpret(
 
 
 def _inputs(func: Any, input_seed: int, effort: Effort) -> Iterable[Inputs]:
-    stored = unpack_inputs(Path(effort.inputs).read_bytes(), func) if effort.inputs else None
+    stored = unpack_inputs(Path(effort.inputs), func) if effort.inputs else None
     return inputs_for(func, input_seed) if stored is None else (stored,)
 
 

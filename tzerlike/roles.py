@@ -25,6 +25,7 @@ from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
+from tzerlike.inputs import unpack_inputs
 from tzerlike.limits import Limits
 from tzerlike.mutation_crash import Mutation, attempt
 from tzerlike.mutators import make_mutators
@@ -98,6 +99,9 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
     for item in params["items"]:
         case = read_stored_case(Path(item["path"])).case
         effort = replace(effort_for(params["oracles"]), inputs=item.get("inputs", ""))
+        if effort.inputs:
+            # Here and not in a child, where bad inputs would be a fault of ours.
+            unpack_inputs(Path(effort.inputs), tvm_api.entry_of(tvm_api.load_ir(case.ir)))
         executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]), effort)
         _judge(executor, case, params["oracles"], item["times"], report)
 

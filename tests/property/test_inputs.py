@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -26,13 +27,19 @@ def function(parameters: str, header: str = "") -> Any:
     return tvm_api.parse_script(text)
 
 
+def stored(directory: Path, data: bytes) -> Path:
+    path = directory / "inputs.npz"
+    path.write_bytes(data)
+    return path
+
+
 def same(one: Inputs, other: Inputs) -> bool:
     pairs = zip(one.arguments, other.arguments, strict=True)
     return one.parameters == other.parameters and all(numpy.array_equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_values_survive_memory_and_the_archive(dtype: str) -> None:
+def test_values_survive_memory_and_the_archive(tmp_path: Path, dtype: str) -> None:
     func = function(f'A: T.Buffer((3, 2), "{dtype}"), B: T.Buffer((), "{dtype}"), C: T.Buffer((0, 4), "{dtype}")')
     drawn = list(inputs_for(func, 5))
     assert len(drawn) == 4
@@ -46,7 +53,7 @@ def test_values_survive_memory_and_the_archive(dtype: str) -> None:
             assert tuple(cell.tensor.shape) == parameter.shape
             assert numpy.array_equal(cell.values(), values), "representable, so nothing is lost"
             assert cell.values().dtype == values.dtype
-        again = unpack_inputs(pack_inputs(inputs), func)
+        again = unpack_inputs(stored(tmp_path, pack_inputs(inputs)), func)
         assert again is not None
         assert same(again, inputs)
         assert again.scheme == inputs.scheme
@@ -134,12 +141,12 @@ def test_a_write_around_a_buffer_is_noticed_and_reset_keeps_to_the_buffer() -> N
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing", pack_inputs(Inputs("small", (), ()))])
-def test_an_archive_that_does_not_fit_is_named(data: bytes) -> None:
+def test_an_archive_that_does_not_fit_is_named(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(UserError, match=r"inputs\.npz"):
-        unpack_inputs(data, function('A: T.Buffer((3,), "int8")'))
+        unpack_inputs(stored(tmp_path, data), function('A: T.Buffer((3,), "int8")'))
 
 
-def test_an_archive_of_another_shape_is_named() -> None:
+def test_an_archive_of_another_shape_is_named(tmp_path: Path) -> None:
     inputs = next(iter(inputs_for(function('A: T.Buffer((3,), "int8")'), 1)))
     with pytest.raises(UserError, match="argument0 does not fit the parameter A"):
-        unpack_inputs(pack_inputs(inputs), function('A: T.Buffer((4,), "int8")'))
+        unpack_inputs(stored(tmp_path, pack_inputs(inputs)), function('A: T.Buffer((4,), "int8")'))
