@@ -158,4 +158,34 @@ BARRIERS = (
     ),
 )
 
-PROGRAMS: tuple[Program, ...] = (*RACES, *BARRIERS)
+
+def overlapped(order: str, index: str) -> str:
+    """Two statements in stages 0 and 1 of a pipeline; the second stores to `index` of what the first reads."""
+    return script(
+        EIGHT,
+        f"""
+S = T.alloc_buffer((8,), "int32")
+for i in range(8):
+    S[i] = A[i]
+for i in T.serial(8, annotations={{"software_pipeline_stage": [0, 1], "software_pipeline_order": [{order}]}}):
+    B[i] = S[i] + 1
+    S[{index}] = B[i] * 2
+""",
+    )
+
+
+PIPELINES = (
+    *by_text(
+        "a pipeline overtakes what it depends on",
+        "race",
+        overlapped("0, 1", "T.min(i + 1, 7)"),
+        overlapped("1, 0", "T.min(i + 1, 7)"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a pipeline reads an element too early", "race", overlapped("0, 1", "7"), overlapped("0, 1", "i"), COUNT, ZEROS
+    ),
+)
+
+PROGRAMS: tuple[Program, ...] = (*RACES, *BARRIERS, *PIPELINES)

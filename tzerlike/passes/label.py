@@ -34,6 +34,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",
+    "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",

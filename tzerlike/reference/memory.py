@@ -23,21 +23,40 @@ _SEVERAL = object()
 MOST_ELEMENTS = 1 << 22
 
 
+@dataclass(frozen=True, slots=True)
+class PipelinePoint:
+    """Where a statement of a software pipeline stands, in the place of an iteration.
+
+    Such a loop may run stage s of iteration i in slot i + s, and in a slot by `order`: so annotated, the loop promises
+    that nothing depends on the order which that changes.
+    """
+
+    iteration: int
+    slot: int
+    order: int
+
+    def overtaken_by(self, later: PipelinePoint) -> bool:
+        """Whether a statement that comes later in the program may run before this one."""
+        return (later.slot, later.order) < (self.slot, self.order)
+
+
 @dataclass(slots=True)
 class Memory:
     """What one allocation holds: None where nothing was written yet, an int, a bool, or a Float."""
 
     dtype: str
     values: list[Any]
+    versioned: bool = False
+    """Whether a software pipeline gives overlapping iterations copies of their own: so it does for a block's memory."""
     writers: list[Path] = field(default_factory=list)
     readers: list[Path] = field(default_factory=list)
 
     @classmethod
-    def of_size(cls, dtype: str, size: int, tracked: bool) -> Memory:
+    def of_size(cls, dtype: str, size: int, tracked: bool, versioned: bool = False) -> Memory:
         """Uninitialised memory; Fault when it is more than the interpreter holds."""
         if size > MOST_ELEMENTS:
             raise Fault("step-budget", f"{size} elements of memory")
-        memory = cls(dtype, [None] * size)
+        memory = cls(dtype, [None] * size, versioned)
         if tracked:
             memory.track()
         return memory
@@ -57,33 +76,41 @@ class Memory:
             place = divergence(reader, path)
             if place is None:
                 self.readers[index] = path
-            else:
+            elif not isinstance(path[place][1], PipelinePoint):
                 self.readers[index] = (*path[:place], (path[place][0], _SEVERAL))
 
     def note_write(self, index: int, path: Path) -> None:
         """Fault when a concurrent iteration reads or writes what is written here."""
         writer = self.writers[index]
         if writer is not path:
-            if concurrent(writer, path):
+            if concurrent(writer, path, self.versioned):
                 raise Fault("race", "written by different iterations")
             self.writers[index] = path
         reader = self.readers[index]
-        if reader is not path and concurrent(reader, path):
+        if reader is not path and concurrent(reader, path, self.versioned):
             raise Fault("race", "read and written by different iterations")
 
 
 def divergence(first: Path, second: Path) -> int | None:
-    """The position where two accesses part ways into concurrent iterations; None when they are ordered."""
+    """The position where an access and a later one part into iterations without order; None when they are ordered."""
     for place, ((loop, iteration), (other, second_iteration)) in enumerate(zip(first, second, strict=False)):
         if loop != other:
             return None
         if iteration != second_iteration or iteration is _SEVERAL:
+            if isinstance(iteration, PipelinePoint) and isinstance(second_iteration, PipelinePoint):
+                if iteration.overtaken_by(second_iteration):
+                    return place
+                if iteration.slot != second_iteration.slot or iteration.order != second_iteration.order:
+                    return None
+                continue
             return place
     return None
 
 
-def concurrent(first: Path, second: Path) -> bool:
-    return divergence(first, second) is not None
+def concurrent(first: Path, second: Path, versioned: bool = False) -> bool:
+    """Whether nothing orders an access and a later one; `versioned` memory is safe from overtaking in a pipeline."""
+    place = divergence(first, second)
+    return place is not None and not (versioned and isinstance(first[place][1], PipelinePoint))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,18 @@ def concurrent_kind(kind: int) -> bool:
     return kind in (1, 2, 4)
 
 
+def pipeline_of(loop: Node) -> tuple[tuple[int, int], ...]:
+    """Stage and order of each statement of a loop that is annotated as a software pipeline; () for any other."""
+    if not loop.annotations:
+        return ()
+    try:
+        stages = [int(stage) for stage in loop.annotations["software_pipeline_stage"]]
+        orders = [int(order) for order in loop.annotations["software_pipeline_order"]]
+    except (KeyError, TypeError, ValueError):
+        return ()
+    return tuple(zip(stages, orders, strict=False))
+
+
 def has_barrier(body: Node) -> bool:
     """Whether threads wait for each other somewhere in `body`."""
     found: list[bool] = []
@@ -82,11 +94,11 @@ def has_barrier(body: Node) -> bool:
 
 
 def tracked(body: Node) -> bool:
-    """Whether `body` has a loop or thread whose iterations are concurrent."""
+    """Whether `body` has a loop or thread whose iterations are concurrent, or overlap."""
     found: list[bool] = []
 
     def loop(node: Node, *context: object) -> None:
-        if concurrent_kind(int(node.kind)):
+        if concurrent_kind(int(node.kind)) or pipeline_of(node):
             found.append(True)
 
     def attribute(node: Node, *context: object) -> None:

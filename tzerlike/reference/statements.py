@@ -11,9 +11,9 @@ from tzerlike.mutators.dtypes import parse
 from tzerlike.reference.expressions import Compiler, Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
-from tzerlike.reference.memory import Memory, View, row_major, size_of
+from tzerlike.reference.memory import Memory, PipelinePoint, View, row_major, size_of
 from tzerlike.reference.regions import Regions
-from tzerlike.reference.state import Node, Slots, State, concurrent_kind
+from tzerlike.reference.state import Node, Slots, State, concurrent_kind, pipeline_of
 from tzerlike.reference.threads import barrier, run_crew
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
@@ -55,6 +55,8 @@ class StatementCompiler:
     expressions: Compiler = field(init=False)
     threads: int = 0
     """How many loops over the threads of a block are around."""
+    pipeline: tuple[tuple[int, int], ...] = ()
+    """Stages and orders for the next sequence of statements, the body of a software pipeline."""
 
     def __post_init__(self) -> None:
         self.regions = Regions()
@@ -83,8 +85,14 @@ class StatementCompiler:
         return run, self.expressions.cost + 1
 
     def sequence(self, node: Node) -> tuple[Step, int | None]:
-        compiled = [self.compile(part) for part in array_items(node.seq)]
+        parts = array_items(node.seq)
+        pipeline, self.pipeline = self.pipeline, ()
+        if pipeline and len(pipeline) != len(parts):
+            return self._refused(node, "a software pipeline with other statements than stages")
+        compiled = [self.compile(part) for part in parts]
         steps = [step for step, _ in compiled]
+        if pipeline:
+            steps = [self._staged(step, stage, order) for step, (stage, order) in zip(steps, pipeline, strict=True)]
 
         def run() -> Flow:
             for step in steps:
@@ -94,6 +102,20 @@ class StatementCompiler:
             return Flow.NEXT
 
         return run, _total(cost for _, cost in compiled)
+
+    def _staged(self, step: Step, stage: int, order: int) -> Step:
+        """A statement of a software pipeline; the loop has put its iteration at the end of the path."""
+        state = self.state
+
+        def run() -> Flow:
+            *outer, (execution, iteration) = path = state.path
+            assert isinstance(iteration, int)
+            state.path = (*outer, (execution, PipelinePoint(iteration, iteration + stage, order)))
+            flow = step()
+            state.path = path
+            return flow
+
+        return run
 
     def store(self, node: Node) -> tuple[Step, int | None]:
         value, cost = self.expression(node.value)
@@ -224,10 +246,14 @@ class StatementCompiler:
             return self._refused(node, f"threads of {tag}")
         outermost = in_block and not self.threads
         self.threads += in_block
+        self.pipeline = pipeline = pipeline_of(node)
         body, cost = self.compile(node.body)
+        if self.pipeline:
+            self.pipeline = ()
+            return self._refused(node, "a software pipeline without a sequence")
         self.threads -= in_block
         state, spend = self.state, self.state.spend
-        concurrent = self.tracked and concurrent_kind(kind)
+        concurrent = self.tracked and (concurrent_kind(kind) or bool(pipeline))
 
         def bounds() -> range:
             try:
@@ -340,7 +366,7 @@ class StatementCompiler:
         make = self.allocation(node.buffer)
         return self._simple(node, make, 1), 1
 
-    def allocation(self, buffer: Node) -> Callable[[], None]:
+    def allocation(self, buffer: Node, versioned: bool = False) -> Callable[[], None]:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
         ty = buffer.ty
         scope = str(ty.storage_scope)
@@ -361,7 +387,7 @@ class StatementCompiler:
                 frame[slot] = state.shared[slot]
                 return
             extents = tuple([extent() for extent in shape])
-            memory = Memory.of_size(scalar, size_of(extents) * lanes, tracked)
+            memory = Memory.of_size(scalar, size_of(extents) * lanes, tracked, versioned)
             frame[slot] = View.compact(memory, extents, lanes)
             if common:
                 state.shared[slot] = frame[slot]
@@ -419,7 +445,7 @@ class StatementCompiler:
         reduced = [int(axis.iter_type) == _REDUCTION for axis in array_items(block.iter_vars)]
         with self.regions.inside(block):
             matches = [self._match(match) for match in array_items(block.match_buffers)]
-            fresh = [self.allocation(buffer) for buffer in array_items(block.alloc_buffers)]
+            fresh = [self.allocation(buffer, versioned=True) for buffer in array_items(block.alloc_buffers)]
             init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)
             body, body_cost = self.compile(block.body)
         refresh = self.regions.entry(block, self.expressions.compile)
