@@ -258,7 +258,7 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
 
 
 def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Put the case of an arithmetic bundle to its check `times` times, each in a fresh child, and report the findings."""
+    """Put the case of an arithmetic bundle to its check `times` times, each in a fresh child; report the findings."""
     case = read_arith_case(Path(params["path"]))
     if case.check not in CHECKS:
         raise UserError(f"{params['path']}: no check {case.check!r}; there are {', '.join(CHECKS)}")
