@@ -4,6 +4,7 @@ import time
 import pytest
 
 from tzerlike.observation import Stage
+from tzerlike.outcome import Ending, Ran, Results
 from tzerlike.tray import Tray
 
 
@@ -69,3 +70,25 @@ def test_long_pass_names_are_cut() -> None:
     tray = Tray()
     tray.note_pass("p" * 1000)
     assert tray.pass_name() == "p" * 191
+
+
+def test_what_is_known_of_results_outlives_the_child_and_not_its_case() -> None:
+    tray = Tray()
+    tray.begin_case(0)
+    assert tray.partial_results() is None
+    results = Results("defined", steps=7, scheme="small", reference=Ran(Ending.AGREES))
+    if os.fork() == 0:
+        tray.note_results(results)
+        os._exit(0)
+    os.wait()
+    assert tray.partial_results() == results
+    tray.begin_case(1)
+    assert tray.partial_results() is None
+
+
+def test_results_that_are_too_long_keep_their_verdict() -> None:
+    tray = Tray()
+    tray.note_results(Results("undefined", "race", "é" * 9000, reference=Ran(Ending.RAISED, "m" * 9000)))
+    kept = tray.partial_results()
+    assert kept is not None
+    assert (kept.verdict, kept.rule, kept.reference.ending) == ("undefined", "race", "raised")
