@@ -163,8 +163,9 @@ class Rejection:
     """What is known of a program that TVM refused.
 
     `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
-    program, and `support` what speaks for it: "defined" by the interpreter, "builds" without optimisation where the
-    interpreter cannot tell, or "": an undefined program is nobody's to complain about.
+    program and what the failing pass was given, and `support` what speaks for it: "defined" by the interpreter,
+    "builds" without optimisation where the interpreter cannot tell, or "": an undefined program is nobody's to
+    complain about.
     """
 
     label: str

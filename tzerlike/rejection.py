@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.apart import run_apart
 from tzerlike.case import Case
 from tzerlike.effort import Effort
 from tzerlike.observation import Stage
 from tzerlike.outcome import Rejection
+from tzerlike.passes import instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
@@ -33,7 +36,7 @@ def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced:
         return Rejection(kind.value)
     tray.note_pass("")
     tray.enter_stage(Stage.BUILD_REFERENCE)
-    if not tvm_api.well_formed(module):
+    if not _well_formed_up_to_failure(case, module):
         return Rejection(kind.value)
     tray.enter_stage(Stage.INTERPRET)
     paced(False)
@@ -45,6 +48,31 @@ def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced:
         return Rejection(kind.value, True)
     tray.enter_stage(Stage.BUILD_REFERENCE)
     return Rejection(kind.value, True, "builds" if _builds(case, tray) else "")
+
+
+def _well_formed_up_to_failure(case: Case, module: Any) -> bool:
+    """Whether TVM's verifiers accept the program, and what the failing step was given.
+
+    They accept what the default pipeline gives each of its passes. A pass that another has given something ill-formed
+    is not the one to blame. The verifiers run in a process of their own, since some programs kill them.
+    """
+
+    def look() -> str | None:
+        watch = tvm_api.ModuleWatch()
+        try:
+            target = ask_compiler(lambda: tvm_api.target_of(case.target))
+            context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
+            with target, context:
+                given = ask_compiler(lambda: tvm_api.bind_target(module, target))
+                for spec in case.passes:
+                    given = ask_compiler(lambda spec=spec, given=given: instantiate(spec)(given))  # type: ignore[misc]
+                ask_compiler(lambda: tvm_api.build(given, target, case.config.pipeline))
+        except CompilerRefused:
+            accepted = tvm_api.well_formed(module) and tvm_api.well_formed(watch.module or module)
+            return "accepted" if accepted else None
+        return None
+
+    return run_apart(look)[0] is not None
 
 
 def _builds(case: Case, tray: Tray) -> bool:

@@ -222,6 +222,20 @@ class PassWatch:
         self.note(self.under_way[-1] if self.under_way else "")
 
 
+@tvm.ir.instrument.pass_instrument
+class ModuleWatch:
+    """Keeps the module that the latest pass was given, or made once it was done."""
+
+    def __init__(self) -> None:
+        self.module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self.module = module
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self.module = module
+
+
 def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
     """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
     return tvm.transform.PassContext(

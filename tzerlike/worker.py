@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -197,6 +198,11 @@ class Worker:
         """
         if finding.signature in self.signatures:
             return finding.signature
+        if finding.kind == "ice-on-valid":
+            plain = self._plainly(finding)
+            if plain.signature != finding.signature:
+                self.signatures.add(finding.signature)
+                return self.report(plain, replace(stored, case=plain.case))
         limits = self.executor.limits
         if finding.kind == "hang":
             limits = limits.relaxed(_HANG_FACTOR)
@@ -231,6 +237,16 @@ class Worker:
             self.last_finding = path.name
         self.save()
         return finding.signature
+
+    def _plainly(self, finding: Finding) -> Finding:
+        """The internal error that the same program gives without passes of its own, if any: a shorter story."""
+        case = finding.case
+        if not case.passes:
+            return finding
+        plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
+        (seen,) = self.executor.run([plain], count=False)
+        found = (oracle(plain, seen) for oracle in self.fuzzer.oracles)
+        return next((other for other in found if other is not None and other.kind == finding.kind), finding)
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""

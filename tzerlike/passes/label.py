@@ -47,6 +47,8 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "Parallel launch require canonical loop": "code generation has no parallel loops from other than zero",
     "The body of the software pipeline should be SeqStmt": "s_tir.InjectSoftwarePipeline: nothing to overlap",
     "Multiple buffer read": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
+    "Cross-thread reduction requires all the reduction-related loops": "s_tir.LowerCrossThreadReduction: bound in part",
+    "physical dimensions, but is accessed as having": "tirx.StorageRewrite wants flat buffers",
     "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
