@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.semantics.corpus import Program, by_text, by_value, script
+from tests.semantics.corpus import Program, blocks, by_text, by_value, script
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 ZEROS = [0] * 8
@@ -159,6 +159,23 @@ BARRIERS = (
 )
 
 
+def versions(index: str) -> str:
+    """A pipeline that copies to memory of a block, and reads element `index` of it in the next stage."""
+    return blocks(
+        EIGHT,
+        f"""
+S = T.sblock_alloc_buffer((8,), "int32")
+for i in T.serial(8, annotations={{"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}}):
+    with T.sblock("copy"):
+        vi = T.axis.spatial(8, i)
+        S[vi] = A[vi]
+    with T.sblock("use"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = S[{index}]
+""",
+    )
+
+
 def overlapped(order: str, index: str) -> str:
     """Two statements in stages 0 and 1 of a pipeline; the second stores to `index` of what the first reads."""
     return script(
@@ -183,6 +200,7 @@ PIPELINES = (
         COUNT,
         ZEROS,
     ),
+    *by_text("a pipeline reads what another version holds", "race", versions("vi // 2"), versions("vi"), COUNT, ZEROS),
     *by_text(
         "a pipeline reads an element too early", "race", overlapped("0, 1", "7"), overlapped("0, 1", "i"), COUNT, ZEROS
     ),

@@ -59,7 +59,6 @@ PRAGMAS = (
     ("pragma_unroll_explicit", (0, 1)),
     ("pragma_unroll", (1,)),
     ("pragma_loop_partition_hint", (1,)),
-    ("pragma_import_llvm", (0,)),
     ("disable_pragma", (1,)),
 )
 """Loop annotations that passes look for, with values."""

@@ -275,7 +275,6 @@ def attribute(generator: Generator, scope: Scope, size: int) -> Any | None:
         (
             ("pragma_auto_unroll_max_step", (0, 8, 64)),
             ("pragma_unroll_explicit", (0, 1)),
-            ("pragma_loop_partition_hint", (1,)),
             ("pragma_scope", (0,)),
             ("tirx.compute_scope", (1,)),
         )

@@ -69,7 +69,7 @@ class Memory:
     def note_read(self, index: int, path: Path) -> None:
         """Fault when a concurrent iteration writes what is read here."""
         writer = self.writers[index]
-        if writer is not path and concurrent(writer, path):
+        if writer is not path and (concurrent(writer, path) or (self.versioned and _other_version(writer, path))):
             raise Fault("race", "read and written by different iterations")
         reader = self.readers[index]
         if reader is not path:
@@ -111,6 +111,19 @@ def concurrent(first: Path, second: Path, versioned: bool = False) -> bool:
     """Whether nothing orders an access and a later one; `versioned` memory is safe from overtaking in a pipeline."""
     place = divergence(first, second)
     return place is not None and not (versioned and isinstance(first[place][1], PipelinePoint))
+
+
+def _other_version(first: Path, second: Path) -> bool:
+    """Whether two accesses are in different iterations of one software pipeline: versioned memory keeps them apart."""
+    for (loop, iteration), (other, second_iteration) in zip(first, second, strict=False):
+        if loop != other:
+            return False
+        if isinstance(iteration, PipelinePoint) and isinstance(second_iteration, PipelinePoint):
+            if iteration.iteration != second_iteration.iteration:
+                return True
+        elif iteration != second_iteration:
+            return False
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,8 @@ class StatementCompiler:
         outermost = in_block and not self.threads
         self.threads += in_block
         self.pipeline = pipeline = pipeline_of(node)
+        if pipeline and concurrent_kind(kind):
+            return self._refused(node, "a software pipeline of concurrent iterations")
         body, cost = self.compile(node.body)
         if self.pipeline:
             self.pipeline = ()
