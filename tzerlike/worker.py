@@ -13,7 +13,7 @@ from typing import Any
 
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
-from tzerlike.case import ContextConfig, PassSpec
+from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.config import CampaignConfig
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
@@ -43,6 +43,7 @@ from tzerlike.passes.source import RandomSource
 from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
+from tzerlike.shorten import shortened
 
 SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
@@ -52,6 +53,9 @@ EXCHANGE_EVERY = 64
 
 _CONFIRMATIONS = 2
 _CONFIRMATIONS_OF_SPEED = 3
+_TRIES_TO_SHORTEN = 4
+"""How often an internal error that took a long sequence is looked at again, with another program."""
+
 _HANG_FACTOR = 3.0
 
 
@@ -98,6 +102,7 @@ class Worker:
         self.signatures: set[str] = set()
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
+        self.long_orders: Counter[str] = Counter()
         self.superseded: list[str] = []
         self.seen_files: set[str] = set()
         self.problems: list[str] = []
@@ -192,17 +197,31 @@ class Worker:
         )
 
     def report(self, finding: Finding, stored: StoredCase) -> str | None:
-        """Confirm a finding and bundle it, once per signature; None when it did not show again.
+        """Confirm a finding and bundle it, once per signature; None when there is nothing to tell.
 
-        A hang is confirmed with three times the time, everything else by running it again.
+        An internal error is told with as few passes as it takes; one that takes many is only counted.
         """
         if finding.signature in self.signatures:
             return finding.signature
-        if finding.kind == "ice-on-valid":
-            plain = self._plainly(finding)
-            if plain.signature != finding.signature:
-                self.signatures.add(finding.signature)
-                return self.report(plain, replace(stored, case=plain.case))
+        if finding.kind != "ice-on-valid":
+            return self._bundle(finding, stored)
+        if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
+            return None
+        short = shortened(finding, self._judge)
+        if short is None:
+            self.long_orders[finding.signature] += 1
+            self.unconfirmed["ice-on-long-order"] += 1
+            return None
+        if short.signature in self.signatures:
+            return short.signature
+        return self._bundle(short, replace(stored, case=short.case))
+
+    def _judge(self, case: Case) -> list[Finding]:
+        (seen,) = self.executor.run([case], count=False)
+        return [f for f in (oracle(case, seen) for oracle in self.fuzzer.oracles) if f is not None]
+
+    def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
         limits = self.executor.limits
         if finding.kind == "hang":
             limits = limits.relaxed(_HANG_FACTOR)
@@ -237,16 +256,6 @@ class Worker:
             self.last_finding = path.name
         self.save()
         return finding.signature
-
-    def _plainly(self, finding: Finding) -> Finding:
-        """The internal error that the same program gives without passes of its own, if any: a shorter story."""
-        case = finding.case
-        if not case.passes:
-            return finding
-        plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
-        (seen,) = self.executor.run([plain], count=False)
-        found = (oracle(plain, seen) for oracle in self.fuzzer.oracles)
-        return next((other for other in found if other is not None and other.kind == finding.kind), finding)
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""

@@ -1,0 +1,74 @@
+"""An internal error is told with the fewest passes that show it, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tzerlike.case import Case, ContextConfig, parse_sequence
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.finding import Finding
+from tzerlike.shorten import MOST_PASSES, shortened
+
+
+def finding(case: Case, what: str = "a check", kind: str = "ice-on-valid") -> Finding:
+    return Finding(kind, (what,), case, Observation(Exit.REJECTED, Stage.BUILD))
+
+
+def judge(shows: Callable[[list[str]], str]) -> Callable[[Case], list[Finding]]:
+    """A compiler that fails with `shows(names of the passes)`, or not where that is empty."""
+
+    def run(case: Case) -> list[Finding]:
+        what = shows([spec.name for spec in case.passes])
+        return [finding(case, what)] if what else []
+
+    return run
+
+
+def case(sequence: str, pipeline: str = "default") -> Case:
+    return Case("{}", parse_sequence(sequence), ContextConfig(pipeline=pipeline))
+
+
+def test_the_program_alone_is_the_shortest_story_whatever_it_says() -> None:
+    short = shortened(finding(case("a.A; a.B; a.C")), judge(lambda names: "a check" if names else "another"))
+    assert short is not None
+    assert (short.case.passes, short.parts) == ((), ("another",))
+
+
+def test_only_the_passes_that_matter_stay() -> None:
+    short = shortened(
+        finding(case("a.A; a.B; a.C; a.D; a.B")),
+        judge(lambda names: "a check" if "a.B" in names and "a.D" in names else ""),
+    )
+    assert short is not None
+    assert [spec.name for spec in short.case.passes] == ["a.B", "a.D"]
+
+
+def test_another_failure_is_another_story() -> None:
+    short = shortened(
+        finding(case("a.A; a.B")),
+        judge(lambda names: "a check" if names == ["a.A", "a.B"] else "another" if names else ""),
+    )
+    assert short is not None
+    assert [spec.name for spec in short.case.passes] == ["a.A", "a.B"]
+
+
+def test_what_takes_many_passes_is_not_told() -> None:
+    names = [f"a.P{n}" for n in range(MOST_PASSES + 1)]
+    assert shortened(finding(case("; ".join(names))), judge(lambda seen: "a check" if seen == names else "")) is None
+
+
+def test_a_pipeline_of_its_own_counts_only_by_its_program() -> None:
+    own = finding(case("a.A; a.B", "none"))
+    assert shortened(own, judge(lambda names: "a check" if names else "")) is None
+    plain = shortened(own, judge(lambda names: "a check"))
+    assert plain is not None
+    assert (plain.case.passes, plain.case.config.pipeline) == ((), "default")
+
+
+def test_another_kind_of_finding_is_no_shorter_story() -> None:
+    def crashes(case: Case) -> list[Finding]:
+        return [finding(case, kind="ice-on-valid" if case.passes else "crash")]
+
+    short = shortened(finding(case("a.A")), crashes)
+    assert short is not None
+    assert len(short.case.passes) == 1
