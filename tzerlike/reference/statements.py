@@ -53,14 +53,19 @@ class StatementCompiler:
     barriers: bool
     regions: Regions = field(init=False)
     expressions: Compiler = field(init=False)
-    threads: int = 0
-    """How many loops over the threads of a block are around."""
+    axes: frozenset[str] = frozenset()
+    """The thread axes that loops around are bound to."""
     pipeline: tuple[tuple[int, int], ...] = ()
     """Stages and orders for the next sequence of statements, the body of a software pipeline."""
 
     def __post_init__(self) -> None:
         self.regions = Regions()
         self.expressions = Compiler(self.state, self.slots, self.tracked, self._allow)
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether a loop over the threads of a block is around."""
+        return any(tag.startswith("threadIdx") for tag in self.axes)
 
     def _allow(self, buffer: Node, store: bool, indices: Sequence[Node]) -> Run | None:
         return self.regions.check(buffer, store, indices, self.expressions.compile)
@@ -232,28 +237,36 @@ class StatementCompiler:
         worst = None if then_cost is None or other_cost is None else max(then_cost, other_cost)
         return run, _total((cost, worst))
 
+    def _oddity(self, kind: int, tag: str, pipelined: bool) -> str:
+        """What is wrong with a loop that is not modelled; "" for the others."""
+        if kind > _THREADS:
+            return "a loop of an unknown kind"
+        if kind == _THREADS and not tag.startswith(("threadIdx", "blockIdx", "vthread")):
+            return f"threads of {tag or 'no axis'}"
+        if kind == _THREADS and tag in self.axes:
+            return f"a loop over {tag} inside of another"
+        return "a software pipeline of concurrent iterations" if pipelined and concurrent_kind(kind) else ""
+
     def loop(self, node: Node) -> tuple[Step, int | None]:
         kind = int(node.kind)
-        if kind > 4:
-            return self._refused(node, "a loop of an unknown kind")
+        tag = str(node.thread_binding.thread_tag) if node.thread_binding is not None else ""
+        pipeline = pipeline_of(node)
+        odd = self._oddity(kind, tag, bool(pipeline))
+        if odd:
+            return self._refused(node, odd)
         minimum, _ = self.expression(node.min)
         extent, _ = self.expression(node.extent)
         stride = self.expression(node.step)[0] if node.step is not None else None
         slot, frame = self.slots.define(node.loop_var), self.state.frame
-        tag = str(node.thread_binding.thread_tag) if node.thread_binding is not None else ""
         in_block = kind == _THREADS and tag.startswith("threadIdx")
-        if kind == _THREADS and not tag.startswith(("threadIdx", "blockIdx", "vthread")):
-            return self._refused(node, f"threads of {tag}")
-        outermost = in_block and not self.threads
-        self.threads += in_block
-        self.pipeline = pipeline = pipeline_of(node)
-        if pipeline and concurrent_kind(kind):
-            return self._refused(node, "a software pipeline of concurrent iterations")
+        outermost = in_block and not self.in_threads
+        axes, self.pipeline = self.axes, pipeline
+        self.axes = axes | {tag} if kind == _THREADS else axes
         body, cost = self.compile(node.body)
-        if self.pipeline:
-            self.pipeline = ()
+        self.axes = axes
+        unused, self.pipeline = self.pipeline, ()
+        if unused:
             return self._refused(node, "a software pipeline without a sequence")
-        self.threads -= in_block
         state, spend = self.state, self.state.spend
         concurrent = self.tracked and (concurrent_kind(kind) or bool(pipeline))
 
@@ -265,6 +278,8 @@ class StatementCompiler:
                     raise Fault("negative-extent", f"a loop of {count} iterations")
                 if by <= 0:
                     raise Fault("unsupported", f"a loop with step {by}")
+                if kind == _THREADS and (start or not count):
+                    raise Fault("unsupported", f"{count} threads from {start}")
             except Fault as fault:
                 raise fault.at(node) from None
             return range(start, start + count, by)
@@ -378,11 +393,11 @@ class StatementCompiler:
         shape = [self.expressions.compile(extent) for extent in array_items(ty.shape)]
         if dtype is None or dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
             return _complain("unsupported", f"memory of dtype {ty.dtype.dtype}")
-        if self.threads and scope == "warp":
+        if self.in_threads and scope == "warp":
             return _complain("unsupported", "memory of a warp")
         lanes, scalar = dtype.lanes, dtype.scalar
         frame, tracked, state = self.state.frame, self.tracked, self.state
-        common = self.threads > 0 and scope.startswith("shared")
+        common = self.in_threads and scope.startswith("shared")
 
         def make() -> None:
             if common and slot in state.shared:
