@@ -18,8 +18,8 @@ from zipfile import BadZipFile
 import numpy
 from numpy.typing import NDArray
 
+from tzerlike.dtypes import DType, clamp, parse
 from tzerlike.errors import UserError
-from tzerlike.mutators.dtypes import DType, clamp, parse
 from tzerlike.reference import Argument
 from tzerlike.rng import rng_for
 from tzerlike.storage import representable, stores, strides_allowed

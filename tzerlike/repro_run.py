@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import ml_dtypes
 
+from tzerlike.dtypes import DType
 from tzerlike.inputs import BufferParameter, Parameter
-from tzerlike.mutators.dtypes import DType
 from tzerlike.oracles.performance import SLOWER
 from tzerlike.storage import element_type
 

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy
 from numpy.typing import NDArray
 
-from tzerlike.mutators.dtypes import DType
+from tzerlike.dtypes import DType
 from tzerlike.tvm_api import tensor_over
 
 _NATIVE = ("float16", "float32", "float64")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tzerlike.apart import each_apart
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
 from tzerlike.tvm_api import module_of, target_of, tirx, tvm, well_formed
 

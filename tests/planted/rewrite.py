@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.mutators.dtypes import parse
+from tzerlike.dtypes import parse
 from tzerlike.mutators.tree import Kind, Node, Site, Tree, dtype_of, key
 from tzerlike.tvm_api import structural_equal, structural_walk, tirx, tvm
 

@@ -9,9 +9,9 @@ import numpy
 import pytest
 
 from tzerlike import tvm_api
+from tzerlike.dtypes import parse
 from tzerlike.errors import UserError
 from tzerlike.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
-from tzerlike.mutators.dtypes import parse
 from tzerlike.storage import Cell, representable
 
 DTYPES = (

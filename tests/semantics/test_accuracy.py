@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.semantics.corpus import script
 from tzerlike.case import ContextConfig
-from tzerlike.mutators.dtypes import parse
+from tzerlike.dtypes import parse
 from tzerlike.mutators.intrinsics import INTRINSICS
 
 ACCURACY: dict[str, dict[str, dict[str, float]]] = json.loads(

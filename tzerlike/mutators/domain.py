@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.general import beside, budget
 from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import INT32, Generator

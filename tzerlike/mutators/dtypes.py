@@ -1,80 +1,24 @@
-"""Dtypes as text: `float32`, `int8x4`, `bool`, `int32xvscalex4`, `handle`."""
+"""The dtypes that mutation draws from, and values of them that are worth a try."""
 
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tzerlike.dtypes import DType, clamp, parse, with_lanes
 from tzerlike.tvm_api import tirx
+
+__all__ = [
+    "EXOTIC", "FLOATS", "INTEGERS", "UNSIGNED", "DType", "clamp", "constant", "interesting_float", "interesting_int",
+    "largest_float", "parse", "with_lanes",
+]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64", "bfloat16")
 EXOTIC = ("float8_e4m3fn", "float8_e5m2", "int4", "uint4", "int1", "uint1")
 """Dtypes that TVM knows and that its LLVM code generator handles in part."""
-
-_PATTERN = re.compile(r"(bool|handle|bfloat|float|uint|int)(\d*)((?:_[a-z0-9]+)?)(?:x(vscalex)?(\d+))?")
-
-
-@dataclass(frozen=True, slots=True)
-class DType:
-    """A parsed dtype: `base` is `bool`, `int`, `uint`, `float`, `bfloat` or `handle`, `suffix` as in `_e4m3fn`."""
-
-    base: str
-    bits: int
-    suffix: str = ""
-    lanes: int = 1
-    scalable: bool = False
-
-    @property
-    def scalar(self) -> str:
-        """The text of one lane."""
-        return self.base if self.base in ("bool", "handle") else f"{self.base}{self.bits}{self.suffix}"
-
-    def __str__(self) -> str:
-        return with_lanes(self.scalar, self.lanes, self.scalable)
-
-    @property
-    def is_int(self) -> bool:
-        return self.base in ("int", "uint")
-
-    @property
-    def is_float(self) -> bool:
-        return self.base in ("float", "bfloat")
-
-    @property
-    def is_bool(self) -> bool:
-        return self.base == "bool"
-
-    @property
-    def low(self) -> int:
-        """The least value of an integer dtype."""
-        return -(1 << (self.bits - 1)) if self.base == "int" else 0
-
-    @property
-    def high(self) -> int:
-        """The greatest value of an integer dtype."""
-        return (1 << (self.bits - 1)) - 1 if self.base == "int" else (1 << self.bits) - 1
-
-
-def parse(text: str) -> DType | None:
-    """Parse a dtype's text; None for what is no number, bool or handle (`""`, `void`)."""
-    match = _PATTERN.fullmatch(text)
-    if match is None:
-        return None
-    base, bits, suffix, vscale, lanes = match.groups()
-    width = int(bits) if bits else {"bool": 1, "handle": 64}.get(base, 0)
-    return DType(base, width, suffix, int(lanes) if lanes else 1, vscale is not None) if width else None
-
-
-def with_lanes(scalar: str, lanes: int, scalable: bool = False) -> str:
-    """The text of a vector dtype; one fixed lane is a scalar."""
-    if scalable:
-        return f"{scalar}xvscalex{lanes}"
-    return scalar if lanes == 1 else f"{scalar}x{lanes}"
 
 
 def interesting_int(rng: Random, dtype: DType, value: int = 0) -> int:
@@ -94,11 +38,6 @@ def interesting_int(rng: Random, dtype: DType, value: int = 0) -> int:
     else:
         number = rng.choice((0, 1, -1, 2, 3, 4, 5, 7, 8, 16))
     return clamp(number, dtype)
-
-
-def clamp(number: int, dtype: DType) -> int:
-    """The value of `dtype` nearest to `number`."""
-    return min(max(number, dtype.low), dtype.high)
 
 
 def interesting_float(rng: Random, dtype: DType, value: float = 0.0) -> float:

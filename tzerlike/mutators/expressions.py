@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.generator import INT32, ExprMaker, Generator, Value, exactly
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
 from tzerlike.mutators.scope import Scope, Variable

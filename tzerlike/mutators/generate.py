@@ -7,8 +7,8 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.expressions import EXPRESSIONS, pointer
 from tzerlike.mutators.generator import Generator, Value
 from tzerlike.mutators.hole import Hole, hole_at

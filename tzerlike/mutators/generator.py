@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.scope import Buffer, Names, Scope, Variable
 from tzerlike.mutators.tree import key
 from tzerlike.tvm_api import tirx

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
-from tzerlike.mutators.dtypes import DType
 from tzerlike.mutators.expressions import pointer
 from tzerlike.mutators.generator import BOOL, INT32, Generator, StmtMaker, exactly
 from tzerlike.mutators.scope import (

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tzerlike.mutators.dtypes import DType, parse
+from tzerlike.dtypes import parse
 from tzerlike.reference import floats, integers
+from tzerlike.reference.accesses import load_step, scalar_access, store_step, vector_access
+from tzerlike.reference.conversions import conversion, reinterpretation
 from tzerlike.reference.fault import Fault
-from tzerlike.reference.formats import FLOATS, Float, FloatFormat
+from tzerlike.reference.formats import FLOATS, FloatFormat
 from tzerlike.reference.intrinsics import FLOAT, INTEGER
-from tzerlike.reference.memory import View
 from tzerlike.reference.state import Node, Slots, State, dtype_text
 from tzerlike.tvm_api import array_items, tirx, tvm
 
@@ -280,10 +280,10 @@ class Compiler:
         places = [self.compile(index) for index in indices]
         widths = [_lanes(index) for index in indices]
         self._count(max(1, lanes) * (1 + len(places)))
-        step = _store_step(state, self.tracked) if value is not None else _load_step(state, self.tracked)
+        step = store_step(state, self.tracked) if value is not None else load_step(state, self.tracked)
         if max(widths, default=1) == 1 and lanes == 1:
-            return _scalar_access(frame, slot, places, value, step, check)
-        return _vector_access(frame, slot, places, widths, value, step, check)
+            return scalar_access(frame, slot, places, value, step, check)
+        return vector_access(frame, slot, places, widths, value, step, check)
 
     def call(self, node: Node) -> Run:
         name = str(getattr(node.op, "name", ""))
@@ -348,7 +348,7 @@ class Compiler:
         value = self.compile(arguments[0])
         if source is None or target is None or source.lanes != target.lanes or source.bits != target.bits:
             return unsupported("a reinterpretation of another width")
-        function = _reinterpretation(source, target)
+        function = reinterpretation(source, target)
         if function is None:
             return unsupported(f"reinterpret from {source} to {target}")
         return _apply(function, (value,), target.lanes)
@@ -460,144 +460,3 @@ def _apply(function: Callable[..., Any], operands: tuple[Run, ...], lanes: int) 
         left, right = operands
         return lambda: function(left(), right())
     return lambda: function(*(operand() for operand in operands))
-
-
-Step = Callable[[View, int, Any], Any]
-"""The access of one element: view, position in memory, and the value to store or None."""
-
-
-def _load_step(state: State, tracked: bool) -> Step:
-    def load(view: View, position: int, value: Any) -> Any:
-        memory = view.memory
-        if tracked:
-            memory.note_read(position, state.path)
-        found = memory.values[position]
-        if found is None:
-            raise Fault("uninitialised")
-        return found
-
-    return load
-
-
-def _store_step(state: State, tracked: bool) -> Step:
-    def store(view: View, position: int, value: Any) -> None:
-        memory = view.memory
-        if tracked:
-            memory.note_write(position, state.path)
-        memory.values[position] = value
-
-    return store
-
-
-def _scalar_access(
-    frame: list[Any], slot: int, places: list[Run], value: Run | None, step: Step, check: Run | None
-) -> Run:
-    def run() -> Any:
-        stored = value() if value is not None else None
-        indices = tuple([place() for place in places])
-        if check is not None:
-            check()
-        view = frame[slot]
-        return step(view, view.locate(indices), stored)
-
-    return run
-
-
-def _vector_access(
-    frame: list[Any],
-    slot: int,
-    places: list[Run],
-    widths: list[int],
-    value: Run | None,
-    step: Step,
-    check: Run | None,
-) -> Run:
-    """Several lanes: of the index, of the buffer's elements, or both."""
-    lanes = max(widths, default=1)
-
-    def run() -> Any:
-        stored = value() if value is not None else None
-        columns = [place() if width > 1 else [place()] * lanes for place, width in zip(places, widths, strict=True)]
-        if check is not None:
-            check()
-        view: View = frame[slot]
-        positions = [
-            view.locate(indices) + lane
-            for indices in (zip(*columns, strict=True) if columns else [()])
-            for lane in range(view.lanes)
-        ]
-        if stored is None:
-            return [step(view, position, None) for position in positions]
-        if len(set(positions)) < len(positions):
-            raise Fault("race", "two lanes of a store write one element")
-        for position, element in zip(positions, stored, strict=True):
-            step(view, position, element)
-        return None
-
-    return run
-
-
-def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
-    """The function of a cast between scalar dtypes; None when one of them is not modelled."""
-    if source.is_float and source.scalar not in FLOATS:
-        return None
-    if target.is_float:
-        form = FLOATS.get(target.scalar)
-        if form is None:
-            return None
-        if source.is_float:
-            return lambda x: floats.converted(x[0], x[1], form)
-        return lambda x: _from_integer(int(x), form)
-    if target.is_bool:
-        if source.is_float:
-            return lambda x: floats.not_equal(x, (0.0, 0.0))
-        return lambda x: x != 0
-    if not target.is_int:
-        return None
-    low, high = target.low, target.high
-    if source.is_float:
-        return lambda x: _to_integer(x, low, high)
-    return integers.fitting(low, high)
-
-
-def _from_integer(value: int, form: FloatFormat) -> Float:
-    number = float(value)
-    return floats.converted(number, abs(float(value - int(number))), form)
-
-
-def _to_integer(x: Float, low: int, high: int) -> int:
-    value, bound = x
-    if value - value != 0.0:
-        raise Fault("cast-range", f"{value}")
-    result = math.trunc(value)
-    if bound and not (math.trunc(value - bound) == result == math.trunc(value + bound)):
-        raise Fault("float-rounding", f"{value:g} +- {bound:g}")
-    if not low <= result <= high:
-        raise Fault("cast-range", f"{value:g}")
-    return result
-
-
-_CODES = {
-    "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
-    "float16": "e", "float32": "f", "float64": "d",
-}  # fmt: skip
-
-
-def _reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | None:
-    if source.scalar not in _CODES or target.scalar not in _CODES:
-        return None
-    read, write = struct.Struct("<" + _CODES[source.scalar]), struct.Struct("<" + _CODES[target.scalar])
-
-    def run(value: Any) -> Any:
-        if source.is_float:
-            if value[1]:
-                raise Fault("float-rounding", "the bits of an inexact value")
-            value = value[0]
-        (result,) = write.unpack(read.pack(value))
-        if not target.is_float:
-            return result
-        if result - result != 0.0:
-            raise Fault("exceptional-value", "reinterpreted bits")
-        return result, 0.0
-
-    return run

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from tzerlike.mutators.dtypes import parse
+from tzerlike.dtypes import parse
 from tzerlike.reference.expressions import Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from tzerlike.mutators.dtypes import parse
+from tzerlike.dtypes import parse
 from tzerlike.reference.expressions import Compiler, Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS

@@ -1,0 +1,79 @@
+"""Casts between dtypes, and the same bits read as another dtype."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from tzerlike.dtypes import DType
+from tzerlike.reference import floats, integers
+from tzerlike.reference.fault import Fault
+from tzerlike.reference.formats import FLOATS, Float, FloatFormat
+
+
+def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
+    """The function of a cast between scalar dtypes; None when one of them is not modelled."""
+    if source.is_float and source.scalar not in FLOATS:
+        return None
+    if target.is_float:
+        form = FLOATS.get(target.scalar)
+        if form is None:
+            return None
+        if source.is_float:
+            return lambda x: floats.converted(x[0], x[1], form)
+        return lambda x: _from_integer(int(x), form)
+    if target.is_bool:
+        if source.is_float:
+            return lambda x: floats.not_equal(x, (0.0, 0.0))
+        return lambda x: x != 0
+    if not target.is_int:
+        return None
+    low, high = target.low, target.high
+    if source.is_float:
+        return lambda x: _to_integer(x, low, high)
+    return integers.fitting(low, high)
+
+
+def _from_integer(value: int, form: FloatFormat) -> Float:
+    number = float(value)
+    return floats.converted(number, abs(float(value - int(number))), form)
+
+
+def _to_integer(x: Float, low: int, high: int) -> int:
+    value, bound = x
+    if value - value != 0.0:
+        raise Fault("cast-range", f"{value}")
+    result = math.trunc(value)
+    if bound and not (math.trunc(value - bound) == result == math.trunc(value + bound)):
+        raise Fault("float-rounding", f"{value:g} +- {bound:g}")
+    if not low <= result <= high:
+        raise Fault("cast-range", f"{value:g}")
+    return result
+
+
+_CODES = {
+    "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
+    "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+
+
+def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | None:
+    if source.scalar not in _CODES or target.scalar not in _CODES:
+        return None
+    read, write = struct.Struct("<" + _CODES[source.scalar]), struct.Struct("<" + _CODES[target.scalar])
+
+    def run(value: Any) -> Any:
+        if source.is_float:
+            if value[1]:
+                raise Fault("float-rounding", "the bits of an inexact value")
+            value = value[0]
+        (result,) = write.unpack(read.pack(value))
+        if not target.is_float:
+            return result
+        if result - result != 0.0:
+            raise Fault("exceptional-value", "reinterpreted bits")
+        return result, 0.0
+
+    return run
