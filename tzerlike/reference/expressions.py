@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tzerlike.dtypes import parse
+from tzerlike.dtypes import parse, with_lanes
 from tzerlike.reference import floats, integers
 from tzerlike.reference.accesses import load_step, scalar_access, store_step, vector_access
 from tzerlike.reference.conversions import conversion, reinterpretation
@@ -70,6 +70,21 @@ _COMPARISONS: Mapping[Any, tuple[Callable[[Any, Any], bool], floats.Comparison]]
 
 _TRANSPARENT = frozenset(("prim.likely", "tirx.ignore_loop_partition", "tirx.tvm_thread_invariant"))
 """Operators that return their operand."""
+
+_OF_TWO = frozenset(
+    (
+        "tirx.pow",
+        "tirx.atan2",
+        "tirx.hypot",
+        "tirx.copysign",
+        "tirx.ldexp",
+        "llvm.smax",
+        "llvm.umin",
+        "llvm.sadd.sat",
+        "llvm.uadd.sat",
+    )
+)
+"""The functions of the tables that take two operands; the others take one."""
 
 _EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos": "tirx.cos"}
 _LLVM = {"llvm.fabs": "tirx.fabs"}
@@ -290,20 +305,22 @@ class Compiler:
         arguments = array_items(node.args)
         if name in ("tirx.call_llvm_pure_intrin", "tirx.call_pure_extern", "tirx.call_extern"):
             return self._named_call(node, name, arguments)
-        special = _CALLS.get(name)
+        special, least = _CALLS.get(name, (None, 0))
         if special is not None:
-            return special(self, node, arguments)
-        if name in _TRANSPARENT:
+            return special(self, node, arguments) if len(arguments) >= least else unsupported(name)
+        if name in _TRANSPARENT and len(arguments) == 1:
             return self.compile(arguments[0])
         return self._function(node, name, arguments)
 
     def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Run:
-        if name == "tirx.call_llvm_pure_intrin":
-            number = int(arguments[0].value)
-            function = str(tvm.target.codegen.llvm_get_intrinsic_name(number))
+        named: Any = arguments[0] if arguments else None
+        if name == "tirx.call_llvm_pure_intrin" and type(named) is tirx.IntImm:
+            function = str(tvm.target.codegen.llvm_get_intrinsic_name(int(named.value)))
             function = _LLVM.get(function, function)
+        elif type(named) is tvm.ir.StringImm:
+            function = _EXTERN.get(str(named.value), "")
         else:
-            function = _EXTERN.get(str(arguments[0].value), "")
+            return unsupported(name)
         operands = arguments[1:]
         if function in ("llvm.abs", "llvm.cttz"):
             operands = operands[:1]
@@ -312,14 +329,15 @@ class Compiler:
     def _function(self, node: Node, name: str, arguments: list[Node]) -> Run:
         """A call of one of the tables of intrinsics, lane by lane."""
         dtype = parse(dtype_text(node))
+        given = [parse(dtype_text(argument)) for argument in arguments]
         function: Any = None
-        if dtype is not None and not dtype.scalable:
-            if dtype.scalar in FLOATS and name in FLOAT:
-                function = FLOAT[name](FLOATS[dtype.scalar])
-            elif dtype.is_int and name in INTEGER:
-                operand = parse(dtype_text(arguments[0]))
-                if operand is not None and operand.is_int:
-                    function = INTEGER[name](operand.low, operand.high)
+        if dtype is not None and not dtype.scalable and len(given) == (2 if name in _OF_TWO else 1):
+            first, last = given[0], given[-1]
+            if dtype.scalar in FLOATS and name in FLOAT and first == dtype:
+                if last == dtype or (name == "tirx.ldexp" and last is not None and last.is_int):
+                    function = FLOAT[name](FLOATS[dtype.scalar])
+            elif dtype.is_int and name in INTEGER and first is not None and first.is_int and first == last:
+                function = INTEGER[name](first.low, first.high)
         if function is None or dtype is None:
             return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
         operands = [self.compile(argument) for argument in arguments]
@@ -327,19 +345,23 @@ class Compiler:
         return _apply(function, tuple(operands), dtype.lanes)
 
     def if_then_else(self, node: Node, arguments: list[Node]) -> Run:
-        condition, first, second = (self.compile(argument) for argument in arguments)
+        if dtype_text(arguments[0]) != "bool":
+            return unsupported("if_then_else")
+        condition, first, second = (self.compile(argument) for argument in arguments[:3])
         return lambda: first() if condition() else second()
 
     def fused(self, node: Node, arguments: list[Node]) -> Run:
         form = FLOATS.get(str(getattr(parse(dtype_text(node)), "scalar", "")))
-        if form is None:
+        if form is None or any(dtype_text(argument) != dtype_text(node) for argument in arguments[:3]):
             return unsupported("fma")
         multiply, add = floats.multiply(form), floats.add(form)
-        a, b, c = (self.compile(argument) for argument in arguments)
+        a, b, c = (self.compile(argument) for argument in arguments[:3])
         return _apply(lambda x, y, z: add(multiply(x, y), z), (a, b, c), _lanes(node))
 
     def is_nan(self, node: Node, arguments: list[Node]) -> Run:
         """False: an exceptional value ends the interpretation where it arises."""
+        if _lanes(arguments[0]) != _lanes(node):
+            return unsupported("isnan")
         value = self.compile(arguments[0])
         return _apply(lambda x: False, (value,), _lanes(node))
 
@@ -355,6 +377,8 @@ class Compiler:
 
     def vector_half(self, node: Node, arguments: list[Node]) -> Run:
         value, half = self.compile(arguments[0]), _lanes(arguments[0]) // 2
+        if half == 0 or half != _lanes(node):
+            return unsupported("half of a vector")
         low = str(node.op.name).endswith("low")
         single = half == 1
 
@@ -369,7 +393,9 @@ class Compiler:
         return lambda: [lane for part, width in parts for lane in (part() if width > 1 else [part()])]
 
     def lane_mask(self, node: Node, arguments: list[Node]) -> Run:
-        base, limit = (self.compile(argument) for argument in arguments)
+        if any((dtype := parse(dtype_text(argument))) is None or not dtype.is_int for argument in arguments):
+            return unsupported("an active lane mask")
+        base, limit = (self.compile(argument) for argument in arguments[:2])
         lanes = _lanes(node)
 
         def run() -> list[bool]:
@@ -383,6 +409,8 @@ class Compiler:
     def masked_load(self, node: Node, arguments: list[Node]) -> Run:
         """A predicated load; what a lane that is switched off holds is not defined, so all have to be on."""
         buffer, *indices, mask = arguments
+        if self.slots.find(buffer) is None or dtype_text(mask) != with_lanes("bool", _lanes(node)):
+            return unsupported("a predicated load")
         active = self.compile(mask)
         load = self.access(buffer, indices, None, _lanes(node))
 
@@ -417,18 +445,19 @@ _TABLE: Mapping[Any, Callable[[Compiler, Node], Run]] = {
     tvm.ir.Call: Compiler.call,
 }
 
-_CALLS: Mapping[str, Callable[[Compiler, Node, list[Node]], Run]] = {
-    "prim.if_then_else": Compiler.if_then_else,
-    "tirx.fma": Compiler.fused,
-    "tirx.isnan": Compiler.is_nan,
-    "tirx.reinterpret": Compiler.reinterpret,
-    "tirx.vectorlow": Compiler.vector_half,
-    "tirx.vectorhigh": Compiler.vector_half,
-    "tirx.vectorcombine": Compiler.combine,
-    "tirx.get_active_lane_mask": Compiler.lane_mask,
-    "tirx.masked_load": Compiler.masked_load,
-    "tirx.isnullptr": Compiler.not_null,
+_CALLS: Mapping[str, tuple[Callable[[Compiler, Node, list[Node]], Run] | None, int]] = {
+    "prim.if_then_else": (Compiler.if_then_else, 3),
+    "tirx.fma": (Compiler.fused, 3),
+    "tirx.isnan": (Compiler.is_nan, 1),
+    "tirx.reinterpret": (Compiler.reinterpret, 1),
+    "tirx.vectorlow": (Compiler.vector_half, 1),
+    "tirx.vectorhigh": (Compiler.vector_half, 1),
+    "tirx.vectorcombine": (Compiler.combine, 2),
+    "tirx.get_active_lane_mask": (Compiler.lane_mask, 2),
+    "tirx.masked_load": (Compiler.masked_load, 2),
+    "tirx.isnullptr": (Compiler.not_null, 1),
 }
+"""Calls with a meaning of their own, and how many operands they take at least."""
 
 
 def _raising(rule: str, detail: str) -> Run:

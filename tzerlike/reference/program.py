@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +13,16 @@ from tzerlike.reference.expressions import Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
 from tzerlike.reference.memory import Memory, View, row_major
+from tzerlike.reference.places import place_of
 from tzerlike.reference.state import Node, Slots, State, has_barrier, tracked
 from tzerlike.reference.statements import StatementCompiler, Step
 from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
-from tzerlike.tvm_api import array_items, script_of, tirx, tvm
+from tzerlike.tvm_api import array_items, tirx, tvm
 
 MAX_STEPS = 200_000
 
 ALIGNMENT = 64
 """Bytes that the memory of every argument is aligned to: what TVM's runtime gives."""
-
-_PLACE_LIMIT = 160
-_FREE_VARIABLE = re.compile(r"#|from |import |\w+ = T\.(Buffer\(|\w+\(\)$|Var\()")
-"""Lines of the script of a lone statement that only declare what comes from outside."""
 
 
 @dataclass(slots=True)
@@ -195,15 +191,5 @@ def _data_dependent(program: Program) -> bool:
 
 
 def _describe(fault: Fault) -> str:
-    place = ""
-    if fault.place is not None:
-        try:
-            lines = [line.strip() for line in script_of(fault.place).splitlines()]
-            shown = [line for line in lines if line and not _FREE_VARIABLE.match(line)]
-            place = " ".join(shown)[:_PLACE_LIMIT]
-        except Exception:  # noqa: BLE001 - the printer of TVM may fail on any program; the rule stands without it
-            place = type(fault.place).__name__
+    place = place_of(fault.place) if fault.place is not None else ""
     return f"{fault.detail}: {place}" if fault.detail and place else fault.detail or place
-
-
-__all__ = ["MAX_STEPS", "Program", "estimate_steps", "interpret", "prepare"]

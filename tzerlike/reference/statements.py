@@ -148,16 +148,18 @@ class StatementCompiler:
     def evaluate(self, node: Node) -> tuple[Step, int | None]:
         value = node.value
         name = str(getattr(value.op, "name", "")) if type(value) is tvm.ir.Call else ""
-        if name == "tirx.assume":
-            return self._require(node, array_items(value.args)[0], "assume")
-        if name == "tirx.masked_store":
-            return self._masked_store(node, array_items(value.args))
+        arguments = array_items(value.args) if name else []
+        if name == "tirx.assume" and arguments:
+            return self._require(node, arguments[0], "assume")
+        if name == "tirx.masked_store" and len(arguments) >= 3:
+            return self._masked_store(node, arguments)
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
         if name == "tirx.prefetch":
             return (lambda: Flow.NEXT), 0
         if name == "tirx.tvm_storage_sync":
-            scope = str(array_items(value.args)[0].value)
+            named: Any = arguments[0] if arguments else None
+            scope = str(named.value) if type(named) is tvm.ir.StringImm else "some"
             if not scope.startswith("shared"):
                 return self._refused(node, f"a barrier for {scope} memory")
             return self._simple(node, lambda: barrier(self.state), 1), 1
