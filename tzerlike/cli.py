@@ -158,7 +158,7 @@ def fuzz(
     )
     make_oracles(config.oracles)
     directory = CampaignDir(out)
-    config = resolve(config, directory, resume=resume)
+    config = resolve(config, directory, resume=resume, given=_given())
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
@@ -196,10 +196,18 @@ _TIR_ONLY = (
 """Options of `fuzz` that say nothing to the arithmetic harness."""
 
 
-def _refuse_options_of_tir() -> None:
+def _given() -> frozenset[str]:
+    """The options that stand on the command line, by the names of their parameters."""
     context = click.get_current_context()
+    return frozenset(
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
+
+
+def _refuse_options_of_tir() -> None:
+    given = _given()
     for name in _TIR_ONLY:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if name in given:
             option = "--" + name.replace("_", "-")
             raise UserError(f"{option}: has no meaning with --harness arith, which has neither programs nor passes")
 

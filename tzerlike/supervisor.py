@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -269,16 +269,18 @@ class Supervisor:
                 signal.signal(number, handler)
 
 
-def resolve(config: CampaignConfig, directory: CampaignDir, *, resume: bool) -> CampaignConfig:
+def resolve(
+    config: CampaignConfig, directory: CampaignDir, *, resume: bool, given: Collection[str] = ()
+) -> CampaignConfig:
     """Return the configuration to run.
 
-    A resumed campaign keeps its own configuration but for the budget and the iterations. UserError when a new
-    campaign's directory is not empty or a resumed one is none.
+    A resumed campaign keeps its own configuration but for the budget and the iterations, where `given`. UserError when
+    a new campaign's directory is not empty or a resumed one is none.
     """
     root = directory.root
     if resume:
         stored = CampaignConfig.from_toml(directory.config)
-        return replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME})
+        return replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME if name in given})
     try:
         if root.exists() and any(root.iterdir()):
             raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,15 @@ def test_a_faulty_file_says_what_is_wrong(tmp_path: Path, text: str, complaint: 
 def test_a_missing_file_says_that_there_is_no_campaign(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no campaign"):
         CampaignConfig.from_toml(tmp_path / "campaign.toml")
+
+
+def test_a_resumed_campaign_keeps_its_budget_unless_another_is_given(tmp_path: Path) -> None:
+    from tzerlike.campaign import CampaignDir
+    from tzerlike.supervisor import resolve
+
+    directory = CampaignDir(tmp_path)
+    stored = CampaignConfig(seed=3, budget=3600.0, iterations=50)
+    directory.config.write_text(stored.to_toml())
+    command_line = CampaignConfig(seed=9, budget=7200.0)
+    assert resolve(command_line, directory, resume=True) == stored
+    assert resolve(command_line, directory, resume=True, given={"budget"}) == replace(stored, budget=7200.0)

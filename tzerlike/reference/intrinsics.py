@@ -81,7 +81,7 @@ def _whole(compute: Callable[[float], float]) -> FloatFactory:
 
     def factory(form: FloatFormat) -> FloatFunction:
         def apply(x: Float) -> Float:
-            value = compute(x[0])
+            value = _finite(compute, x[0])
             if x[1] and not (compute(x[0] - x[1]) == value == compute(x[0] + x[1])):
                 raise Fault("float-rounding", f"{x[0]:g} +- {x[1]:g}")
             return value, 0.0
