@@ -157,32 +157,39 @@ def judge_builds(
     if inputs is None or judgement is None:
         return results
     expected: dict[int, Expected] | None = dict(judgement.expected) if results.defined else None
-    functions: dict[Stage, tuple[Function, _Memory]] = {}
 
-    def ran(build: Callable[[], Function], building: Stage, running: Stage) -> Ran:
-        notes.enter_stage(building)
+    def built(build: Callable[[], Function], stage: Stage) -> Function | Ran:
+        notes.enter_stage(stage)
         try:
-            function = build()
+            return build()
         except CompilerRefused as refusal:
             if refusal.exhausted:
                 raise MemoryError(refusal.message) from refusal
             return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+
+    # Both before either runs: wrong code may leave a process behind in which compiling fails.
+    first = built(builds.reference, Stage.BUILD_REFERENCE) if builds.reference is not None else Ran()
+    second = built(builds.optimised, Stage.BUILD)
+    functions: dict[Stage, tuple[Function, _Memory]] = {}
+
+    def ran(function: Function | Ran, stage: Stage) -> Ran:
+        if isinstance(function, Ran):
+            return function
         memory = _Memory(inputs)
-        notes.enter_stage(running)
+        notes.enter_stage(stage)
         try:
             ask_compiler(lambda: function(*memory.arguments))
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
         notes.enter_stage(Stage.COMPARE)
-        functions[running] = (function, memory)
+        functions[stage] = (function, memory)
         return memory.compared(expected)
 
-    if builds.reference is not None:
-        results = replace(results, reference=ran(builds.reference, Stage.BUILD_REFERENCE, Stage.RUN_REFERENCE))
-        notes.note_results(results)
-        if expected is None and Stage.RUN_REFERENCE in functions:
-            expected = functions[Stage.RUN_REFERENCE][1].as_expected()
-    results = replace(results, optimised=ran(builds.optimised, Stage.BUILD, Stage.RUN))
+    results = replace(results, reference=ran(first, Stage.RUN_REFERENCE))
+    notes.note_results(results)
+    if expected is None and Stage.RUN_REFERENCE in functions:
+        expected = functions[Stage.RUN_REFERENCE][1].as_expected()
+    results = replace(results, optimised=ran(second, Stage.RUN))
     if results.over_budget:
         results = replace(results, undecided=results.reference.ending.wrong or results.optimised.ending.wrong)
     if Check.SPEED in effort.checks and len(functions) == 2:

@@ -20,7 +20,7 @@ _OWN_LIBRARY = "libtvm"
 """Frames of other libraries (libc, Python, ours) say how the process died, not why."""
 
 
-_NOT_THE_COMPILER = (Stage.INTERPRET, Stage.RUN_REFERENCE, Stage.RUN, Stage.COMPARE)
+_NOT_THE_COMPILER = (Stage.INTERPRET, Stage.RUN_REFERENCE, Stage.RUN, Stage.COMPARE, Stage.DONE)
 """Stages in which the program itself runs: what it does there is for other oracles to judge."""
 
 
