@@ -170,3 +170,18 @@ def test_a_pass_that_breaks_a_valid_program_is_an_internal_error(tzerlike: Comma
     assert (status, verdict["exit"]) == (1, "rejected")
     assert verdict["reference"]["verdict"] == "defined"
     assert verdict["finding"]["kind"] == "ice-on-valid"
+
+
+BUGS = sorted((Path(__file__).parents[2] / "docs" / "bugs").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", BUGS, ids=lambda path: path.stem)
+def test_a_known_bug_is_wrong_code(tzerlike: Command, path: Path) -> None:
+    status, verdict = judged(tzerlike, path)
+    assert status == 1
+    assert verdict["reference"]["verdict"] == "defined"
+    assert (verdict["finding"]["kind"], verdict["finding"]["blame"]) == ("wrong-code", "both")
+
+
+def test_there_are_known_bugs() -> None:
+    assert len(BUGS) >= 4
