@@ -16,7 +16,7 @@ from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, message_template
-from tzerlike.oracles import Oracle
+from tzerlike.oracles import Oracle, judged
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Rejection
 from tzerlike.passes.facts import Facts, facts_of
@@ -223,7 +223,7 @@ class Fuzzer:
     def learn(self, trial: Trial, seen: Observation) -> Step:
         """Judge an observation, update the pool as Algorithm 1 says, and count."""
         began = time.perf_counter()
-        findings = tuple(f for f in (oracle(trial.case, seen) for oracle in self.oracles) if f is not None)
+        findings = tuple(judged(self.oracles, trial.case, seen))
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks > 0
         self._count(trial, seen, new)

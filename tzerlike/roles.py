@@ -30,7 +30,7 @@ from tzerlike.limits import Limits
 from tzerlike.mutation_crash import Mutation, attempt
 from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
-from tzerlike.oracles import effort_for, make_oracles
+from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import instantiate
 from tzerlike.seedgen.handwritten import definitions
@@ -152,14 +152,13 @@ def _judge(executor: ForkExecutor, case: Case, oracles: list[str], times: int, r
     judges = make_oracles(oracles)
     for _ in range(times):
         seen = executor.run([case], count=False)[0]
-        findings = [f for f in (judge(case, seen) for judge in judges) if f is not None]
         report(
             {
                 "event": "judged",
                 "observation": _short(seen),
                 "findings": [
                     {"kind": f.kind, "signature": f.signature, "parts": list(f.parts), "blame": _blame(f)}
-                    for f in findings
+                    for f in judged(judges, case, seen)
                 ],
             }
         )

@@ -45,7 +45,7 @@ def record_schedule_calls(write: Callable[[str], None]) -> None:
     """From here on, for good, tell `write` a line of Python for each call on any Schedule of this process.
 
     For a forked child that is about to die; lines presume one schedule, `sch`. A call whose arguments have no text
-    is told as a line that raises NotImplementedError.
+    is told as a line that raises RuntimeError: the script must not go on without the call.
     """
     tape = Tape(write)
     for name in dir(s_tir.Schedule):
@@ -64,7 +64,7 @@ def _recorded(tape: Tape, name: str, method: Callable[..., Any]) -> Callable[...
             words = [tape.text(arg) for arg in args] + [f"{key}={tape.text(value)}" for key, value in kwargs.items()]
             tape.write(f"{result_name} = {SCHEDULE}.{name}({', '.join(words)})")
         except ValueError as error:
-            tape.write(f"raise NotImplementedError({str(error)!r})")
+            tape.write(f"raise RuntimeError({str(error)!r})")
         tape.depth += 1
         try:
             result = method(self, *args, **kwargs)

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from types import FrameType
 from typing import Any
 
 from tzerlike.bundle import Confirmation, write_bundle
@@ -34,7 +33,7 @@ from tzerlike.fuzzer import (
 )
 from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.mutators import make_mutators
-from tzerlike.oracles import effort_for, make_oracles
+from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.pipeline import default_pipeline
@@ -43,6 +42,7 @@ from tzerlike.passes.source import RandomSource
 from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
+from tzerlike.shard import Interrupted, Shard
 from tzerlike.shorten import shortened
 
 SAVE_EVERY = 2.0
@@ -70,10 +70,6 @@ def _compares(config: CampaignConfig) -> bool:
     return Check.RESULTS in effort_for(config.oracles).checks
 
 
-class Interrupted(Exception):
-    """The worker was asked to stop while it waited for a child."""
-
-
 class Worker:
     """Runs one shard until the budget, the iterations or a signal end it, and saves what it has as it goes."""
 
@@ -94,11 +90,9 @@ class Worker:
         self.directory = directory
         self.executor = executor
         self.coverage = coverage
-        self.elapsed_before = elapsed_before
         self.culprit = culprit
-        self.started = time.monotonic()
+        self.shard = Shard(number, config, executor, elapsed_before)
         self.saved = 0.0
-        self.stopping = False
         self.signatures: set[str] = set()
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
@@ -133,14 +127,14 @@ class Worker:
 
     def run(self) -> None:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
-        signal.signal(signal.SIGTERM, self._stop)
+        self.shard.stop_on_signal()
         self.restore()
         if self.culprit is not None:
             self.take_over(self.culprit)
         # The first save tells the supervisor that the worker is up.
         self.save()
         try:
-            while not self.done():
+            while not self.shard.done(self.fuzzer.tally.iterations):
                 before = time.perf_counter()
                 executed = dict(self.fuzzer.tally.seconds)
                 self.turn()
@@ -151,17 +145,6 @@ class Worker:
             pass
         finally:
             self.save()
-
-    def done(self) -> bool:
-        quota = self._quota()
-        return (
-            self.stopping
-            or self.elapsed() >= self.config.budget
-            or (quota is not None and self.fuzzer.tally.iterations >= quota)
-        )
-
-    def elapsed(self) -> float:
-        return self.elapsed_before + time.monotonic() - self.started
 
     def turn(self) -> None:
         if self.config.jobs > 1 and self.fuzzer.tally.iterations % EXCHANGE_EVERY == 0:
@@ -183,7 +166,7 @@ class Worker:
         signatures = [self.report(finding, stored) for finding in step.findings]
         self.events.add(
             {
-                "t": round(self.elapsed(), 3),
+                "t": round(self.shard.elapsed(), 3),
                 "i": step.trial.provenance.iteration,
                 "how": step.trial.how,
                 "exit": seen.exit.value,
@@ -218,7 +201,7 @@ class Worker:
 
     def _judge(self, case: Case) -> list[Finding]:
         (seen,) = self.executor.run([case], count=False)
-        return [f for f in (oracle(case, seen) for oracle in self.fuzzer.oracles) if f is not None]
+        return judged(self.fuzzer.oracles, case, seen)
 
     def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
         """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
@@ -229,8 +212,7 @@ class Worker:
         runs = {"hang": 1, "oom": 1, "slow-code": _CONFIRMATIONS_OF_SPEED}.get(finding.kind, _CONFIRMATIONS)
         again = [self.executor.run([finding.case], count=False, limits=limits)[0] for _ in range(runs)]
         same = sum(
-            any(f is not None and f.signature == finding.signature for f in (o(finding.case, seen) for o in oracles))
-            for seen in again
+            any(other.signature == finding.signature for other in judged(oracles, finding.case, seen)) for seen in again
         )
         # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
         if same < (runs if finding.kind == "slow-code" else 1):
@@ -362,7 +344,7 @@ class Worker:
         state: dict[str, Any] = {
             "worker": self.number,
             "time": time.time(),
-            "elapsed": self.elapsed(),
+            "elapsed": self.shard.elapsed(),
             "iterations": tally.iterations,
             "pairs": tally.pairs,
             "valid": tally.valid,
@@ -401,16 +383,3 @@ class Worker:
         self.executor.fork_seconds = 0.0
         seconds["fork"] += forked
         seconds["bookkeeping"] += max(0.0, spent - named - forked)
-
-    def _quota(self) -> int | None:
-        total = self.config.iterations
-        if total is None:
-            return None
-        return total // self.config.jobs + (self.number < total % self.config.jobs)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        """Stop after the iteration under way; one that waits for a child is given up, to be done after a resume."""
-        self.stopping = True
-        if self.executor.waiting:
-            self.executor.waiting = False
-            raise Interrupted

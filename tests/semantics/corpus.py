@@ -10,6 +10,11 @@ from tzerlike.reference.verdict import RULES, Verdict
 Value = Sequence["Value"] | int | float | bool
 """An argument as it is written down: nested lists for a buffer, in the order of its shape."""
 
+EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+"""The parameters of most programs."""
+ZEROS = [0] * 8
+COUNT = list(range(8))
+
 
 @dataclass(frozen=True, slots=True)
 class Program:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.semantics.corpus import Program, by_text, by_value, script
+from tests.semantics.corpus import ZEROS, Program, by_text, by_value, script
 
 EIGHT = 'A: T.Buffer((8,), "int32")'
-ZEROS = [0] * 8
 
 PROGRAMS: tuple[Program, ...] = (
     *by_value(

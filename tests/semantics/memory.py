@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from tests.semantics.corpus import Program, blocks, by_text, by_value, script
+from tests.semantics.corpus import COUNT, EIGHT, ZEROS, Program, blocks, by_text, by_value, script
 
-EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
-ZEROS = [0] * 8
-COUNT = list(range(8))
+
+def summed(axis: str = "i", element: str = "vi", where: str = "", init: bool = True) -> str:
+    """A block that sums elements of A over the axis `vi`, bound to `axis`, and a copy of the sum to B."""
+    lines = (
+        *([f"T.where({where})"] if where else []),
+        f"vi = T.axis.reduce(8, {axis})",
+        *(["with T.init():", "    C[0] = 0"] if init else []),
+        f"C[0] = C[0] + A[{element}]",
+    )
+    body = "".join(f"\n        {line}" for line in lines)
+    return blocks(
+        EIGHT,
+        f"""
+C = T.sblock_alloc_buffer((1,), "int32")
+for i in range(8):
+    with T.sblock("sum"):{body}
+with T.sblock("copy"):
+    B[0] = C[0]
+""",
+    )
+
 
 BOUNDS = (
     *by_text(
@@ -199,102 +217,24 @@ for i in range(4):
     *by_text(
         "a reduction without init",
         "uninitialised",
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        vi = T.axis.reduce(8, i)
-        C[0] = C[0] + A[vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        vi = T.axis.reduce(8, i)
-        with T.init():
-            C[0] = 0
-        C[0] = C[0] + A[vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
+        summed(init=False),
+        summed(),
         COUNT,
         ZEROS,
     ),
     *by_text(
         "an init that the predicate skips",
         "uninitialised",
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        T.where(i >= 1)
-        vi = T.axis.reduce(8, i)
-        with T.init():
-            C[0] = 0
-        C[0] = C[0] + A[vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        T.where(i < 7)
-        vi = T.axis.reduce(8, i)
-        with T.init():
-            C[0] = 0
-        C[0] = C[0] + A[vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
+        summed(where="i >= 1"),
+        summed(where="i < 7"),
         COUNT,
         ZEROS,
     ),
     *by_text(
         "an init that comes too late",
         "uninitialised",
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        vi = T.axis.reduce(8, 7 - i)
-        with T.init():
-            C[0] = 0
-        C[0] = C[0] + A[vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
-        blocks(
-            EIGHT,
-            """
-C = T.sblock_alloc_buffer((1,), "int32")
-for i in range(8):
-    with T.sblock("sum"):
-        vi = T.axis.reduce(8, i)
-        with T.init():
-            C[0] = 0
-        C[0] = C[0] + A[7 - vi]
-with T.sblock("copy"):
-    B[0] = C[0]
-""",
-        ),
+        summed(axis="7 - i"),
+        summed(element="7 - vi"),
         COUNT,
         ZEROS,
     ),

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from tests.semantics.corpus import Program, blocks, by_text, by_value, script
-
-EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
-ZEROS = [0] * 8
-COUNT = list(range(8))
+from tests.semantics.corpus import COUNT, EIGHT, ZEROS, Program, blocks, by_text, by_value, script
 
 RACES = (
     *by_text(

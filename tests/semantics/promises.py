@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from tests.semantics.corpus import Program, blocks, by_text, by_value, script
+from tests.semantics.corpus import COUNT, EIGHT, ZEROS, Program, blocks, by_text, by_value, script
 
-EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 SCALAR = 'A: T.Buffer((8,), "int32"), n: T.int32'
-ZEROS = [0] * 8
-COUNT = list(range(8))
 
 CONDITIONS = (
     *by_value(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from types import FrameType
 from typing import Any
 
 from tzerlike.arith.batch import problem_of
@@ -28,6 +26,7 @@ from tzerlike.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.finding import Signed
+from tzerlike.shard import Interrupted, Shard
 
 BATCH = 2000
 """Iterations a child: a second or so."""
@@ -43,10 +42,6 @@ _ALWAYS = 4
 _SELDOM = 64
 """Of the suspicions that look alike, the first so many are reduced, and then one in so many: a wrong rule that fires at
 every hundredth expression would otherwise take up most of the time."""
-
-
-class Interrupted(Exception):
-    """The worker was asked to stop while it waited for a child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +79,8 @@ class ArithWorker:
         self.config = config
         self.directory = directory
         self.executor = executor
-        self.elapsed_before = elapsed_before
-        self.started = time.monotonic()
+        self.shard = Shard(number, config, executor, elapsed_before)
         self.saved = 0.0
-        self.stopping = False
         self.iterations = 0
         self.valid = 0
         self.exits: Counter[str] = Counter()
@@ -105,12 +98,12 @@ class ArithWorker:
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
-        signal.signal(signal.SIGTERM, self._stop)
+        self.shard.stop_on_signal()
         self.restore()
         self.save()
         try:
-            while not self.done():
-                quota = self._quota()
+            while not self.shard.done(self.iterations):
+                quota = self.shard.quota
                 left = BATCH if quota is None else min(BATCH, quota - self.iterations)
                 self.scan(self.iterations, left)
                 if time.monotonic() - self.saved > SAVE_EVERY:
@@ -119,14 +112,6 @@ class ArithWorker:
             pass
         finally:
             self.save()
-
-    def done(self) -> bool:
-        quota = self._quota()
-        over = quota is not None and self.iterations >= quota
-        return self.stopping or over or self.elapsed() >= self.config.budget
-
-    def elapsed(self) -> float:
-        return self.elapsed_before + time.monotonic() - self.started
 
     def scan(self, start: int, count: int) -> None:
         """Take the iterations from `start` on, `count` of them or up to the first at which the child dies."""
@@ -144,7 +129,7 @@ class ArithWorker:
                 self.suspect(suspicion)
             waiting.clear()
             self.count(record)
-        self.events.add({"t": round(self.elapsed(), 3), "i": start, "n": self.iterations - start})
+        self.events.add({"t": round(self.shard.elapsed(), 3), "i": start, "n": self.iterations - start})
         if death is not None:
             self.died(death, start + count)
 
@@ -243,7 +228,7 @@ class ArithWorker:
         if path is not None:
             self.findings[finding.kind] += 1
             self.last_finding = path.name
-            self.events.add({"t": round(self.elapsed(), 3), "i": iteration, "finding": [finding.signature]})
+            self.events.add({"t": round(self.shard.elapsed(), 3), "i": iteration, "finding": [finding.signature]})
         self.save()
 
     def restore(self) -> None:
@@ -265,7 +250,7 @@ class ArithWorker:
         state: dict[str, Any] = {
             "worker": self.number,
             "time": time.time(),
-            "elapsed": self.elapsed(),
+            "elapsed": self.shard.elapsed(),
             "iterations": self.iterations,
             "pairs": self.iterations,
             "valid": self.valid,
@@ -288,19 +273,6 @@ class ArithWorker:
         }
         write_atomic(self.directory.worker_state(self.number), json.dumps(state))
         self.saved = time.monotonic()
-
-    def _quota(self) -> int | None:
-        total = self.config.iterations
-        if total is None:
-            return None
-        return total // self.config.jobs + (self.number < total % self.config.jobs)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        """Stop after the batch under way; one that waits for a child is given up, to be done after a resume."""
-        self.stopping = True
-        if self.executor.waiting:
-            self.executor.waiting = False
-            raise Interrupted
 
 
 _COUNTERS = ("exits", "rejected", "tried", "claimed", "suspected", "hints", "seconds", "findings", "unconfirmed")

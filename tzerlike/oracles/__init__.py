@@ -42,6 +42,11 @@ def make_oracles(names: Sequence[str]) -> tuple[Oracle, ...]:
     return tuple(info.judge for info in _named(names))
 
 
+def judged(oracles: Sequence[Oracle], case: Case, seen: Observation) -> list[Finding]:
+    """Return what the oracles find in an observation, in their order."""
+    return [finding for finding in (oracle(case, seen) for oracle in oracles) if finding is not None]
+
+
 def effort_for(names: Sequence[str]) -> Effort:
     """Return the effort that the named oracles take; UserError as make_oracles."""
     return Effort(frozenset().union(*(info.needs for info in _named(names))))

@@ -1,6 +1,6 @@
 """The reference interpreter of TIR: an opinion on what a program means that owes nothing to TVM's lowering."""
 
-from tzerlike.reference.program import MAX_STEPS, Program, estimate_steps, interpret, prepare
+from tzerlike.reference.program import MAX_STEPS, Program, interpret, prepare
 from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "Judgement",
     "Program",
     "Verdict",
-    "estimate_steps",
     "interpret",
     "prepare",
 ]

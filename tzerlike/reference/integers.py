@@ -7,6 +7,7 @@ and more, and for narrower ones TVM's own analysis assumes it (docs/tir-semantic
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from tzerlike.reference.fault import Fault
@@ -14,47 +15,24 @@ from tzerlike.reference.fault import Fault
 Binary = Callable[[int, int], int]
 
 
-def _checked(exact: Binary) -> Callable[[int, int], Binary]:
+def _checked(exact: Binary, symbol: str = "") -> Callable[[int, int], Binary]:
+    """The operation on a range; with a `symbol` the Fault says what overflowed."""
+
     def factory(low: int, high: int) -> Binary:
         def apply(a: int, b: int) -> int:
             result = exact(a, b)
             if low <= result <= high:
                 return result
-            raise Fault("integer-overflow")
+            raise Fault("integer-overflow", f"{a} {symbol} {b}" if symbol else "")
 
         return apply
 
     return factory
 
 
-def add(low: int, high: int) -> Binary:
-    def apply(a: int, b: int) -> int:
-        result = a + b
-        if low <= result <= high:
-            return result
-        raise Fault("integer-overflow", f"{a} + {b}")
-
-    return apply
-
-
-def subtract(low: int, high: int) -> Binary:
-    def apply(a: int, b: int) -> int:
-        result = a - b
-        if low <= result <= high:
-            return result
-        raise Fault("integer-overflow", f"{a} - {b}")
-
-    return apply
-
-
-def multiply(low: int, high: int) -> Binary:
-    def apply(a: int, b: int) -> int:
-        result = a * b
-        if low <= result <= high:
-            return result
-        raise Fault("integer-overflow", f"{a} * {b}")
-
-    return apply
+add = _checked(operator.add, "+")
+subtract = _checked(operator.sub, "-")
+multiply = _checked(operator.mul, "*")
 
 
 def truncated_quotient(a: int, b: int) -> int:

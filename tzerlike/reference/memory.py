@@ -137,8 +137,8 @@ class View:
     lanes: int = 1
 
     @classmethod
-    def compact(cls, memory: Memory, shape: tuple[int, ...], lanes: int = 1, offset: int = 0) -> View:
-        return cls(memory, shape, row_major(shape), offset, lanes)
+    def compact(cls, memory: Memory, shape: tuple[int, ...], lanes: int = 1) -> View:
+        return cls(memory, shape, row_major(shape), 0, lanes)
 
     def locate(self, indices: tuple[int, ...]) -> int:
         """The position in memory of an element; Fault outside of the shape or of the memory."""

@@ -140,7 +140,7 @@ def prepare(func: Node) -> Program:
     state = State()
     slots = Slots(state)
     watched = tracked(func.body)
-    compiler = StatementCompiler(state, slots, watched, has_barrier(func.body))
+    compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body))
     for param in array_items(func.params):
         slots.define(param)
         if tirx.is_buffer_var(param):
@@ -162,11 +162,6 @@ def prepare(func: Node) -> Program:
 def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
     """Interpret a PrimFunc that no pass has touched on `arguments` and judge it; see Judgement."""
     return prepare(func).run(arguments, max_steps)
-
-
-def estimate_steps(func: Node) -> int | None:
-    """A bound on the scalar operations of a run, None if it depends on values."""
-    return prepare(func).cost
 
 
 def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:

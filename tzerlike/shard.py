@@ -1,0 +1,46 @@
+"""One worker's share of a campaign: how long it has run, how much is left, and how it is asked to stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType
+
+from tzerlike.config import CampaignConfig
+from tzerlike.execute import ForkExecutor
+
+
+class Interrupted(Exception):
+    """The worker was asked to stop while it waited for a child."""
+
+
+class Shard:
+    """The clock, the quota and the stop signal of worker `number`; `elapsed_before` are seconds of earlier runs."""
+
+    def __init__(self, number: int, config: CampaignConfig, executor: ForkExecutor, elapsed_before: float) -> None:
+        self._config = config
+        self._executor = executor
+        self._elapsed_before = elapsed_before
+        self._started = time.monotonic()
+        self._stopping = False
+        total = config.iterations
+        self.quota = None if total is None else total // config.jobs + (number < total % config.jobs)
+        """How many of the campaign's iterations are this worker's; None when they are not limited."""
+
+    def elapsed(self) -> float:
+        return self._elapsed_before + time.monotonic() - self._started
+
+    def done(self, iterations: int) -> bool:
+        """Whether it is time to stop for a worker that has done so many iterations."""
+        over = self.quota is not None and iterations >= self.quota
+        return self._stopping or over or self.elapsed() >= self._config.budget
+
+    def stop_on_signal(self) -> None:
+        """From now on SIGTERM ends the work; what waits for a child is given up, to be done after a resume."""
+        signal.signal(signal.SIGTERM, self._stop)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+        if self._executor.waiting:
+            self._executor.waiting = False
+            raise Interrupted
