@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.cli import open_family
 from tzerlike.limits import Limits
+from tzerlike.surroundings import open_family
 
 _BATCH = 200
 

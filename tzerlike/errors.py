@@ -11,3 +11,7 @@ class TzerlikeError(Exception):
 
 class UserError(TzerlikeError):
     """A request that cannot be met: one line that says what is wrong and what to do; exit status 2."""
+
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""

@@ -1,0 +1,1 @@
+"""The commands of `tzerlike`, a file for each family of them; cli.py puts them together."""

@@ -1,0 +1,179 @@
+"""`tzerlike fuzz`: a campaign."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from click.core import ParameterSource
+from rich.console import Console
+
+from tzerlike.campaign import CampaignDir
+from tzerlike.commands.shared import names_in
+from tzerlike.config import (
+    COVERAGE,
+    HARNESSES,
+    MUTATOR_CHOICES,
+    PASS_MODES,
+    TARGETS,
+    UIS,
+    CampaignConfig,
+    parse_duration,
+    parse_size,
+)
+from tzerlike.errors import INTERRUPTED, UserError
+from tzerlike.oracles import make_oracles
+from tzerlike.supervisor import Supervisor, resolve
+from tzerlike.surroundings import cache_directory, zygote_environment
+from tzerlike.ui import make_screen, one_line
+
+
+@click.command()
+@click.option("--budget", default="4h", show_default=True, help="Time for the whole campaign: 90s, 30m, 4h, 1h30m.")
+@click.option("--iterations", type=int, default=None, help="Stop after so many pairs.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory.")
+@click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
+@click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
+@click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
+@click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
+@click.option("--mutators", default="", help="Comma-separated names; all when not given.")
+@click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
+@click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
+@click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
+@click.option("--oracles", default="crash", show_default=True, help="Comma-separated names.")
+@click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
+@click.option("--pairs-per-fork", type=int, default=1, show_default=True, help="Cases that one child takes in turn.")
+@click.option(
+    "--harness",
+    type=click.Choice(HARNESSES),
+    default="tir",
+    show_default=True,
+    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
+)
+@click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
+def fuzz(
+    budget: str,
+    iterations: int | None,
+    out: Path,
+    resume: bool,
+    seed: int | None,
+    target: str,
+    coverage: str,
+    seeds: str,
+    n_max: int,
+    mutators: str,
+    plugins: tuple[str, ...],
+    mutator_choice: str,
+    pass_mode: str,
+    oracles: str,
+    jobs: int | None,
+    timeout: float,
+    memory_limit: str,
+    pairs_per_fork: int,
+    harness: str,
+    ui: str,
+) -> None:
+    """Run a coverage-guided campaign."""
+    if harness == "arith":
+        _refuse_options_of_tir()
+        coverage = "none"
+    config = CampaignConfig(
+        seed=secrets.randbits(32) if seed is None else seed,
+        budget=parse_duration(budget),
+        iterations=iterations,
+        target=target,
+        coverage=coverage,
+        seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
+        n_max=n_max,
+        mutators=names_in(mutators),
+        plugins=plugins,
+        mutator_choice=mutator_choice,
+        pass_mode=pass_mode,
+        oracles=names_in(oracles),
+        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        timeout=timeout,
+        memory_limit=parse_size(memory_limit),
+        pairs_per_fork=pairs_per_fork,
+        harness=harness,
+    )
+    make_oracles(config.oracles)
+    directory = CampaignDir(out)
+    config = resolve(config, directory, resume=resume, given=_given())
+    console = Console(stderr=False)
+    screen = make_screen(ui, console)
+    if ui != "none":
+        console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
+    with screen:
+        supervisor = Supervisor(
+            config,
+            directory,
+            cache_directory(),
+            zygote_environment(),
+            show=screen.show,
+            tell=screen.tell,
+            resume=resume,
+        )
+        stats, interrupted = supervisor.run()
+    if ui != "none":
+        _print_summary(console, directory, stats)
+    if interrupted:
+        if ui != "none":
+            console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
+        sys.exit(INTERRUPTED)
+
+
+_TIR_ONLY = (
+    "target",
+    "coverage",
+    "seeds",
+    "n_max",
+    "mutators",
+    "mutator_choice",
+    "pass_mode",
+    "oracles",
+    "pairs_per_fork",
+)
+"""Options of `fuzz` that say nothing to the arithmetic harness."""
+
+
+def _given() -> frozenset[str]:
+    """The options that stand on the command line, by the names of their parameters."""
+    context = click.get_current_context()
+    return frozenset(
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
+
+
+def _refuse_options_of_tir() -> None:
+    given = _given()
+    for name in _TIR_ONLY:
+        if name in given:
+            option = "--" + name.replace("_", "-")
+            raise UserError(f"{option}: has no meaning with --harness arith, which has neither programs nor passes")
+
+
+def _existing_directory(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise UserError(f"--seeds: {text!r} is neither builtin, none nor a directory")
+    return path.resolve()
+
+
+def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str, Any]) -> None:
+    console.print(one_line(stats), highlight=False, soft_wrap=True)
+    for problem in stats["problems"]:
+        console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
+    bundles = list(directory.bundles())
+    for path in bundles:
+        console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)
+    if bundles:
+        console.print(f"see one again: tzerlike replay {bundles[0]}", highlight=False, markup=False, soft_wrap=True)

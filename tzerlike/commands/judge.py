@@ -1,0 +1,80 @@
+"""`tzerlike run` and `tzerlike replay`: single cases."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from tzerlike.commands.shared import names_in
+from tzerlike.config import TARGETS, parse_size
+from tzerlike.replay import judge_file, replay_bundles
+from tzerlike.surroundings import open_family
+
+JUDGES = "crash,inconsistency,internal-error"
+"""The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
+@click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
+@click.option("--input-seed", type=int, default=0, show_default=True)
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
+@click.option("--memory-limit", default="2G", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def run(
+    file: Path,
+    passes: str,
+    function: str | None,
+    target: str,
+    oracles: str,
+    input_seed: int,
+    timeout: float,
+    memory_limit: str,
+    as_json: bool,
+) -> None:
+    """Judge one case: a case.json, or a TVMScript file of yours."""
+    verdict = judge_file(
+        file,
+        open_family,
+        passes=passes,
+        function=function,
+        target=target,
+        oracles=names_in(oracles),
+        input_seed=input_seed,
+        seconds=timeout,
+        memory=parse_size(memory_limit),
+    )
+    if as_json:
+        click.echo(json.dumps(verdict))
+    else:
+        message = f": {verdict['message']}" if verdict["message"] else ""
+        click.echo(f"{verdict['exit']} in {verdict['stage']}{message}")
+        reference = verdict["reference"]
+        click.echo("reference: " + ", ".join(text for text in reference.values() if text))
+        if finding := verdict["finding"]:
+            blame = f", blame: {finding['blame']}" if finding["blame"] else ""
+            click.echo(f"finding: {finding['kind']} {finding['signature']}{blame}")
+    sys.exit(1 if verdict["finding"] else 0)
+
+
+@click.command()
+@click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def replay(bundles: tuple[Path, ...], times: int, as_json: bool) -> None:
+    """Run bundles again in a fresh process and compare signatures."""
+    results = replay_bundles(bundles, times, open_family)
+    if as_json:
+        click.echo(json.dumps([result.to_json() for result in results]))
+    else:
+        for result in results:
+            click.echo(result.line())
+    if any(0 < result.same < result.times for result in results):
+        sys.exit(3)
+    sys.exit(0 if all(result.same == result.times for result in results) else 1)

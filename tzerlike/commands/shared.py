@@ -1,0 +1,24 @@
+"""What several commands read and print alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names of a comma-separated list."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    """Print rows as a table: numbers to the right, long texts folded."""
+    table = Table(box=None, padding=(0, 1))
+    for column in columns:
+        numeric = bool(rows) and isinstance(rows[0].get(column, 0), int)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(row.get(column, "")) for column in columns))
+    Console().print(table)

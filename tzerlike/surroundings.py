@@ -1,0 +1,43 @@
+"""What the machine around a command offers: environment variables, and directories that they name.
+
+The only reader of environment variables.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH")
+
+
+def zygote_environment() -> dict[str, str]:
+    """Return the environment of every process that runs TVM: fixed but for what locates programs."""
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment |= {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "TVM_NUM_THREADS": "2",
+    }
+    return environment
+
+
+def cache_directory() -> Path:
+    """Return the directory for what can be made again, made if need be; UserError when it cannot be."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    path = Path(base) / "tzerlike"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; set XDG_CACHE_HOME to a directory that can be written") from error
+    return path
+
+
+def open_family(slots: int = 1, coverage: str = "none") -> Family:
+    return Family(slots=slots, coverage=coverage, cache_dir=cache_directory(), environment=zygote_environment())
