@@ -23,6 +23,10 @@ UIS = ("rich", "plain", "none")
 HARNESSES = ("tir", "arith")
 
 
+DEFAULT_ORACLES = ("crash", "inconsistency", "internal-error", "performance")
+"""All four: together they cost about as much again as compiling, and wrong code is what gets mended."""
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignConfig:
     """Everything that determines a campaign; two equal configurations on one TVM give equal campaigns.
@@ -42,7 +46,7 @@ class CampaignConfig:
     plugins: tuple[str, ...] = ()
     mutator_choice: str = "adaptive"
     pass_mode: str = "joint"
-    oracles: tuple[str, ...] = ("crash",)
+    oracles: tuple[str, ...] = DEFAULT_ORACLES
     jobs: int = 1
     timeout: float = 5.0
     memory_limit: int = 2 << 30

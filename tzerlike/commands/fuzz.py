@@ -17,6 +17,7 @@ from tzerlike.campaign import CampaignDir
 from tzerlike.commands.shared import names_in
 from tzerlike.config import (
     COVERAGE,
+    DEFAULT_ORACLES,
     HARNESSES,
     MUTATOR_CHOICES,
     PASS_MODES,
@@ -47,7 +48,7 @@ from tzerlike.ui import make_screen, one_line
 @click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
 @click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
 @click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
-@click.option("--oracles", default="crash", show_default=True, help="Comma-separated names.")
+@click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True, help="Comma-separated names.")
 @click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
