@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tzerlike import tvm_api
-from tzerlike.mutators import dtypes
+from tzerlike.mutators import MutationEnv, dtypes, make_mutators
 from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
 from tzerlike.mutators.generate import EXCLUDED_NODES, IMPLIED_NODES, fill, make_generator
 from tzerlike.mutators.generator import Value
 from tzerlike.mutators.intrinsics import EXCLUDED_OPS, EXCLUDED_PREFIXES, INTRINSICS, STRUCTURAL, covered
 from tzerlike.mutators.scope import scope_at
-from tzerlike.mutators.statements import STATEMENTS
+from tzerlike.mutators.statements import STATEMENTS, evaluate
 from tzerlike.mutators.tree import Kind, Tree, dtype_of, seq
 from tzerlike.testing import sample_functions
 from tzerlike.tvm_api import tirx, tvm, tvm_ffi
@@ -85,6 +85,42 @@ def test_every_hole_can_be_filled_or_says_no(seed, defined, number):
     site = rng.choice([s for s in tree.sites[1:] if s.kind is Kind.EXPR])
     made = fill(make_generator(tree, rng, "llvm", defined), tree, site, 8)
     assert made is None or dtype_of(made) == site.dtype
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_a_prefetch_has_hints_that_llvm_takes_whatever_mutators_do_to_it(seed):
+    func = sample_functions()[1]
+    tree = Tree(func)
+    rng = Random(seed)
+    site = rng.choice(tree.statements()[1:])
+    made = None
+    while made is None or not prefetches(made):
+        made = evaluate(make_generator(tree, rng, "llvm", False), scope_at(tree, site), 4)
+    func = tree.replace(site, seq([made, site.node]))
+    assert prefetch_hints_fit(func)
+    for mutator in make_mutators(["constants", "insertion", "replacement", "deletion"]):
+        child = mutator(func, rng, MutationEnv(defined_weight=0.0))
+        assert child is None or prefetch_hints_fit(child)
+
+
+def prefetches(node):
+    return [c for c in found_in(node, tvm.ir.Call) if getattr(c.op, "name", "") == "tirx.prefetch"]
+
+
+def found_in(node, kind):
+    seen = []
+    tvm_api.structural_walk(node, ((kind, seen.append),))
+    return seen
+
+
+def prefetch_hints_fit(func):
+    """LLVM's reference: read or write 0 or 1, locality 0 to 3, instructions or data 0 or 1."""
+    return all(
+        int(hint.value) in allowed
+        for call in prefetches(func.body)
+        for hint, allowed in zip(list(call.args)[1:], (range(2), range(4), range(2)), strict=True)
+    )
 
 
 SMALL = st.integers(-20, 20)

@@ -300,8 +300,8 @@ def evaluate(generator: Generator, scope: Scope, size: int) -> Any | None:
         address = pointer(generator, scope)
         if address is None:
             return None
-        extra = [number, tirx.IntImm("int32", 3), tirx.IntImm("int32", 1)]
-        call = tvm.ir.Call("tirx.prefetch", [address, *extra], ret_ty="void")
+        hints = [tirx.IntImm("int32", generator.rng.randrange(values)) for values in PREFETCH_HINTS]
+        call = tvm.ir.Call("tirx.prefetch", [address, *hints], ret_ty="void")
     elif choice == 3 and (scope.threaded or not generator.defined):
         memory = generator.rng.choice(("shared", "warp", "global"))
         call = tvm.ir.Call("tirx.tvm_storage_sync", [tvm.ir.StringImm(memory)], ret_ty="int32")
@@ -315,6 +315,9 @@ def evaluate(generator: Generator, scope: Scope, size: int) -> Any | None:
         call = generator.expr(scope, dtype, size).node
     return tirx.Evaluate(call)
 
+
+PREFETCH_HINTS = (2, 4, 2)
+"""How many values llvm.prefetch takes, from 0 up: read or write, locality, data or instructions (LLVM reference)."""
 
 _PROFILE = ("tirx.start_profile_intrinsic", "tirx.end_profile_intrinsic")
 

@@ -331,7 +331,8 @@ class Tree:
                 child = getattr(node, name)
                 if is_list:
                     for position, element in enumerate(array_items(child)):
-                        self._walk(element, child_kind, site, name, position)
+                        if not _settled(node, element):
+                            self._walk(element, child_kind, site, name, position)
                 elif child is not None:
                     self._walk(child, child_kind, site, name, -1)
         site.end = len(sites)
@@ -419,6 +420,13 @@ class Tree:
             return fields[name] if name in fields else getattr(site.node, name)
 
         return SHAPES[type(site.node)].build(site.node, get)
+
+
+def _settled(node: Node, operand: Node) -> bool:
+    """Whether an operand is no site: the hints of a prefetch, of which LLVM takes only a few values."""
+    if type(node) is not tvm.ir.Call or type(operand) is not tirx.IntImm:
+        return False
+    return getattr(node.op, "name", "") == "tirx.prefetch"
 
 
 def with_body(func: Node, body: Node) -> Node:

@@ -31,6 +31,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "The buffer parameter .* has dtype": "tirx.ForceNarrowIndexToInt32 takes no int64 buffers",
     "Failed to vectorize loop with extent": "vector loops need a constant extent",
     "A while loop inside a vectorized loop": "there are no vector loops around while",
+    "WhileNode in InjectVirtualThread not supported": "there are no virtual threads around while",
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",

@@ -226,9 +226,9 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "tirx.UnrollLoop": Rule(adds=_facts(F.DUPLICATES), source="trial: block iterators are defined once per copy"),
     "tirx.VectorizeLoop": Rule(
-        forbids=_facts(F.ND),
+        forbids=_facts(F.BLOCKS, F.ND),
         removes=_facts(F.VECTORIZED),
-        source="check: only the last index may be a vector; pipeline: after FlattenBuffer",
+        source="check: only the last index may be a vector, no default for regions; pipeline: after FlattenBuffer",
     ),
     "tirx.VerifyMemory": _ANYWHERE,
     "tirx.VerifySSA": _ANYWHERE,
