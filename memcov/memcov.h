@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 2
+#define MEMCOV_ABI 3
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -76,6 +76,39 @@ MEMCOV_API int memcov_reset(memcov *);
 MEMCOV_API int64_t memcov_total(const memcov *);
 /* One byte a block, 1 where counted; n bytes, shared. */
 MEMCOV_API const uint8_t *memcov_counted(const memcov *);
+
+/* --- edges of instrumented libraries (sancov.cc) --------------------------------------------------------
+ *
+ * For libraries that clang compiled with -fsanitize-coverage=inline-bool-flag,pc-table and that were linked by lld with
+ * sancov_hooks.o and the script sancov.ld. Life and meaning are those of the breakpoint backend, function by function;
+ * instead of blocks there are the edges of all instrumented libraries that the process had loaded when
+ * memcov_sancov_create was called, in order of their paths: library k has the indices [first, first + n). Whether they
+ * were loaded before libmemcov or after it makes no difference. An edge that slots reach at the same time is in the log
+ * of each of them and counts once. */
+typedef struct memcov_sancov memcov_sancov;
+
+typedef struct {
+    const char *path;      /* as the loader knows it */
+    uintptr_t base;        /* load bias */
+    size_t first, n;
+    const uintptr_t *pcs;  /* two words an edge: its address in this process; 1 where a function begins */
+} memcov_sancov_library;
+
+/* Whether this process has loaded an instrumented library. */
+MEMCOV_API int memcov_sancov_present(void);
+/* NULL on failure, with errno: ENOENT when no library is instrumented, ENOTSUP when one was linked without sancov.ld. */
+MEMCOV_API memcov_sancov *memcov_sancov_create(unsigned slots);
+/* The number of libraries; *libraries lives as long as the process. */
+MEMCOV_API size_t memcov_sancov_libraries(const memcov_sancov *, const memcov_sancov_library **libraries);
+MEMCOV_API int memcov_sancov_restore(memcov_sancov *, const uint32_t *indices, size_t n);
+MEMCOV_API int memcov_sancov_enter(memcov_sancov *, unsigned slot);
+MEMCOV_API int memcov_sancov_begin(memcov_sancov *, unsigned slot);
+MEMCOV_API int64_t memcov_sancov_new(memcov_sancov *, unsigned slot, const uint32_t **indices);
+MEMCOV_API int64_t memcov_sancov_commit(memcov_sancov *, unsigned slot, size_t from);
+MEMCOV_API int memcov_sancov_rearm(memcov_sancov *, unsigned slot, size_t from);
+MEMCOV_API int memcov_sancov_reset(memcov_sancov *);
+MEMCOV_API int64_t memcov_sancov_total(const memcov_sancov *);
+MEMCOV_API const uint8_t *memcov_sancov_counted(const memcov_sancov *);
 
 /* --- where a child died (crash.cc) --------------------------------------------------------------------- */
 

@@ -84,7 +84,7 @@ class _Zygote:
 
         self.roles = roles.ROLES
         slots = int(order["slots"])
-        backend = "breakpoint" if order["coverage"] == "auto" else order["coverage"]
+        backend = order["coverage"]
         prepare_coverage(backend, tvm_api.compiler_library(), Path(order["cache_dir"]))
         self.coverage = open_coverage(
             backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tzerlike import coverage
-from tzerlike.coverage import BreakpointCoverage, Coverage, NoCoverage, open_coverage
+from tzerlike.coverage import BreakpointCoverage, Coverage, NoCoverage, native, open_coverage
+from tzerlike.coverage import blocks as code_blocks
 from tzerlike.errors import TzerlikeError, UserError
 
 needs_memcov = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
@@ -64,7 +65,7 @@ def test_opening_finds_the_blocks_and_keeps_them(
     def unwanted(library: Path, prefix: str | None) -> tuple[coverage.Indices, coverage.Indices]:
         raise AssertionError("looked for the blocks again")
 
-    monkeypatch.setattr(coverage, "find_chains", unwanted)
+    monkeypatch.setattr(code_blocks, "find_chains", unwanted)
     assert open_coverage("breakpoint", library, 2, cache, prefix=None).total == len(expected)
     with pytest.raises(AssertionError, match="again"):
         open_coverage("breakpoint", library, 2, cache, prefix="/other/")
@@ -78,8 +79,8 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
     total = open_coverage("breakpoint", library, 1, tmp_path, prefix=None).total
     (file,) = tmp_path.iterdir()
     good = file.read_bytes()
-    base = coverage._base_of(library)
-    blocks, successors = coverage._decode(good, base)
+    base = code_blocks.base_of(library)
+    blocks, successors = code_blocks._decode(good, base)
     if damage == "empty":
         file.write_bytes(b"")
     elif damage == "cut":
@@ -89,7 +90,7 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
     elif damage == "other bytes":
         file.write_bytes(good[:16] + bytes(4) + good[20:])
     elif damage == "other blocks":
-        file.write_bytes(coverage._encode(blocks + np.uint32(1), successors, base)[:12] + good[12:])
+        file.write_bytes(code_blocks._encode(blocks + np.uint32(1), successors, base)[:12] + good[12:])
     elif damage == "other successors":
         file.write_bytes(good[:12] + bytes(4) + good[16:])
     else:
@@ -103,36 +104,36 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
 
 @needs_memcov
 def test_a_cache_far_from_the_code_is_refused(library: Path) -> None:
-    base = coverage._base_of(library)
+    base = code_blocks.base_of(library)
     blocks, successors = coverage.find_chains(library, None)
-    body = coverage._encode(blocks, successors, base)
-    for decoded, given in zip(coverage._decode(body, base), (blocks, successors), strict=True):
+    body = code_blocks._encode(blocks, successors, base)
+    for decoded, given in zip(code_blocks._decode(body, base), (blocks, successors), strict=True):
         assert np.array_equal(decoded, given)
     wild = np.append(blocks, np.uint32(0xFFFFFFF0))
     links = np.zeros(len(wild), np.uint32)
     none = np.full(len(wild), 0xFFFFFFFF, np.uint32)
     checks = (zlib.crc32(array.astype("<u4").tobytes()) for array in (wild, none))
-    header = coverage._HEADER.pack(b"MCB2", len(wild), *checks, zlib.crc32(b""))
+    header = code_blocks._HEADER.pack(b"MCB2", len(wild), *checks, zlib.crc32(b""))
     deltas = np.diff(wild, prepend=np.uint32(0)).astype(np.uint32)
-    data = header + zlib.compress(coverage._pack(deltas) + coverage._pack(links))
+    data = header + zlib.compress(code_blocks._pack(deltas) + code_blocks._pack(links))
     with pytest.raises(ValueError, match="other code"):
-        coverage._decode(data, base)
+        code_blocks._decode(data, base)
 
 
 @needs_memcov
 def test_encoding_round_trip_with_large_gaps(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coverage, "_first_bytes", lambda base, blocks: np.zeros(len(blocks), np.uint8))
-    monkeypatch.setattr(coverage, "_in_text", lambda base, blocks: True)
+    monkeypatch.setattr(code_blocks, "_first_bytes", lambda base, blocks: np.zeros(len(blocks), np.uint8))
+    monkeypatch.setattr(code_blocks, "_in_text", lambda base, blocks: True)
     blocks = np.array([0, 1, 255, 256, 510, 511, 2**20, 2**20 + 254, 2**20 + 509, 2**32 - 2, 2**32 - 1], np.uint32)
     none = 0xFFFFFFFF
     successors = np.array([1, none, 10, 0, 3, none, 7, 6, none, none, 0], np.uint32)
-    decoded = coverage._decode(coverage._encode(blocks, successors, 0), 0)
+    decoded = code_blocks._decode(code_blocks._encode(blocks, successors, 0), 0)
     assert np.array_equal(decoded[0], blocks)
     assert np.array_equal(decoded[1], successors)
     many = np.arange(1000, dtype=np.uint32)
     far = many[::-1].copy()
     far[:3] = [999, 900, none]
-    decoded = coverage._decode(coverage._encode(many, far, 0), 0)
+    decoded = code_blocks._decode(code_blocks._encode(many, far, 0), 0)
     assert np.array_equal(decoded[1], far)
 
 
@@ -154,7 +155,7 @@ def test_the_cache_follows_the_file(tmp_path: Path) -> None:
             ctypes.CDLL(str(library))
             open_coverage("breakpoint", library, 1, cache, prefix=None)
         assert len(list(cache.iterdir())) == 2 * (i + 1)
-        assert coverage._identity(first) == coverage._identity(twin) != coverage._identity(other)
+        assert code_blocks.identity_of(first) == code_blocks.identity_of(twin) != code_blocks.identity_of(other)
 
 
 @needs_memcov
@@ -183,8 +184,8 @@ def test_what_cannot_be_covered_is_refused_in_one_line(library: Path, tmp_path: 
 
 
 def test_missing_library_and_foreign_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coverage, "_loaded", None)
-    monkeypatch.setattr(coverage, "MEMCOV", tmp_path / "libmemcov.so")
+    monkeypatch.setattr(native, "_loaded", None)
+    monkeypatch.setattr(native, "MEMCOV", tmp_path / "libmemcov.so")
     with pytest.raises(UserError, match="make setup"):
         open_coverage("breakpoint", tmp_path / "x.so", 1, tmp_path)
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")

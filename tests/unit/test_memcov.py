@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 from tzerlike import coverage
-from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, describe, describe_death
+from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, describe, describe_death, native
+from tzerlike.coverage import blocks as code_blocks
 from tzerlike.errors import TzerlikeError, UserError
 
 SOURCES = Path(__file__).parents[2] / "memcov"
@@ -52,7 +53,7 @@ def blocks(path: Path) -> Indices:
 
 @pytest.fixture(scope="module")
 def base(path: Path, lib: ctypes.CDLL) -> int:
-    return coverage._base_of(path)
+    return code_blocks.base_of(path)
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +236,7 @@ def test_chains_report_what_traps_do(
 
 def test_a_chain_has_an_end(lib: ctypes.CDLL, base: int, blocks: Indices) -> None:
     # Blocks in one cycle: one trap takes 64 along. A breakpoint of the program's own would end the chain.
-    links = np.flatnonzero(coverage._first_bytes(base, blocks) != 0xCC).astype(np.uint32)
+    links = np.flatnonzero(code_blocks._first_bytes(base, blocks) != 0xCC).astype(np.uint32)
     ring = np.full(len(blocks), NONE, np.uint32)
     ring[links] = np.roll(links, -1)
     cov = BreakpointCoverage(base, blocks, 1, ring)
@@ -311,7 +312,7 @@ def lengths_disagree(code: bytes | mmap.mmap, start: int, end: int) -> list[str]
     """Return where capstone and our decoder differ in sweeping code[start:end]."""
     capstone = pytest.importorskip("capstone")
     disassembler = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-    length = coverage._load().memcov_instruction_length
+    length = native.load().memcov_instruction_length
     buffer = ctypes.create_string_buffer(code[start:end], end - start)
     memory = ctypes.addressof(buffer)
     wrong, at = [], 0
@@ -400,7 +401,7 @@ def test_decoder_agrees_with_capstone_on_vector_code(tmp_path: Path) -> None:
 )
 def test_instruction_lengths(code: str, length: int) -> None:
     data = bytes.fromhex(code)
-    assert coverage._load().memcov_instruction_length(data, ctypes.c_size_t(len(data))) == length
+    assert native.load().memcov_instruction_length(data, ctypes.c_size_t(len(data))) == length
 
 
 # --- coverage --------------------------------------------------------------------------------------------
@@ -564,7 +565,7 @@ def test_two_libraries_at_once(lib: ctypes.CDLL, cov: BreakpointCoverage, path: 
     copy = tmp_path / "libother.so"
     copy.write_bytes(path.read_bytes())
     other_lib = ctypes.CDLL(str(copy))
-    other = BreakpointCoverage(coverage._base_of(copy), coverage.find_blocks(copy, None), 1)
+    other = BreakpointCoverage(code_blocks.base_of(copy), coverage.find_blocks(copy, None), 1)
 
     def work() -> None:
         other.enter(0)
@@ -582,9 +583,10 @@ def test_exit_while_armed(path: Path, blocks: Indices) -> None:
         "import ctypes, sys\n"
         "from pathlib import Path\n"
         "from tzerlike import coverage\n"
+        "from tzerlike.coverage import blocks as code_blocks\n"
         "path = Path(sys.argv[1])\n"
         "lib = ctypes.CDLL(str(path))\n"
-        "cov = coverage.BreakpointCoverage(coverage._base_of(path), coverage.find_blocks(path, None), 1)\n"
+        "cov = coverage.BreakpointCoverage(code_blocks.base_of(path), coverage.find_blocks(path, None), 1)\n"
         "cov.enter(0)\n"
         "lib.fixture_classify(0)\n"
         "print(cov.new(0) > 0)\n"

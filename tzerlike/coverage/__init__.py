@@ -1,0 +1,34 @@
+"""Coverage of the compiler under test, and the place where a child died: ctypes over memcov.
+
+The worker and the library stay as they are; a forked child that calls `enter` records what it is the first to reach, in
+shared memory, so that the worker reads it after any death.
+
+This package knows nothing of TVM: the library to observe is a path, already loaded by whoever cares.
+"""
+
+from tzerlike.coverage.blocks import OWN_PREFIX, find_blocks, find_chains
+from tzerlike.coverage.breakpoint import BreakpointCoverage
+from tzerlike.coverage.choice import open_coverage, prepare_coverage
+from tzerlike.coverage.death import Death, DeathRecord, Frame, describe, describe_death
+from tzerlike.coverage.native import MEMCOV
+from tzerlike.coverage.protocol import Coverage, Indices, NoCoverage
+from tzerlike.coverage.sancov import SancovCoverage
+
+__all__ = [
+    "MEMCOV",
+    "OWN_PREFIX",
+    "BreakpointCoverage",
+    "Coverage",
+    "Death",
+    "DeathRecord",
+    "Frame",
+    "Indices",
+    "NoCoverage",
+    "SancovCoverage",
+    "describe",
+    "describe_death",
+    "find_blocks",
+    "find_chains",
+    "open_coverage",
+    "prepare_coverage",
+]

@@ -1,0 +1,34 @@
+"""Coverage of the stock wheel: a one-shot breakpoint at each basic block that nobody has reached yet."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+import numpy as np
+
+from tzerlike.coverage.native import NativeCoverage, load, u32_p
+from tzerlike.coverage.protocol import Indices
+from tzerlike.errors import TzerlikeError
+
+
+class BreakpointCoverage(NativeCoverage):
+    """Coverage of a loaded library by one-shot breakpoints; see `Coverage` for the methods.
+
+    `base` is the library's load bias, `blocks` its basic blocks as ascending file addresses (uint32), and
+    `successors` for each the index of the block that is certain to run next, or 0xFFFFFFFF; these spare traps and
+    change nothing else. Only a forked child that calls `enter` runs text with breakpoints.
+    """
+
+    backend = "breakpoint"
+
+    def __init__(self, base: int, blocks: Indices, slots: int, successors: Indices | None = None) -> None:
+        if successors is not None and len(successors) != len(blocks):
+            raise ValueError("not one successor a block")
+        blocks = np.ascontiguousarray(blocks, np.uint32)
+        chains = None if successors is None else np.ascontiguousarray(successors, np.uint32)
+        chains_p = None if chains is None else chains.ctypes.data_as(u32_p)
+        handle = load().memcov_create(base, blocks.ctypes.data_as(u32_p), chains_p, len(blocks), slots)
+        if not handle:
+            raise TzerlikeError(f"cannot prepare breakpoint coverage: {os.strerror(ctypes.get_errno())}")
+        super().__init__("memcov_", handle, len(blocks))

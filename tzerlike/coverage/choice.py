@@ -1,0 +1,69 @@
+"""Coverage by the name of its backend."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tzerlike.coverage.blocks import OWN_PREFIX, base_of, blocks_of, identity_of
+from tzerlike.coverage.breakpoint import BreakpointCoverage
+from tzerlike.coverage.native import load
+from tzerlike.coverage.protocol import Coverage, NoCoverage
+from tzerlike.coverage.sancov import SancovCoverage, instrumented
+from tzerlike.errors import UserError
+
+
+def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> Coverage:
+    """Return coverage of the already loaded `library`, with `slots` logs.
+
+    `kind` is `breakpoint`, `sancov`, which takes in every instrumented library of this process, `none`, or `auto`:
+    sancov where something is instrumented, else breakpoint. For breakpoints, looking for the blocks takes seconds the
+    first time; they are kept in `cache_dir`. `prefix` marks the source paths of the library's own code (None: all of
+    its code counts). UserError when it cannot be done here.
+    """
+    match resolved(kind):
+        case "none":
+            return NoCoverage()
+        case "sancov":
+            return SancovCoverage(slots)
+        case "breakpoint":
+            return _open_breakpoint(library, slots, cache_dir, prefix)
+        case _:
+            raise UserError(f"no such coverage: {kind} (there are auto, breakpoint, sancov and none)")
+
+
+def resolved(kind: str) -> str:
+    """Return the name of a backend for `auto`, and any other name as it is."""
+    return ("sancov" if instrumented() else "breakpoint") if kind == "auto" else kind
+
+
+def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | None) -> Coverage:
+    load()
+    library = Path(os.path.realpath(library))
+    base = base_of(library)
+    try:
+        identity = identity_of(library)
+    except OSError as error:
+        raise UserError(f"cannot read {library}: {error.strerror}") from error
+    blocks, successors = blocks_of(library, identity, base, cache_dir, prefix)
+    if not len(blocks):
+        raise UserError(f"{library} has no code of its own that coverage could follow; use --coverage none")
+    return BreakpointCoverage(base, blocks, slots, successors)
+
+
+def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> None:
+    """See to it, in a forked child, that `open_coverage` finds the blocks of a loaded library in `cache_dir`.
+
+    Looking for blocks leaves its traces in a process's heap, and hash-ordered code of the library behaves by addresses:
+    a process that had to look would not repeat what one that did not have to has done.
+    """
+    if resolved(kind) != "breakpoint":
+        return
+    child = os.fork()
+    if child == 0:
+        try:
+            open_coverage(kind, library, 1, cache_dir, prefix)
+        finally:
+            # What went wrong here goes wrong again, and is reported, where coverage is opened.
+            os._exit(0)
+    os.waitpid(child, 0)

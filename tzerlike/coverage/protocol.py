@@ -1,0 +1,91 @@
+"""What a run needs of coverage, whichever backend it has, and the backend that records nothing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.uint32]
+
+
+class Coverage(Protocol):
+    """One library's coverage, shared by a process and all that it forks.
+
+    A slot is the log of one worker: the blocks that its children reached first. A block is logged once, by
+    whoever reaches it first, until it is armed again. Slots are numbered from 0.
+    """
+
+    backend: str
+    """`breakpoint`, `sancov` or `none`."""
+    total: int
+    """The number of blocks that exist; with `sancov`, of edges, and so for every block below."""
+
+    def covered(self) -> int:
+        """Return the number of blocks counted so far, by all workers."""
+
+    def enter(self, slot: int) -> None:
+        """In a forked child: record from here on, into `slot`. There is no way back."""
+
+    def begin(self, slot: int) -> None:
+        """Forget the log of `slot`, counted or not."""
+
+    def new(self, slot: int) -> int:
+        """Return the length of the log; the child itself may ask as well."""
+
+    def new_indices(self, slot: int) -> Indices:
+        """Return a copy of the log: block indices in the order in which they were noticed."""
+
+    def commit(self, slot: int, start: int = 0) -> int:
+        """Count the log from position `start` on; return how many blocks were new to `covered()`."""
+
+    def rearm(self, slot: int, start: int = 0) -> None:
+        """Make the blocks of the log from `start` on discoverable again, and cut the log there."""
+
+    def reset(self) -> None:
+        """Forget everything: as if just opened."""
+
+    def snapshot(self) -> bytes:
+        """Return the set of counted blocks, eight a byte, the lowest bit first."""
+
+    def restore(self, bits: bytes) -> None:
+        """Add the blocks of a snapshot to those counted; ValueError when it is of another library."""
+
+
+class NoCoverage:
+    """A blind run: nothing is recorded, and the caller decides what that means."""
+
+    backend = "none"
+    total = 0
+
+    def covered(self) -> int:
+        return 0
+
+    def enter(self, slot: int) -> None:
+        pass
+
+    def begin(self, slot: int) -> None:
+        pass
+
+    def new(self, slot: int) -> int:
+        return 0
+
+    def new_indices(self, slot: int) -> Indices:
+        return np.zeros(0, np.uint32)
+
+    def commit(self, slot: int, start: int = 0) -> int:
+        return 0
+
+    def rearm(self, slot: int, start: int = 0) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def snapshot(self) -> bytes:
+        return b""
+
+    def restore(self, bits: bytes) -> None:
+        if bits:
+            raise ValueError("a snapshot with blocks, but this run has no coverage")

@@ -1,0 +1,65 @@
+"""Coverage of a TVM that clang instrumented: edges, by SanitizerCoverage's flags."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tzerlike.coverage.native import CLibrary, NativeCoverage, load
+from tzerlike.errors import TzerlikeError, UserError
+
+
+@dataclass(frozen=True, slots=True)
+class InstrumentedLibrary:
+    """The edges of one library: `first` is the index of its first one.
+
+    `addresses` says where each begins, as in the file, and `entries` whether a function begins there.
+    """
+
+    path: Path
+    first: int
+    addresses: npt.NDArray[np.uint64]
+    entries: npt.NDArray[np.bool_]
+
+
+class SancovCoverage(NativeCoverage):
+    """Coverage of all instrumented libraries that this process has loaded; see `Coverage` for the methods.
+
+    UserError when there is none, or one that was not linked for this.
+    """
+
+    backend = "sancov"
+
+    def __init__(self, slots: int) -> None:
+        handle = load().memcov_sancov_create(slots)
+        if not handle:
+            raise _explained(ctypes.get_errno())
+        libraries = ctypes.POINTER(CLibrary)()
+        n = load().memcov_sancov_libraries(handle, ctypes.byref(libraries))
+        self.libraries = tuple(_described(libraries[i]) for i in range(n))
+        super().__init__("memcov_sancov_", handle, sum(len(library.addresses) for library in self.libraries))
+
+
+def instrumented() -> bool:
+    """Whether this process has loaded an instrumented library that `SancovCoverage` can follow."""
+    return bool(load().memcov_sancov_present())
+
+
+def _explained(error: int) -> TzerlikeError:
+    if error == errno.ENOENT:
+        return UserError("--coverage sancov: this TVM is not instrumented; build one with `tzerlike tvm build`")
+    if error == errno.ENOTSUP:
+        return UserError("--coverage sancov: this TVM was linked without sancov.ld; build it with `tzerlike tvm build`")
+    return TzerlikeError(f"cannot prepare sancov coverage: {os.strerror(error)}")
+
+
+def _described(library: CLibrary) -> InstrumentedLibrary:
+    table = np.ctypeslib.as_array(library.pcs, shape=(library.n, 2))
+    addresses = table[:, 0] - np.uint64(library.base)
+    return InstrumentedLibrary(Path(os.fsdecode(library.path)), library.first, addresses, table[:, 1] == 1)
