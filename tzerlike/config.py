@@ -32,7 +32,8 @@ class CampaignConfig:
     """Everything that determines a campaign; two equal configurations on one TVM give equal campaigns.
 
     `budget` and `timeout` are seconds; `iterations` is per campaign, over all workers, or None; `memory_limit` is
-    bytes beyond what the fuzzer itself maps.
+    bytes beyond what the fuzzer itself maps. `corpus` is the directory of an earlier corpus to bring in, `known` a
+    known.toml; "" is none.
     """
 
     seed: int
@@ -41,6 +42,8 @@ class CampaignConfig:
     target: str = "llvm"
     coverage: str = "auto"
     seeds: str = "builtin"
+    corpus: str = ""
+    known: str = ""
     n_max: int = 4
     mutators: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol
@@ -12,10 +12,11 @@ from typing import Any, Protocol
 from tzerlike import tvm_api
 from tzerlike.apart import run_apart
 from tzerlike.bandit import Yields, shares
+from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
-from tzerlike.observation import Exit, Observation, message_template
+from tzerlike.observation import Exit, Observation, Stage, message_template
 from tzerlike.oracles import Oracle, judged
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Rejection
@@ -26,6 +27,7 @@ from tzerlike.seedgen.seed import Seed
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
+CORPUS_IMPORT = "corpus"
 
 Passes = tuple[PassSpec, ...]
 Plan = tuple[Passes, ContextConfig]
@@ -95,7 +97,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case to run, and whence: an `entry` that was mutated, or a seed's `arrival`."""
+    """A case to run, and whence: an `entry` that was mutated, a seed's `arrival`, or an earlier corpus."""
 
     case: Case
     provenance: Provenance
@@ -158,6 +160,9 @@ class Fuzzer:
 
     Schedule primitives, which are known to kill TVM, run in a child of their own; `on_death` is told the coordinates
     of a mutation that died (mutator, iteration, draw, parent) and its signal.
+
+    `carried` are pairs of an earlier corpus, brought in before anything else; without coverage, which is not `guided`,
+    all that compile are taken.
     """
 
     def __init__(
@@ -177,6 +182,8 @@ class Fuzzer:
         target: str = "llvm",
         pairs_per_fork: int = 1,
         cheap_code_share: float = CHEAP_CODE_SHARE,
+        carried: Iterator[StoredCase] | None = None,
+        guided: bool = True,
         notes: MutationNotes,
         on_death: Callable[[str, int, int, str, int], None] = lambda mutator, iteration, draw, parent, number: None,
     ) -> None:
@@ -194,6 +201,8 @@ class Fuzzer:
         self.target = target
         self.pairs_per_fork = pairs_per_fork
         self.cheap_code_share = cheap_code_share
+        self.carried = iter(()) if carried is None else carried
+        self.guided = guided
         self.notes = notes
         self.on_death = on_death
         self.tally = Tally()
@@ -210,6 +219,10 @@ class Fuzzer:
 
     def propose(self, iteration: int) -> Trial | None:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
+        stored = next(self.carried, None)
+        if stored is not None:
+            provenance = replace(stored.provenance, worker=self.worker, iteration=iteration)
+            return Trial(stored.case, provenance, CORPUS_IMPORT)
         rng = rng_for(self.seed, self.worker, iteration)
         if self.pending and (len(self.corpus) < FIRST_SEEDS or rng.random() < IMPORT_SHARE):
             return self._import(self.pending.pop(0), iteration, rng)
@@ -223,16 +236,19 @@ class Fuzzer:
     def learn(self, trial: Trial, seen: Observation) -> Step:
         """Judge an observation, update the pool as Algorithm 1 says, and count."""
         began = time.perf_counter()
-        findings = tuple(judged(self.oracles, trial.case, seen))
+        carried = trial.how == CORPUS_IMPORT
+        # What another TVM wrote need not load here; how it fails to is nobody's bug.
+        foreign = carried and seen.stage is Stage.LOAD
+        findings = () if foreign else tuple(judged(self.oracles, trial.case, seen))
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks > 0
         self._count(trial, seen, new)
-        if new:
+        if new and not carried:
             trial = self._shrink(trial, seen)
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         inserted = False
         if entry is None:
-            if seen.exit is Exit.OK:
+            if seen.exit is Exit.OK and (new or not carried or not self.guided):
                 inserted = self.corpus.add(Entry(case, provenance))
             elif trial.arrival is not None and not trial.arrival.bare:
                 self.pending.insert(0, Import(trial.arrival.seed, bare=True))

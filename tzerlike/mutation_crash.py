@@ -108,10 +108,12 @@ def bundle_mutation(
     limits: Limits,
     render: Callable[[Case], tuple[str, bool]],
     environment: Mapping[str, Any],
+    known: Callable[[Finding], bool] = lambda finding: False,
 ) -> Path | None:
     """Repeat a mutation that died of signal `number`, and bundle it if it dies of that again.
 
-    None when it does not, or when its signature has a bundle already. UserError when the parent cannot be read.
+    None when it does not, when it is `known`, or when its signature has a bundle already. UserError when the parent
+    cannot be read.
     """
     stored = directory.load_case(mutation.parent)
     attempts = [attempt(mutation, stored.case) for _ in range(_RUNS)]
@@ -129,6 +131,8 @@ def bundle_mutation(
         signal=number,
     )
     finding = Finding("crash", (Stage.MUTATE.value, culprit, name), stored.case, seen)
+    if known(finding):
+        return None
     provenance = replace(
         stored.provenance,
         parent=mutation.parent,

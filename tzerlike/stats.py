@@ -74,6 +74,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
     internal_errors: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
     unconfirmed: Counter[str] = Counter()
+    known: Counter[str] = Counter()
     for state in states:
         exits.update(state["exits"])
         rejected.update(state["rejected"])
@@ -82,6 +83,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         internal_errors.update(state["internal_errors"])
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
+        known.update(state.get("known", {}))
     judged = sum(exits[exit_.value] for exit_ in Exit)
     last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
     return {
@@ -97,6 +99,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         "valuable_tests": sum(state["valuable"] for state in states),
         "findings": dict(sorted(findings.items())),
         "last_finding": last["last_finding"] if last else "",
+        "known": dict(sorted(known.items())),
         "unconfirmed": dict(sorted(unconfirmed.items())),
         "exits": dict(sorted(exits.items())),
         "rejected": dict(rejected.most_common()),

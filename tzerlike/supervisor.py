@@ -27,7 +27,7 @@ STOP_PATIENCE = 15.0
 MAX_UNEXPLAINED_DEATHS = 20
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
-_FREE_ON_RESUME = ("budget", "iterations")
+_FREE_ON_RESUME = ("budget", "iterations", "known")
 _ROLE_OF_HARNESS = {"tir": "campaign", "arith": "arith-campaign"}
 
 

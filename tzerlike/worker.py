@@ -8,10 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
+from tzerlike.carried import Carried
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.config import CampaignConfig
 from tzerlike.corpus import Corpus, Entry
@@ -23,6 +25,7 @@ from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
     CHEAP_CODE_SHARE_WITH_RESULTS,
+    CORPUS_IMPORT,
     PASS_MUTATION,
     Fuzzer,
     Import,
@@ -31,11 +34,12 @@ from tzerlike.fuzzer import (
     Step,
     Yield,
 )
+from tzerlike.known import known_filter
 from tzerlike.mutation_crash import Mutation, bundle_mutation
 from tzerlike.mutators import make_mutators
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding
-from tzerlike.passes.catalog import discover
+from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.source import RandomSource
@@ -64,6 +68,12 @@ def _pass_source(config: CampaignConfig) -> PassSource:
         return default_pipeline(config.target, context).passes
 
     return (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
+
+
+def _check_passes(case: Case) -> None:
+    """UserError when this TVM lacks a pass of the case, or one of its arguments."""
+    for spec in case.passes:
+        instantiate(spec)
 
 
 def _compares(config: CampaignConfig) -> bool:
@@ -100,6 +110,9 @@ class Worker:
         self.superseded: list[str] = []
         self.seen_files: set[str] = set()
         self.problems: list[str] = []
+        self.known = known_filter(config.known, str(read_json(directory.environment)["tvm"]))
+        self.carried: Carried | None = None
+        self.carried_through = ""
         self.last_finding = ""
         self.events = EventLog(directory.worker_events(number))
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
@@ -121,6 +134,7 @@ class Worker:
             target=config.target,
             pairs_per_fork=config.pairs_per_fork,
             cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if _compares(config) else CHEAP_CODE_SHARE,
+            guided=coverage.total > 0,
             notes=notes,
             on_death=self.mutation_died,
         )
@@ -156,6 +170,8 @@ class Worker:
         """Store what a step brought, and append its event."""
         case, seen = step.trial.case, step.observation
         stored = StoredCase(case, step.trial.provenance)
+        if step.trial.how == CORPUS_IMPORT:
+            self.carried_through = case.id
         if step.inserted:
             self.directory.save_case(stored)
             self.seen_files.add(case.id)
@@ -184,7 +200,7 @@ class Worker:
 
         An internal error is told with as few passes as it takes; one that takes many is only counted.
         """
-        if finding.signature in self.signatures:
+        if finding.signature in self.signatures or self.known.hides(finding, finding.observation.message):
             return finding.signature
         if finding.kind != "ice-on-valid":
             return self._bundle(finding, stored)
@@ -195,7 +211,7 @@ class Worker:
             self.long_orders[finding.signature] += 1
             self.unconfirmed["ice-on-long-order"] += 1
             return None
-        if short.signature in self.signatures:
+        if short.signature in self.signatures or self.known.hides(short, short.observation.message):
             return short.signature
         return self._bundle(short, replace(stored, case=short.case))
 
@@ -259,6 +275,7 @@ class Worker:
                 self.executor.limits,
                 self.executor.render,
                 read_json(self.directory.environment),
+                lambda finding: self.known.hides(finding, finding.observation.message),
             )
         except UserError as error:
             self.problems.append(f"no bundle of a mutation that died: {error}")
@@ -297,6 +314,7 @@ class Worker:
         self.fuzzer.passes.learn(tally.pass_yields())
         self.findings.update(state.get("findings", {}))
         self.unconfirmed.update(state.get("unconfirmed", {}))
+        self.known.seen.update(state.get("known", {}))
         self.superseded = list(state.get("superseded", []))
         self.last_finding = state.get("last_finding", "")
         self.problems = list(state.get("problems", []))
@@ -327,6 +345,13 @@ class Worker:
                 tally.iterations = max(tally.iterations, entry.provenance.iteration + 1)
         imported = {e.provenance.origin for e in self.fuzzer.corpus if e.provenance.parent is None}
         imported |= set(state.get("refused_seeds", []))
+        self.carried_through = str(state.get("carried_through", ""))
+        if self.config.corpus:
+            directory, jobs = Path(self.config.corpus), self.config.jobs
+            self.carried = Carried(
+                directory, self.config.target, self.number, jobs, _check_passes, self.carried_through
+            )
+            self.fuzzer.carried = self.carried
         pending = [p for p in self.fuzzer.pending if p.seed.name not in imported] if state else self.fuzzer.pending
         self.fuzzer.pending[:] = pending
 
@@ -360,14 +385,16 @@ class Worker:
             "findings": self.findings,
             "unconfirmed": self.unconfirmed,
             "last_finding": self.last_finding,
-            "problems": self.problems,
+            "known": self.known.seen,
+            "problems": [*self.problems, *(self.carried.problems if self.carried is not None else ())],
+            "carried_through": self.carried_through,
             "coverage": self.coverage.covered(),
             "coverage_total": self.coverage.total,
             "coverage_backend": self.coverage.backend,
             "corpus": len(self.fuzzer.corpus),
             "entries": [[entry.case.id, entry.n] for entry in self.fuzzer.corpus],
             "superseded": self.superseded,
-            "pending": len(self.fuzzer.pending),
+            "pending": len(self.fuzzer.pending) + (len(self.carried) if self.carried is not None else 0),
         }
         write_atomic(self.directory.worker_coverage(self.number), self.coverage.snapshot())
         write_atomic(self.directory.worker_state(self.number), json.dumps(state))

@@ -23,6 +23,7 @@ from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError
 from tzerlike.execute import ForkExecutor
+from tzerlike.known import known_filter
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.finding import Signed
@@ -93,6 +94,7 @@ class ArithWorker:
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
         self.signatures: set[str] = set()
+        self.known = known_filter(config.known, str(read_json(directory.environment)["tvm"]))
         self.last_finding = ""
         self.events = EventLog(directory.worker_events(number))
 
@@ -207,7 +209,7 @@ class ArithWorker:
         if finding is None:
             self.unconfirmed["vanished"] += 1
             return
-        if finding.signature in self.signatures:
+        if finding.signature in self.signatures or self.known.hides(finding, first.seen.message):
             return
         again = [examine_apart(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
         same = sum(other is not None and other.signature == finding.signature for other in again)
@@ -242,6 +244,7 @@ class ArithWorker:
         self.valid = state["valid"]
         for name in _COUNTERS:
             getattr(self, name).update(state[name])
+        self.known.seen.update(state.get("known", {}))
         self.last_finding = state["last_finding"]
 
     def save(self) -> None:
@@ -263,6 +266,7 @@ class ArithWorker:
             "checks": {
                 name: [self.tried[name], self.claimed[name], self.suspected[name]] for name in sorted(self.tried)
             },
+            "known": self.known.seen,
             "last_finding": self.last_finding,
             "problems": [],
             "coverage": 0,

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
+from tzerlike.carried import corpus_directory
 from tzerlike.commands.shared import names_in
 from tzerlike.config import (
     COVERAGE,
@@ -28,6 +29,7 @@ from tzerlike.config import (
     parse_size,
 )
 from tzerlike.errors import INTERRUPTED, UserError
+from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.supervisor import Supervisor, resolve
 from tzerlike.surroundings import cache_directory, zygote_environment
@@ -43,6 +45,8 @@ from tzerlike.ui import make_screen, one_line
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
 @click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
+@click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
+@click.option("--known", default="", help="known.toml of findings to count and not to bundle; see triage.")
 @click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
 @click.option("--mutators", default="", help="Comma-separated names; all when not given.")
 @click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
@@ -70,6 +74,8 @@ def fuzz(
     target: str,
     coverage: str,
     seeds: str,
+    corpus: str,
+    known: str,
     n_max: int,
     mutators: str,
     plugins: tuple[str, ...],
@@ -94,6 +100,8 @@ def fuzz(
         target=target,
         coverage=coverage,
         seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
+        corpus=str(corpus_directory(Path(corpus))) if corpus else "",
+        known=str(known_file(Path(known))) if known else "",
         n_max=n_max,
         mutators=names_in(mutators),
         plugins=plugins,
@@ -136,6 +144,7 @@ _TIR_ONLY = (
     "target",
     "coverage",
     "seeds",
+    "corpus",
     "n_max",
     "mutators",
     "mutator_choice",
@@ -169,8 +178,16 @@ def _existing_directory(text: str) -> Path:
     return path.resolve()
 
 
+def known_file(path: Path) -> Path:
+    """Return the resolved path of a known.toml that reads; UserError otherwise."""
+    read_known(path)
+    return path.resolve()
+
+
 def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str, Any]) -> None:
     console.print(one_line(stats), highlight=False, soft_wrap=True)
+    for label, count in stats["known"].items():
+        console.print(f"known, not bundled: {label} ({count} times)", highlight=False, markup=False, soft_wrap=True)
     for problem in stats["problems"]:
         console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
     bundles = list(directory.bundles())
