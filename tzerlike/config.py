@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.errors import UserError
+from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
-TARGETS = ("llvm",)
+TARGETS = ("llvm", "cuda")
 COVERAGE = ("auto", "breakpoint", "none")
 PASS_MODES = ("joint", "random", "none")
 MUTATOR_CHOICES = ("adaptive", "uniform")
@@ -40,6 +41,7 @@ class CampaignConfig:
     budget: float = 4 * 3600.0
     iterations: int | None = None
     target: str = "llvm"
+    arch: str = DEFAULT_ARCH
     coverage: str = "auto"
     seeds: str = "builtin"
     corpus: str = ""
@@ -77,9 +79,15 @@ class CampaignConfig:
             ("--pairs-per-fork", 1 <= self.pairs_per_fork <= 256, "from 1 to 256"),
             ("--harness", self.harness in HARNESSES, "one of " + ", ".join(HARNESSES)),
         )
+        checked_arch(self.arch)
         for option, good, expected in checks:
             if not good:
                 raise UserError(f"{option}: expected {expected}")
+
+    @property
+    def case_target(self) -> str:
+        """The target that cases are built for, as a Case holds it."""
+        return target_text(self.target, self.arch)
 
     @property
     def mutator_names(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tzerlike.passes.facts import Facts, facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
+from tzerlike.targets import kind_of_target
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
@@ -369,7 +370,7 @@ class Fuzzer:
         def donor() -> Any:
             return self.corpus.program(self.corpus.choose(rng).case)
 
-        return MutationEnv(target=self.target, max_nodes=MAX_NODES, donor=donor)
+        return MutationEnv(target=kind_of_target(self.target), max_nodes=MAX_NODES, donor=donor)
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance

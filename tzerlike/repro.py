@@ -46,7 +46,7 @@ _BUILD = """
 def {name}():
     text = {target!r}
     target = tvm.target.Target(json.loads(text) if text.startswith("{{") else {{"kind": text}})
-    host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm"}})
+    host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm", "opt-level": 0}})
     target = target.with_host(host)
     context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r})
     passes = [{passes}]

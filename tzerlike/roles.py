@@ -35,6 +35,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import instantiate
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
+from tzerlike.targets import kind_of_target
 from tzerlike.worker import Worker
 
 Report = Callable[[dict[str, Any]], None]
@@ -83,7 +84,7 @@ def load_seeds(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], l
         found, faults = seedgen.seeds_from_directory(Path(source))
         seeds = list(found)
         problems = [f"{path}: {reason}" for path, reason in faults]
-    fitting = [seed for seed in seeds if seed.target == target]
+    fitting = [seed for seed in seeds if kind_of_target(seed.target) == target]
     if not fitting:
         raise UserError(f"--seeds: {source} has no seed for --target {target}")
     return fitting, problems

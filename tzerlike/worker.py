@@ -65,7 +65,7 @@ _HANG_FACTOR = 3.0
 
 def _pass_source(config: CampaignConfig) -> PassSource:
     def pipeline_of(context: ContextConfig) -> tuple[PassSpec, ...]:
-        return default_pipeline(config.target, context).passes
+        return default_pipeline(config.case_target, context).passes
 
     return (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
 
@@ -131,7 +131,7 @@ class Worker:
             n_max=config.n_max,
             pass_mode=config.pass_mode,
             mutator_choice=config.mutator_choice,
-            target=config.target,
+            target=config.case_target,
             pairs_per_fork=config.pairs_per_fork,
             cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if _compares(config) else CHEAP_CODE_SHARE,
             guided=coverage.total > 0,

@@ -33,6 +33,7 @@ from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.supervisor import Supervisor, resolve
 from tzerlike.surroundings import cache_directory, zygote_environment
+from tzerlike.targets import DEFAULT_ARCH
 from tzerlike.ui import make_screen, one_line
 
 
@@ -43,6 +44,7 @@ from tzerlike.ui import make_screen, one_line
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
 @click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
 @click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
 @click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
@@ -72,6 +74,7 @@ def fuzz(
     resume: bool,
     seed: int | None,
     target: str,
+    arch: str,
     coverage: str,
     seeds: str,
     corpus: str,
@@ -98,6 +101,7 @@ def fuzz(
         budget=parse_duration(budget),
         iterations=iterations,
         target=target,
+        arch=arch,
         coverage=coverage,
         seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
         corpus=str(corpus_directory(Path(corpus))) if corpus else "",
@@ -142,6 +146,7 @@ def fuzz(
 
 _TIR_ONLY = (
     "target",
+    "arch",
     "coverage",
     "seeds",
     "corpus",

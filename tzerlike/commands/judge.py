@@ -12,6 +12,7 @@ from tzerlike.commands.shared import names_in
 from tzerlike.config import TARGETS, parse_size
 from tzerlike.replay import judge_file, replay_bundles
 from tzerlike.surroundings import open_family
+from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
 
 JUDGES = "crash,inconsistency,internal-error"
 """The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
@@ -22,6 +23,7 @@ JUDGES = "crash,inconsistency,internal-error"
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
 @click.option("--input-seed", type=int, default=0, show_default=True)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
@@ -32,6 +34,7 @@ def run(
     passes: str,
     function: str | None,
     target: str,
+    arch: str,
     oracles: str,
     input_seed: int,
     timeout: float,
@@ -44,7 +47,7 @@ def run(
         open_family,
         passes=passes,
         function=function,
-        target=target,
+        target=target_text(target, checked_arch(arch)),
         oracles=names_in(oracles),
         input_seed=input_seed,
         seconds=timeout,
