@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation
-from tzerlike.oracles.finding import Finding, Signed
+from tzerlike.oracles.finding import KINDS, Finding, Signed
 from tzerlike.outcome import Results
+from tzerlike.untrusted import Fields
 
 SCHEMA_VERSION = 1
+
+_SIGNATURE = re.compile(r"[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,33 +130,49 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read a bundle; UserError in one line that names the file and the field at fault."""
+    """Read a bundle, whoever wrote it; UserError in one line that names the file and the field at fault.
+
+    Nothing in it runs: the program stays text, and `inputs.npz` is read by whoever needs it (tzerlike.archive).
+    """
     if not path.is_dir():
         raise UserError(f"{path}: not a bundle (no such directory)")
     stored = read_stored_case(path / "case.json")
     file = path / "observation.json"
     data = read_json(file)
     try:
-        if data["schema_version"] != SCHEMA_VERSION:
-            raise UserError(f"{file}: schema_version {data['schema_version']!r} is not {SCHEMA_VERSION}")
-        limits = Limits(float(data["limits"]["seconds"]), int(data["limits"]["memory"]))
-        if not (0 < limits.seconds <= 36_000 and 0 < limits.memory <= 1 << 42):
-            raise UserError(f"{file}: limits out of range")
-        parts = data["parts"]
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            raise UserError(f"{file}: parts is not a list of strings")
+        root = Fields.of(data, "bundle")
+        if root.whole("schema_version") != SCHEMA_VERSION:
+            raise UserError(f"schema_version {root.whole('schema_version')} is not {SCHEMA_VERSION}")
         return Bundle(
             path=path,
             stored=stored,
-            kind=str(data["kind"]),
-            signature=str(data["signature"]),
-            parts=tuple(parts),
-            observation=Observation.from_json(data["observation"]),
-            limits=limits,
-            environment=dict(data["environment"]),
+            kind=read_kind(root),
+            signature=read_signature(root),
+            parts=root.texts("parts"),
+            observation=Observation.from_json(root.inner("observation").data),
+            limits=read_limits(root.inner("limits")),
+            environment=dict(root.inner("environment").data),
         )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise UserError(f"{file}: not a bundle's observation ({type(error).__name__}: {error})") from error
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error
+
+
+def read_kind(root: Fields) -> str:
+    """The kind that an observation.json states."""
+    return root.choice("kind", KINDS)
+
+
+def read_signature(root: Fields) -> str:
+    """The signature that an observation.json states."""
+    signature = root.text("signature")
+    if not _SIGNATURE.fullmatch(signature):
+        raise UserError(f"{root.where}.signature: not twelve hexadecimal digits")
+    return signature
+
+
+def read_limits(fields: Fields) -> Limits:
+    """The limits that an observation.json states: at most ten hours and 4 TiB."""
+    return Limits(fields.number("seconds", 1e-3, 36_000), fields.whole("memory", 1, 1 << 42))
 
 
 def no_inputs() -> bytes:

@@ -18,6 +18,8 @@ from typing import Any
 
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import UserError
+from tzerlike.untrusted import PROGRAM_BYTES
+from tzerlike.untrusted import read_json as read_json
 
 _TEMPORARY = ".tmp-"
 
@@ -161,29 +163,17 @@ class CampaignDir:
 
 
 def read_stored_case(path: Path) -> StoredCase:
-    """Read a corpus file or a bundle's case.json; UserError in one line when it is not one."""
+    """Read a corpus file or a bundle's case.json, whoever wrote it; UserError in one line when it is not one."""
     data = read_json(path)
     if not isinstance(data, dict) or "case" not in data:
         raise UserError(f"{path}: not a case file")
     try:
-        provenance = Provenance.from_json(data.get("provenance"))
-        return StoredCase(Case.from_json(data["case"]), provenance)
+        stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data.get("provenance")))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-
-
-def read_json(path: Path, limit: int = 64 << 20) -> Any:
-    """Parse a JSON file of at most `limit` bytes; UserError in one line when it cannot be read."""
-    try:
-        if path.stat().st_size > limit:
-            raise UserError(f"{path}: larger than {limit >> 20} MiB")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: not found") from error
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not JSON ({str(error)[:80]})") from error
+    if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:
+        raise UserError(f"{path}: a case of more than {PROGRAM_BYTES >> 20} MiB")
+    return stored
 
 
 class EventLog:

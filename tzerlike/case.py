@@ -15,11 +15,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.errors import UserError
+from tzerlike.untrusted import PROGRAM_BYTES, Fields, checked_number, checked_text, checked_whole
 
 SCHEMA_VERSION = 2
 """Version 1 had no `config.pipeline`: it was always "default"."""
@@ -29,6 +29,12 @@ PIPELINES = ("default", "none")
 
 Scalar = None | bool | int | float | str
 """The type of a pass argument or of a PassContext option's leaf."""
+
+PASSES = 10_000
+"""Passes of a case at most."""
+
+SEEDS = (-(1 << 63), (1 << 64) - 1)
+"""The least and the greatest input_seed."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
@@ -203,34 +209,29 @@ class Case:
     def from_json(cls, data: object) -> Case:
         """Build a case from parsed JSON.
 
-        Raises UserError that names the first field that is missing or of the wrong type.
+        Raises UserError that names the first field that is missing, of the wrong type or out of bounds.
         """
-        root = _mapping(data, "case")
-        version = _field(root, "schema_version", int, "case")
+        root = Fields.of(data, "case")
+        version = root.whole("schema_version")
         if version not in (1, SCHEMA_VERSION):
             raise UserError(f"case: schema_version {version} is not {SCHEMA_VERSION}; use the tzerlike that wrote it")
-        config = _mapping(_field(root, "config", dict, "case"), "case.config")
+        config = root.inner("config")
         passes = []
-        for index, item in enumerate(_field(root, "passes", list, "case")):
-            where = f"case.passes[{index}]"
-            entry = _mapping(item, where)
-            args = _scalars(_field(entry, "args", dict, where), where)
-            passes.append((_field(entry, "name", str, where), args))
-        disabled = _field(config, "disabled_passes", list, "case.config")
-        if not all(isinstance(name, str) for name in disabled):
-            raise UserError("case.config.disabled_passes: expected strings")
+        for place, item in root.items("passes", PASSES):
+            entry = Fields.of(item, place)
+            passes.append((entry.text("name"), _scalars(entry.inner("args"))))
         try:
             return cls(
-                ir=_field(root, "ir", str, "case"),
+                ir=root.text("ir", PROGRAM_BYTES),
                 passes=tuple(PassSpec(name, args) for name, args in passes),
                 config=ContextConfig(
-                    opt_level=_field(config, "opt_level", int, "case.config"),
-                    options=_scalars(_field(config, "options", dict, "case.config"), "case.config.options"),
-                    disabled_passes=tuple(disabled),
-                    pipeline="default" if version == 1 else _field(config, "pipeline", str, "case.config"),
+                    opt_level=config.whole("opt_level", -100, 100),
+                    options=_scalars(config.inner("options")),
+                    disabled_passes=config.texts("disabled_passes"),
+                    pipeline="default" if version == 1 else config.text("pipeline"),
                 ),
-                target=_field(root, "target", str, "case"),
-                input_seed=_field(root, "input_seed", int, "case"),
+                target=root.text("target"),
+                input_seed=root.whole("input_seed", *SEEDS),
             )
         except (ValueError, UnicodeError) as error:
             raise UserError(f"case: {error}") from error
@@ -260,37 +261,26 @@ class Provenance:
     @classmethod
     def from_json(cls, data: object) -> Provenance:
         """Build from parsed JSON; raises UserError that names the faulty field."""
-        root = _mapping(data, "provenance")
-        for key in ("parent", "mutator"):
-            if root.get(key) is not None and not isinstance(root[key], str):
-                raise UserError(f"provenance.{key}: expected a string or null")
+        root = Fields.of(data, "provenance")
         return cls(
-            origin=_field(root, "origin", str, "provenance"),
-            parent=root.get("parent"),
-            mutator=root.get("mutator"),
-            worker=_field(root, "worker", int, "provenance"),
-            iteration=_field(root, "iteration", int, "provenance"),
-            generation=_field(root, "generation", int, "provenance"),
+            origin=root.text("origin"),
+            parent=root.optional_text("parent"),
+            mutator=root.optional_text("mutator"),
+            worker=root.whole("worker"),
+            iteration=root.whole("iteration"),
+            generation=root.whole("generation"),
         )
 
 
-def _mapping(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise UserError(f"{where}: expected an object")
-    return value
-
-
-def _field(data: Mapping[str, Any], key: str, kind: type, where: str) -> Any:
-    if key not in data:
-        raise UserError(f"{where}.{key}: missing")
-    value = data[key]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise UserError(f"{where}.{key}: expected {kind.__name__}, found {type(value).__name__}")
-    return value
-
-
-def _scalars(data: Mapping[str, Any], where: str) -> tuple[tuple[str, Scalar], ...]:
-    for key, value in data.items():
-        if value is not None and not isinstance(value, bool | int | float | str):
-            raise UserError(f"{where}.{key}: expected a scalar")
-    return tuple(sorted(data.items()))
+def _scalars(fields: Fields) -> tuple[tuple[str, Scalar], ...]:
+    for key, value in fields.data.items():
+        place = f"{fields.where}.{key[:40]}"
+        if isinstance(value, str):
+            checked_text(value, place)
+        elif isinstance(value, float):
+            checked_number(value, place)
+        elif isinstance(value, list | dict):
+            raise UserError(f"{place}: expected a scalar")
+        elif value is not None and not isinstance(value, bool):
+            checked_whole(value, place)
+    return tuple(sorted(fields.data.items()))

@@ -17,8 +17,7 @@ from typing import Any
 from tzerlike import tvm_api
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
-from tzerlike.case import Case
-from tzerlike.errors import UserError
+from tzerlike.case import SEEDS, Case
 from tzerlike.fuzzer import MAX_NODES
 from tzerlike.limits import Limits
 from tzerlike.mutators import MutationEnv, make_mutators
@@ -27,6 +26,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.repro import program_source
 from tzerlike.rng import rng_for
 from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
+from tzerlike.untrusted import Fields
 
 _RUNS = 3
 _TRACE_SIZE = 1 << 20
@@ -48,12 +48,11 @@ class Mutation:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mutation:
-        """UserError when a coordinate is missing or of the wrong type."""
-        try:
-            numbers = {key: int(data[key]) for key in ("seed", "worker", "iteration", "draw")}
-            return cls(**numbers, mutator=str(data["mutator"]), parent=str(data["parent"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"not the coordinates of a mutation ({error})") from error
+        """UserError that names a coordinate that is missing or of the wrong type."""
+        root = Fields.of(data, "mutation")
+        seed = root.whole("seed", *SEEDS)
+        worker, iteration, draw = (root.whole(key) for key in ("worker", "iteration", "draw"))
+        return cls(seed, worker, iteration, draw, root.text("mutator"), root.text("parent"))
 
 
 @dataclass(frozen=True, slots=True)

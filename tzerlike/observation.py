@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tzerlike.errors import UserError
 from tzerlike.outcome import Rejection, Results
+from tzerlike.untrusted import Fields, pair_of_texts
 
 
 class Exit(StrEnum):
@@ -40,6 +40,10 @@ class Stage(StrEnum):
     COMPARE = "compare"
     ANALYZE = "analyze"
     DONE = "done"
+
+
+_FRAMES = 4096
+"""Frames of a stored backtrace at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +110,33 @@ class Observation:
 
     @classmethod
     def from_json(cls, data: object) -> Observation:
-        """Rebuild from `to_json`; UserError when a field is missing or of the wrong type."""
-        try:
-            assert isinstance(data, dict)
-            # Bundles of an older tzerlike have neither of the two.
-            results, rejection = data.get("results"), data.get("rejection")
-            return cls(
-                exit=Exit(data["exit"]),
-                stage=Stage(data["stage"]),
-                message=str(data["message"]),
-                pass_name=str(data["pass"]),
-                signal=int(data["signal"]),
-                backtrace=tuple(Frame(str(function), str(library)) for function, library in data["backtrace"]),
-                depth=int(data["depth"]),
-                stack_overflow=bool(data["stack_overflow"]),
-                stderr=str(data["stderr"]),
-                elapsed=float(data["elapsed"]),
-                seconds={str(k): float(v) for k, v in data["seconds"].items()},
-                new_blocks=int(data["new_blocks"]),
-                peak_memory=int(data["peak_memory"]),
-                results=None if results is None else Results.from_json(results),
-                rejection=None if rejection is None else Rejection.from_json(rejection),
-            )
-        except (AssertionError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise UserError(f"observation: not readable ({type(error).__name__}: {error})") from error
+        """Rebuild from `to_json`; UserError that names a field that is missing, of the wrong type or out of bounds."""
+        root = Fields.of(data, "observation")
+        # Bundles of an older tzerlike have neither of the two.
+        results, rejection = root.optional("results"), root.optional("rejection")
+        seconds = root.inner("seconds")
+        return cls(
+            exit=Exit(root.choice("exit", tuple(Exit))),
+            stage=Stage(root.choice("stage", tuple(Stage))),
+            message=root.text("message"),
+            pass_name=root.text("pass"),
+            signal=root.whole("signal", 0, 64),
+            backtrace=tuple(_frame(item, place) for place, item in root.items("backtrace", _FRAMES)),
+            depth=root.whole("depth", 0),
+            stack_overflow=root.flag("stack_overflow"),
+            stderr=root.text("stderr"),
+            elapsed=root.number("elapsed"),
+            seconds={key: seconds.number(key) for key in seconds.data},
+            new_blocks=root.whole("new_blocks", 0),
+            peak_memory=root.whole("peak_memory", 0),
+            results=None if results is None else Results.from_json(results.data),
+            rejection=None if rejection is None else Rejection.from_json(rejection.data),
+        )
+
+
+def _frame(data: object, place: str) -> Frame:
+    function, library = pair_of_texts(data, place)
+    return Frame(function, library)
 
 
 _VARIABLE_PARTS = (

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from tzerlike.untrusted import Fields
+
 
 class Ending(StrEnum):
     """What a build of a program came to, compared with the reference interpreter."""
@@ -130,32 +132,48 @@ class Results:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Results:
-        """KeyError, TypeError or ValueError when it is not what `to_json` gave."""
-        timing = data["timing"]
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        root = Fields.of(data, "results")
+        timing = root.optional("timing")
         return cls(
-            verdict=str(data["verdict"]),
-            rule=str(data["rule"]),
-            where=str(data["where"]),
-            steps=int(data["steps"]),
-            scheme=str(data["scheme"]),
-            attempts=int(data["attempts"]),
-            undecided=bool(data["undecided"]),
-            reference=_ran(data["reference"]),
-            optimised=_ran(data["optimised"]),
-            guilty=str(data["guilty"]),
+            verdict=root.text("verdict"),
+            rule=root.text("rule"),
+            where=root.text("where"),
+            steps=root.whole("steps"),
+            scheme=root.text("scheme"),
+            attempts=root.whole("attempts"),
+            undecided=root.flag("undecided"),
+            reference=_ran(root.inner("reference")),
+            optimised=_ran(root.inner("optimised")),
+            guilty=root.text("guilty"),
             timing=None
             if timing is None
-            else Timing(
-                tuple(map(float, timing["reference"])), tuple(map(float, timing["optimised"])), float(timing["floor"])
-            ),
+            else Timing(timing.numbers("reference"), timing.numbers("optimised"), timing.number("floor")),
         )
 
 
-def _ran(data: Mapping[str, Any]) -> Ran:
-    difference = data["difference"]
-    if difference is not None:
-        difference = Difference(**{**difference, "index": tuple(difference["index"])})
-    return Ran(Ending(data["ending"]), str(data["message"]), difference)
+def _ran(data: Fields) -> Ran:
+    difference = data.optional("difference")
+    return Ran(
+        Ending(data.choice("ending", tuple(Ending))),
+        data.text("message"),
+        None if difference is None else _difference(difference),
+    )
+
+
+def _difference(data: Fields) -> Difference:
+    return Difference(
+        parameter=data.whole("parameter"),
+        name=data.text("name"),
+        dtype=data.text("dtype"),
+        index=data.wholes("index"),
+        expected=data.text("expected"),
+        bound=data.text("bound"),
+        got=data.text("got"),
+        count=data.whole("count"),
+        size=data.whole("size"),
+        nature=data.text("nature"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,4 +195,6 @@ class Rejection:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rejection:
-        return cls(str(data["label"]), bool(data["well_formed"]), str(data["support"]))
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        root = Fields.of(data, "rejection")
+        return cls(root.text("label"), root.flag("well_formed"), root.text("support"))

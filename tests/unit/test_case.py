@@ -9,7 +9,13 @@ from tzerlike.case import Case, ContextConfig, PassSpec, Provenance, parse_seque
 from tzerlike.errors import UserError
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,12}", fullmatch=True)
-values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
 specs = st.builds(
     lambda name, args: PassSpec(name, tuple(args.items())), names, st.dictionaries(names, values, max_size=3)
 )
@@ -75,7 +81,7 @@ def _good() -> dict[str, Any]:
         ({"schema_version": 99}, "schema_version 99"),
         ({"schema_version": True}, "case.schema_version"),
         ({"passes": {}}, "case.passes: expected list"),
-        ({"passes": [3]}, r"case.passes\[0\]: expected an object"),
+        ({"passes": [3]}, r"case.passes\[0\]: expected dict"),
         ({"passes": [{"name": "a.B"}]}, r"case.passes\[0\].args: missing"),
         ({"passes": [{"name": "a b", "args": {}}]}, "not a pass name"),
         ({"passes": [{"name": "a.B", "args": {"x": [1]}}]}, "expected a scalar"),

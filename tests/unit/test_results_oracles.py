@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
@@ -232,7 +233,8 @@ def test_observations_with_results_survive_json() -> None:
             "defined", "", "w", 5, "small", 2, True, RIGHT, WRONG, "StorageRewrite", Timing(FAST, SLOW, 1.2)
         ),
     )
-    assert Observation.from_json(full.to_json()) == full
+    data = json.loads(json.dumps(full.to_json()))
+    assert Observation.from_json(data) == full
     older = full.to_json()
     del older["results"], older["rejection"]
     assert Observation.from_json(older).results is None

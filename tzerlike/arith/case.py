@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.model import Problem
+from tzerlike.bundle import read_limits, read_signature
 from tzerlike.campaign import read_json
+from tzerlike.case import SEEDS
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
+from tzerlike.untrusted import Fields
 
 SCHEMA_VERSION = 1
 HARNESS = "arith"
@@ -36,15 +39,14 @@ class ArithCase:
 
     @classmethod
     def from_json(cls, data: Any) -> ArithCase:
-        """Rebuild from `to_json`; UserError when it is not such a case."""
-        try:
-            if data["schema_version"] != SCHEMA_VERSION or data["harness"] != HARNESS:
-                raise UserError(f"not an arithmetic case of schema_version {SCHEMA_VERSION}")
-            origin = data["provenance"]
-            numbers = (int(origin[key]) for key in ("seed", "worker", "iteration"))
-            return cls(str(data["check"]), Problem.from_json(data["problem"]), *numbers)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"not an arithmetic case ({type(error).__name__}: {error})") from error
+        """Rebuild from `to_json`; UserError that names the place when it is not such a case."""
+        root = Fields.of(data, "case")
+        if root.whole("schema_version") != SCHEMA_VERSION or root.text("harness") != HARNESS:
+            raise UserError(f"not an arithmetic case of schema_version {SCHEMA_VERSION}")
+        origin = root.inner("provenance")
+        problem = Problem.from_json(root.inner("problem").data)
+        seed = origin.whole("seed", *SEEDS)
+        return cls(root.text("check"), problem, seed, origin.whole("worker"), origin.whole("iteration"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ def is_arith_bundle(path: Path) -> bool:
 
 def read_arith_case(path: Path) -> ArithCase:
     """Read a bundle's case.json; UserError in one line that names the file."""
+    data = read_json(path)
     try:
-        return ArithCase.from_json(read_json(path))
+        return ArithCase.from_json(data)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
 
@@ -80,9 +83,7 @@ def read_arith_bundle(path: Path) -> ArithBundle:
     file = path / "observation.json"
     data = read_json(file)
     try:
-        limits = Limits(float(data["limits"]["seconds"]), int(data["limits"]["memory"]))
-        if not (0 < limits.seconds <= 36_000 and 0 < limits.memory <= 1 << 42):
-            raise UserError(f"{file}: limits out of range")
-        return ArithBundle(path, case, str(data["signature"]), limits)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise UserError(f"{file}: not a bundle's observation ({type(error).__name__}: {error})") from error
+        root = Fields.of(data, "bundle")
+        return ArithBundle(path, case, read_signature(root), read_limits(root.inner("limits")))
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error

@@ -9,9 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 from tzerlike.errors import UserError
+from tzerlike.untrusted import Fields, checked_text, checked_whole
 
 SCALARS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
 
@@ -36,6 +39,10 @@ _SYMBOLS = {
 }  # fmt: skip
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]{0,15}")
+_DTYPE = re.compile(r"(bool|u?int(8|16|32|64))(x([2-9]|[1-5][0-9]|6[0-4]))?")
+
+ASSIGNMENTS = 1 << 20
+"""Assignments of a stored problem at most."""
 
 
 class Node(NamedTuple):
@@ -169,57 +176,63 @@ class Problem:
 
     @classmethod
     def from_json(cls, data: object) -> Problem:
-        """Rebuild from `to_json`; UserError when it is not a problem."""
-        try:
-            assert isinstance(data, dict)
-            variables = tuple(_variable_from_json(item) for item in data["variables"])
-            known = {variable.name: variable.dtype for variable in variables}
-            roots = tuple(_node_from_json(item, known) for item in data["roots"])
-            constraints = tuple(_node_from_json(item, known) for item in data["constraints"])
-            if not 1 <= len(roots) <= 2 or len(known) != len(variables):
-                raise ValueError("one or two roots and distinct variables are needed")
-            return cls(variables, roots, constraints)
-        except (AssertionError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise UserError(f"not an arithmetic problem ({type(error).__name__}: {error})") from error
+        """Rebuild from `to_json`; UserError that names the place when it is not a problem."""
+        root = Fields.of(data, "problem")
+        variables = tuple(_variable_from_json(Fields.of(item, place)) for place, item in root.items("variables", 64))
+        known = {variable.name: variable.dtype for variable in variables}
+        if len(known) != len(variables):
+            raise UserError("problem.variables: two have one name")
+        if prod(len(variable.values) for variable in variables) > ASSIGNMENTS:
+            raise UserError(f"problem.variables: more than {ASSIGNMENTS} assignments")
+        roots, constraints = (
+            tuple(_node_from_json(item, place, known) for place, item in root.items(key))
+            for key in ("roots", "constraints")
+        )
+        if not 1 <= len(roots) <= 2 or len({node.dtype for node in roots}) != 1:
+            raise UserError("problem.roots: one expression, or two of one dtype, are needed")
+        if any(constraint.dtype != "bool" for constraint in constraints):
+            raise UserError("problem.constraints: one is not boolean")
+        return cls(variables, roots, constraints)
 
 
-def _variable_from_json(data: Mapping[str, Any]) -> Variable:
-    values = tuple(int(value) for value in data["values"])
-    variable = Variable(str(data["name"]), str(data["dtype"]), values, str(data["told"]))
-    low, high = limits(_scalar_dtype(variable.dtype))
-    if not _VARIABLE.fullmatch(variable.name) or variable.told not in TOLD:
-        raise ValueError(f"variable {variable.name!r} told {variable.told!r}")
-    if not values or not all(low <= value <= high for value in values):
-        raise ValueError(f"values of {variable.name}")
+def _variable_from_json(data: Fields) -> Variable:
+    dtype = data.choice("dtype", (*SCALARS, "bool"))
+    variable = Variable(data.text("name"), dtype, data.wholes("values", *limits(dtype)), data.choice("told", TOLD))
+    if not _VARIABLE.fullmatch(variable.name):
+        raise UserError(f"{data.where}.name: not a variable's name")
+    values = variable.values
+    if not values or any(later <= earlier for earlier, later in pairwise(values)):
+        raise UserError(f"{data.where}.values: not an ascending list")
+    if variable.told == "steps" and any(later - earlier != variable.step for earlier, later in pairwise(values)):
+        raise UserError(f"{data.where}.values: not in equal steps")
     if not variable.bindable:
-        raise ValueError(f"range of {variable.name}")
+        raise UserError(f"{data.where}.values: a range too long for the dtype")
     return variable
-
-
-def _scalar_dtype(dtype: str) -> str:
-    if dtype not in SCALARS and dtype != "bool":
-        raise ValueError(f"dtype {dtype!r}")
-    return dtype
 
 
 def _node_to_json(node: Node) -> list[Any]:
     return [node.op, node.dtype, node.value, *map(_node_to_json, node.args)]
 
 
-def _node_from_json(data: Any, variables: Mapping[str, str]) -> Node:
-    op, dtype, value, *args = data
-    if not isinstance(op, str) or ARITY.get(op) != len(args):
-        raise ValueError(f"operator {op!r} with {len(args)} operands")
-    _scalar_dtype(scalar(dtype))
-    if not 1 <= lanes(dtype) <= 64:
-        raise ValueError(f"dtype {dtype!r}")
-    if op == "Var" and variables.get(value) != dtype:
-        raise ValueError(f"variable {value!r} of dtype {dtype}")
-    if op == "IntImm" and (not isinstance(value, int) or not limits(dtype)[0] <= value <= limits(dtype)[1]):
-        raise ValueError(f"constant {value!r} of dtype {dtype}")
-    node = Node(op, dtype, tuple(_node_from_json(arg, variables) for arg in args), value)
+def _node_from_json(data: Any, place: str, variables: Mapping[str, str]) -> Node:
+    if not isinstance(data, list) or len(data) < 3:
+        raise UserError(f"{place}: expected an operator, a dtype, a value and operands")
+    op, dtype = checked_text(data[0], place), checked_text(data[1], place)
+    value, args = data[2], data[3:]
+    if op not in ARITY or ARITY[op] != len(args):
+        raise UserError(f"{place}: operator {op[:40]!r} with {len(args)} operands")
+    if not _DTYPE.fullmatch(dtype):
+        raise UserError(f"{place}: dtype {dtype[:40]!r}")
+    if op == "Var" and variables.get(checked_text(value, place)) != dtype:
+        raise UserError(f"{place}: no variable {value[:40]!r} of dtype {dtype}")
+    if op == "IntImm":
+        checked_whole(value, place, *limits(dtype))
+    elif op != "Var" and value is not None:
+        raise UserError(f"{place}: {op} has no value")
+    operands = tuple(_node_from_json(arg, f"{place}[{index}]", variables) for index, arg in enumerate(args, 3))
+    node = Node(op, dtype, operands, value)
     if not well_typed(node):
-        raise ValueError(f"{op} of {', '.join(arg.dtype for arg in node.args)} with dtype {dtype}")
+        raise UserError(f"{place}: {op} of {', '.join(arg.dtype for arg in operands)} with dtype {dtype}")
     return node
 
 
