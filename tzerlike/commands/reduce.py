@@ -1,0 +1,42 @@
+"""`tzerlike reduce`: smaller bundles."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+import psutil
+
+from tzerlike.config import parse_duration
+from tzerlike.errors import INTERRUPTED
+from tzerlike.reduction.run import Reduction, reduce_bundles
+from tzerlike.surroundings import open_family
+
+
+@click.command()
+@click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Bundles at a time.  [default: physical cores]")
+@click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bool) -> None:
+    """Make bundles smaller, each into its own reduced/, with the same finding."""
+
+    def tell(reduction: Reduction) -> None:
+        if not as_json:
+            click.echo(reduction.line())
+
+    results, interrupted = reduce_bundles(
+        bundles,
+        jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        parse_duration(budget),
+        lambda slots: open_family(slots=slots),
+        tell,
+    )
+    if as_json:
+        click.echo(json.dumps([result.to_json() for result in results]))
+    if interrupted:
+        click.echo("interrupted; the best so far is saved, run it again to go on", err=True)
+        sys.exit(INTERRUPTED)
+    sys.exit(0 if all(result.good for result in results) else 1)

@@ -1,0 +1,143 @@
+"""What smaller means: the total order on cases.
+
+Statements count first, since a reader has to understand each of them; then passes, then options, then the nodes of
+expressions and declarations, then how unusual the dtypes are, then the magnitude of constants. Where all that
+is equal the shorter text is smaller, and at last the text that comes first. Only equal cases have equal sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tzerlike import tvm_api
+from tzerlike.case import Case, ContextConfig, canonical_json
+from tzerlike.dtypes import parse
+from tzerlike.mutators.scope import SERIAL, constant_int
+from tzerlike.mutators.tree import Kind, Tree, is_nop
+from tzerlike.reduction.program import buffers_of, program_of
+from tzerlike.tvm_api import array_items, tirx
+
+DEFAULT = ContextConfig()
+DEFAULT_TARGET = "llvm"
+
+_USUAL_DTYPES = ("int32", "float32", "bool", "int64", "float64", "int8", "uint8", "float16")
+USUAL_ALIGNMENT = 64
+"""TVM's own default."""
+
+_MAGNITUDE_LIMIT = 1 << 80
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Size:
+    """The size of a case; sizes compare field by field, in this order."""
+
+    statements: int
+    passes: int
+    options: int
+    nodes: int
+    kinds: int
+    magnitude: int
+    length: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramSize:
+    statements: int
+    nodes: int
+    kinds: int
+    magnitude: int
+
+
+def size_of(case: Case) -> Size:
+    """Return the size of a case whose program this TVM reads."""
+    program = _program_size(case.ir)
+    text = canonical_json(case.to_json())
+    return Size(
+        program.statements,
+        len(case.passes),
+        _options(case),
+        program.nodes,
+        program.kinds,
+        program.magnitude,
+        len(text),
+        text,
+    )
+
+
+def _options(case: Case) -> int:
+    """How many things about the build are not as usual, the arguments of passes included."""
+    config = case.config
+    unusual = (
+        config.opt_level != DEFAULT.opt_level,
+        config.pipeline != DEFAULT.pipeline,
+        case.target != DEFAULT_TARGET,
+        case.input_seed != 0,
+    )
+    given = sum(len(spec.args) for spec in case.passes)
+    return len(config.options) + len(config.disabled_passes) + given + sum(unusual)
+
+
+@lru_cache(maxsize=64)
+def _program_size(ir: str) -> _ProgramSize:
+    tree = Tree(program_of(ir))
+    statements = nodes = 0
+    dtypes: set[str] = set()
+    for site in tree.sites:
+        node = site.node
+        if site.kind is Kind.STMT:
+            statements += not (type(node) is tirx.SeqStmt or is_nop(node))
+            nodes += type(node) is tirx.For and int(node.kind) != SERIAL
+        elif site.kind is Kind.EXPR:
+            nodes += 1
+            dtypes.add(site.dtype)
+        else:
+            declared = len(array_items(node.alloc_buffers)) + len(array_items(node.match_buffers))
+            statements += declared
+            nodes += len(array_items(node.iter_vars))
+        nodes += len(getattr(node, "annotations", None) or ())
+    func = tree.func
+    buffers = buffers_of(tree)
+    nodes += len(array_items(func.params)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
+    dtypes.update(str(buffer.ty.dtype.dtype) for buffer in buffers)
+    numbers: list[int] = []
+    tvm_api.structural_walk(
+        func,
+        (
+            (tirx.IntImm, lambda node: numbers.append(weight(int(node.value), truth=str(node.ty.dtype) == "bool"))),
+            (tirx.FloatImm, lambda node: numbers.append(_weight_of_float(float(node.value)))),
+        ),
+    )
+    return _ProgramSize(statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT))
+
+
+def _trimmings(buffer: Any) -> int:
+    """What there is to a buffer besides its name: dimensions, strides, offset, memory, alignment."""
+    ty = buffer.ty
+    odd = (
+        constant_int(ty.elem_offset) != 0,
+        str(ty.storage_scope) != "global",
+        int(ty.data_alignment) != USUAL_ALIGNMENT,
+        int(ty.offset_factor) != 1,
+    )
+    return len(array_items(ty.shape)) + len(array_items(ty.strides)) + sum(odd)
+
+
+def weight(value: int, *, truth: bool = False) -> int:
+    """0 is simplest, then 1, -1, 2, -2, ...; of truth values, the true one: what is always done is simple."""
+    return 1 - value if truth else 2 * abs(value) - (value > 0)
+
+
+def _weight_of_float(value: float) -> int:
+    return 0 if value == 0 else 1 if value == 1 else 1 + len(repr(value))
+
+
+def _unusual(dtype: str) -> int:
+    parsed = parse(dtype)
+    if parsed is None:
+        return 0
+    lanes = parsed.lanes + 1 if parsed.lanes > 1 or parsed.scalable else 0
+    known = parsed.scalar in _USUAL_DTYPES
+    return lanes + (_USUAL_DTYPES.index(parsed.scalar) if known else len(_USUAL_DTYPES))

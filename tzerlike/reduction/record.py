@@ -1,0 +1,105 @@
+"""The reduced bundle on disk: `reduced/` in the bundle's own directory, whole at every moment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bundle import Bundle, Confirmation, write_bundle
+from tzerlike.campaign import StoredCase
+from tzerlike.case import Case
+from tzerlike.errors import UserError
+from tzerlike.evidence import evidence_for
+from tzerlike.execute import ForkExecutor
+from tzerlike.limits import Limits
+from tzerlike.reduction import REDUCED
+from tzerlike.reduction.judge import Judge
+from tzerlike.repro import repro_script
+
+SAVE_EVERY = 5.0
+"""Seconds between two saves while the search goes on: a kill loses no more than that."""
+
+CONFIRMATIONS = 2
+
+
+class Recorder:
+    """Keeps the best case so far of one bundle on disk, once it has shown the finding again.
+
+    `environment` is what the reduction ran under.
+    """
+
+    def __init__(
+        self, bundle: Bundle, judge: Judge, executor: ForkExecutor, limits: Limits, environment: Mapping[str, Any]
+    ) -> None:
+        self._bundle = bundle
+        self._judge = judge
+        self._executor = executor
+        self._limits = limits
+        self._environment = environment
+        self._saved_at = time.monotonic()
+        self.saved: Case | None = None
+
+    def note(self, case: Case) -> None:
+        """Save `case` if the last save is a while ago."""
+        if time.monotonic() - self._saved_at >= SAVE_EVERY:
+            self.save(case)
+
+    def save(self, case: Case) -> bool:
+        """Write `case` as the reduced bundle; False, with everything left as it was, when it does not show again."""
+        if case == self.saved:
+            return True
+        found = [self._judge.finding(case) for _ in range(1 + CONFIRMATIONS)]
+        self._saved_at = time.monotonic()
+        finding = found[0]
+        if finding is None or None in found:
+            return False
+        script, faithful = self._executor.render(case)
+        evidence = evidence_for(case, finding.observation.results)
+        temporary = self._bundle.path / f".tmp-{os.getpid()}-{REDUCED}"
+        shutil.rmtree(temporary, ignore_errors=True)
+        try:
+            temporary.mkdir()
+            path = write_bundle(
+                temporary,
+                finding,
+                StoredCase(case, self._bundle.stored.provenance),
+                self._limits,
+                Confirmation(CONFIRMATIONS, CONFIRMATIONS),
+                script,
+                repro_script(finding, self._limits, script if faithful else "", evidence.parameters),
+                self._environment,
+                evidence.archive,
+            )
+            if path is not None:
+                put_in_place(path, self._bundle.path / REDUCED)
+        except OSError as error:
+            raise UserError(f"{self._bundle.path / REDUCED}: {error.strerror}") from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        self.saved = case
+        return True
+
+
+def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:
+    """Rename the directory `new` to `target`, in the place of what is there.
+
+    Between the two renames that this takes, the old one lies next to it as `.old-` and its name; see `recovered`.
+    """
+    old = target.with_name(f".old-{target.name}")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        rename(target, old)
+    rename(new, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recovered(target: Path) -> Path | None:
+    """Return `target` if it is there, put back first where a kill came between two renames; else None."""
+    old = target.with_name(f".old-{target.name}")
+    if not target.exists() and old.exists():
+        os.rename(old, target)
+    return target if target.is_dir() else None

@@ -1,0 +1,111 @@
+"""One bundle reduced: what the role `reduce` does, in a worker process."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.case import Case
+from tzerlike.errors import UserError
+from tzerlike.execute import ForkExecutor, Lane
+from tzerlike.oracles import effort_for
+from tzerlike.reduction import REDUCED
+from tzerlike.reduction.catalogue import REDUCERS
+from tzerlike.reduction.judge import TIMES_OF_SPEED, Judge
+from tzerlike.reduction.order import Size, size_of
+from tzerlike.reduction.record import Recorder, recovered
+from tzerlike.reduction.search import Task, search
+
+Report = Callable[[dict[str, Any]], None]
+
+
+class _Patience:
+    """Says when the search is to end: once its time is up, or once the worker is asked to stop."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self.interrupted = False
+        signal.signal(signal.SIGTERM, self._interrupt)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+
+    def ended(self) -> bool:
+        return self.interrupted or time.monotonic() >= self._end
+
+
+def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Reduce the bundle at `path` for at most `seconds`, and report what came of it.
+
+    Reports `status`: reduced (nothing smaller is on offer), budget or interrupted (the best so far), flaky, or "does
+    not show" with nothing written.
+    """
+    patience = _Patience(params["seconds"])
+    began = time.monotonic()
+    bundle = read_bundle(Path(params["path"]))
+    executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
+    first = bundle.stored.case
+    before = _measured(bundle)
+    judge = Judge(executor, params["oracles"], bundle.kind, bundle.signature, first)
+    # Another, so that what it remembers of the search does not come into what is written down.
+    witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
+    environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
+    last_judge = Judge(witness, params["oracles"], bundle.kind, bundle.signature, first)
+    recorder = Recorder(bundle, last_judge, witness, bundle.limits, environment)
+
+    def tell(status: str, size: Size | None, asked: int = 0) -> None:
+        report(
+            {
+                "event": "reduced",
+                "status": status,
+                "before": _numbers(before),
+                "after": None if size is None else _numbers(size),
+                "tried": asked,
+                "seconds": round(time.monotonic() - began, 2),
+            }
+        )
+
+    earlier = _earlier(bundle)
+    shown = [judge.finding(first) is not None for _ in range(TIMES_OF_SPEED)]
+    if not all(shown):
+        tell("flaky" if any(shown) else "does not show", None)
+        return
+    start = first
+    if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):
+        start = recorder.saved = earlier
+    task = Task(tuple(REDUCERS.values()), size_of, lambda case: case.id, judge.keeps)
+    outcome = search(start, task, stop=patience.ended, taken=recorder.note)
+    if not recorder.save(outcome.value):
+        tell("flaky", None if recorder.saved is None else size_of(recorder.saved), outcome.asked)
+        return
+    status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
+    tell(status, size_of(outcome.value), outcome.asked)
+
+
+def _measured(bundle: Bundle) -> Size:
+    try:
+        return size_of(bundle.stored.case)
+    except Exception as error:
+        raise UserError(f"{bundle.path / 'case.json'}: this TVM cannot read the program ({error})") from error
+
+
+def _earlier(bundle: Bundle) -> Case | None:
+    """What an earlier run left, if it is about the same finding."""
+    path = recovered(bundle.path / REDUCED)
+    if path is None:
+        return None
+    try:
+        earlier = read_bundle(path)
+    except UserError:
+        return None
+    return earlier.stored.case if earlier.signature == bundle.signature else None
+
+
+def _numbers(size: Size) -> dict[str, int]:
+    return {name: getattr(size, name) for name in ("statements", "passes", "options", "nodes")}

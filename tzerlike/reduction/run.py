@@ -1,0 +1,203 @@
+"""What `tzerlike reduce` does: bundles go to worker processes, one each, and the answers come in order."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tzerlike.arith.case import is_arith_bundle, read_arith_bundle
+from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+from tzerlike.observation import Stage
+from tzerlike.oracles import ORACLES
+from tzerlike.reduction import REDUCED
+
+_STOP_PATIENCE = 30.0
+_REFRESH = 0.2
+
+_WORDS = {"budget": "out of budget, best so far", "interrupted": "interrupted, best so far"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What became of one bundle.
+
+    `status` is reduced, budget or interrupted (the best so far is on disk), flaky, does not show, failed, not begun,
+    or left alone; `why` says more. `before` and `after` count statements, passes, options and nodes.
+    """
+
+    path: Path
+    kind: str
+    signature: str
+    status: str = "not begun"
+    why: str = ""
+    before: Mapping[str, int] | None = None
+    after: Mapping[str, int] | None = None
+    seconds: float = 0.0
+    tried: int = 0
+
+    @property
+    def good(self) -> bool:
+        return self.status in ("reduced", "budget", "interrupted", "left alone")
+
+    def line(self) -> str:
+        status = _WORDS.get(self.status, self.status)
+        if self.before is None or self.after is None:
+            return f"{status}: {self.path}" + (f" ({self.why})" if self.why else "")
+        sizes = ", ".join(f"{self.before[n]} → {self.after[n]} {n}" for n in ("statements", "passes", "nodes"))
+        return f"{status}: {sizes} in {self.seconds:.0f} s  {self.path / REDUCED}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bundle": str(self.path),
+            "kind": self.kind,
+            "signature": self.signature,
+            "status": self.status,
+            "why": self.why,
+            "before": self.before,
+            "after": self.after,
+            "seconds": self.seconds,
+            "tried": self.tried,
+            "reduced": None if self.after is None else str(self.path / REDUCED),
+        }
+
+
+def reduce_bundles(
+    paths: Sequence[Path],
+    jobs: int,
+    seconds: float,
+    open_family: Callable[[int], Family],
+    tell: Callable[[Reduction], None] = lambda reduction: None,
+) -> tuple[list[Reduction], bool]:
+    """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and whether Ctrl-C came.
+
+    `tell` hears of each as it ends. UserError on a bundle that cannot be read, before anything is done.
+    """
+    pending: deque[tuple[int, Bundle]] = deque()
+    results: list[Reduction] = []
+    for path in dict.fromkeys(paths):
+        bundle, result = _looked_at(path)
+        results.append(result)
+        if bundle is None:
+            tell(result)
+        else:
+            pending.append((len(results) - 1, bundle))
+    if not pending:
+        return results, False
+    with _interrupts() as interrupted, open_family(min(jobs, len(pending))) as family:
+        slots = min(jobs, len(pending))
+        desk = _Desk(family, results, pending, seconds, tell)
+        for slot in range(slots):
+            desk.begin(slot)
+        deadline: float | None = None
+        while desk.busy and (deadline is None or time.monotonic() < deadline):
+            for packet in family.events(_REFRESH):
+                desk.hear(packet)
+            if interrupted() and deadline is None:
+                pending.clear()
+                family.stop_workers()
+                deadline = time.monotonic() + _STOP_PATIENCE
+        return results, interrupted()
+
+
+def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
+    """Read a bundle; None in its place where there is nothing to reduce."""
+    if is_arith_bundle(path):
+        arith = read_arith_bundle(path)
+        return None, Reduction(
+            path, "arith", arith.signature, "left alone", "an expression is reduced when it is found"
+        )
+    bundle = read_bundle(path)
+    if bundle.observation.stage is Stage.MUTATE:
+        why = "TVM dies while the program is built in memory; repro.py has the calls that it takes"
+        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", why)
+    if path.name == REDUCED and (path.parent / "case.json").is_file():
+        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", "it is a reduced bundle")
+    return bundle, Reduction(path, bundle.kind, bundle.signature)
+
+
+class _Desk:
+    """Hands out bundles to slots and notes what comes back."""
+
+    def __init__(
+        self,
+        family: Family,
+        results: list[Reduction],
+        pending: deque[tuple[int, Bundle]],
+        seconds: float,
+        tell: Callable[[Reduction], None],
+    ) -> None:
+        self._family = family
+        self._results = results
+        self._pending = pending
+        self._seconds = seconds
+        self._tell = tell
+        self._under_way: dict[int, int] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._under_way)
+
+    def begin(self, slot: int) -> None:
+        """Give the slot the next bundle, if there is one."""
+        if not self._pending:
+            return
+        index, bundle = self._pending.popleft()
+        self._under_way[slot] = index
+        params = {
+            "path": str(bundle.path.resolve()),
+            "seconds": self._seconds,
+            "oracles": _oracles_of(bundle),
+            "environment": self._family.facts,
+        }
+        self._family.spawn("reduce", params, slot)
+
+    def hear(self, packet: dict[str, Any]) -> None:
+        slot = packet["slot"]
+        index = self._under_way[slot]
+        if packet["event"] == "reduced":
+            fields = {key: packet[key] for key in ("status", "before", "after", "tried", "seconds")}
+            self._results[index] = replace(self._results[index], **fields)
+        elif packet["event"] == "failed":
+            why = packet["message"].strip().splitlines()[-1]
+            self._results[index] = replace(self._results[index], status="failed", why=why)
+        elif packet["event"] == "exited":
+            if packet["signal"] and self._results[index].status == "not begun":
+                why = f"TVM died of {signal.Signals(packet['signal']).name} while a smaller program was made"
+                self._results[index] = replace(self._results[index], status="failed", why=why)
+            del self._under_way[slot]
+            self._tell(self._results[index])
+            self.begin(slot)
+
+
+def _oracles_of(bundle: Bundle) -> list[str]:
+    """The oracles of the campaign that found it."""
+    named = bundle.environment.get("oracles", ["crash"])
+    if not isinstance(named, list) or not all(name in ORACLES for name in named):
+        raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
+    return named
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Hold Ctrl-C back and yield a function that says whether it came."""
+    came = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,135 @@
+"""The search for a smallest value that still has a property.
+
+After Shrink Ray (MacIver): reducers propose, a total order decides what counts as smaller, and the search takes
+every smaller value that keeps the property, until no reducer has one to offer. The order makes results
+reproducible: a search cannot go round in circles, and what it ends with cannot be made smaller by searching again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+V = TypeVar("V")
+
+Attempt = Callable[[], V | None]
+"""Makes one candidate, when its turn comes; None where there is none after all."""
+
+Reducer = Callable[[V], Iterator[Attempt[V]]]
+"""Candidates in the place of a value, the most promising first. The same value gives the same candidates in the same
+order; a candidate need be neither smaller nor keep the property."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[V]):
+    """What is searched: `size` is a total order (equal sizes mean equal values), `identity` names a value, and `keeps`
+    says whether a value has the property. `keeps` is asked about a name once."""
+
+    reducers: Sequence[Reducer[V]]
+    size: Callable[[V], Any]
+    identity: Callable[[V], Hashable]
+    keeps: Callable[[V], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[V]):
+    """The smallest value found; `finished` when nothing smaller is on offer, else the search was stopped.
+
+    `asked` counts the candidates that were put to the property, `taken` those that had it.
+    """
+
+    value: V
+    finished: bool
+    asked: int
+    taken: int
+
+
+class _Stopped(Exception):
+    """The search is to end with what it has."""
+
+
+def search(
+    start: V,
+    task: Task[V],
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    taken: Callable[[V], None] = lambda value: None,
+) -> Outcome[V]:
+    """Return the smallest value that the reducers lead to from `start`, which must have the property itself.
+
+    `stop` is asked before each candidate is tried; `taken` is told each smaller value that is found.
+    """
+    run = _Search(start, task, stop, taken)
+    try:
+        while run.round():
+            pass
+    except _Stopped:
+        return Outcome(run.best, False, run.asked, run.taken)
+    return Outcome(run.best, True, run.asked, run.taken)
+
+
+class _Search(Generic[V]):
+    def __init__(self, start: V, task: Task[V], stop: Callable[[], bool], tell: Callable[[V], None]) -> None:
+        self.best = start
+        self.asked = 0
+        self.taken = 0
+        self._size = task.size(start)
+        self._task = task
+        self._stop = stop
+        self._tell = tell
+        self._refused: set[Hashable] = set()
+
+    def round(self) -> bool:
+        """Go once through all reducers; False when none of them had anything smaller."""
+        before = self.taken
+        for reducer in self._task.reducers:
+            self._go_through(reducer)
+        return self.taken > before
+
+    def _go_through(self, reducer: Reducer[V]) -> None:
+        """Take what `reducer` offers until it comes to its end.
+
+        After a success it is asked again, about the smaller value, and goes on at the same place: what it offers before
+        that was refused a moment ago and most likely would be again. The next round looks at it once more.
+        """
+        place = 0
+        while (success := self._first(reducer, place)) is not None:
+            place = success
+
+    def _first(self, reducer: Reducer[V], skipped: int) -> int | None:
+        """Take the first good candidate from place `skipped` on; return its place, or None without one."""
+        for place, attempt in enumerate(reducer(self.best)):
+            if place >= skipped and self._take(attempt):
+                return place
+        return None
+
+    def _take(self, attempt: Attempt[V]) -> bool:
+        if self._stop():
+            raise _Stopped
+        candidate = attempt()
+        if candidate is None or (name := self._task.identity(candidate)) in self._refused:
+            return False
+        size = self._task.size(candidate)
+        if not size < self._size:
+            return False
+        self.asked += 1
+        if not self._task.keeps(candidate):
+            self._refused.add(name)
+            return False
+        self.best, self._size = candidate, size
+        self.taken += 1
+        self._tell(candidate)
+        return True
+
+
+def spans(count: int) -> Iterator[tuple[int, int]]:
+    """Yield pieces of a list as (start, stop): all of it, its halves, their halves, down to single elements.
+
+    Pieces of one length come last to first, since what comes late is seldom needed by what comes early.
+    """
+    length = count
+    while length > 0:
+        for stop in range(count, 0, -length):
+            yield max(0, stop - length), stop
+        length //= 2
