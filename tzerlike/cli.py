@@ -14,9 +14,10 @@ from tzerlike import __version__
 from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
 from tzerlike.commands.judge import replay, run
+from tzerlike.commands.reduce import reduce
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 
-COMMANDS = (doctor, fuzz, run, replay, seeds, passes, mutators)
+COMMANDS = (doctor, fuzz, run, replay, reduce, seeds, passes, mutators)
 
 
 class _InOrder(click.Group):

@@ -33,6 +33,7 @@ from tzerlike.observation import Observation
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import instantiate
+from tzerlike.reduction.role import reduce_bundle
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
 from tzerlike.targets import kind_of_target
@@ -286,6 +287,7 @@ ROLES: dict[str, Role] = {
     "mutate-again": mutate_again,
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
+    "reduce": reduce_bundle,
 }
 
 JOBS = dict(batch.JOBS)
