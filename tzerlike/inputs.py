@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy
 from numpy.typing import NDArray
 
+from tzerlike.archive import read_arrays
 from tzerlike.dtypes import DType, clamp, parse
 from tzerlike.errors import UserError
 from tzerlike.reference import Argument
@@ -208,21 +208,30 @@ def pack_inputs(inputs: Inputs, extra: Mapping[str, NDArray[Any]] | None = None)
     return buffer.getvalue()
 
 
+def _holds(array: NDArray[Any], dtype: DType) -> bool:
+    """Whether the values of a stored array are of a dtype."""
+    if dtype.is_bool or dtype.is_float:
+        return array.dtype.kind == ("b" if dtype.is_bool else "f")
+    if array.dtype.kind not in "iu":
+        return False
+    return not array.size or all(clamp(int(end), dtype) == int(end) for end in (array.min(), array.max()))
+
+
 def unpack_inputs(path: Path, func: Any) -> Inputs | None:
     """Read what `pack_inputs` wrote, for the function it was written for; None where the archive has no arguments.
 
     UserError when the archive does not fit the function. Shape variables take their values from the arrays.
     """
-    try:
-        with numpy.load(path, allow_pickle=False) as archive:
-            if "scheme" not in archive:
-                return None
-            scheme = str(archive["scheme"])
-            arrays = [archive[f"argument{i}"] for i in range(len(array_items(func.params)))]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise UserError(f"{path}: not readable ({type(error).__name__}: {error})") from error
-    sizes: dict[Any, int] = {}
+    archive = read_arrays(path)
+    if "scheme" not in archive:
+        return None
+    scheme = str(archive["scheme"])
     params = array_items(func.params)
+    try:
+        arrays = [archive[f"argument{index}"] for index in range(len(params))]
+    except KeyError as error:
+        raise UserError(f"{path}: no {error.args[0]}, for a function of {len(params)} parameters") from error
+    sizes: dict[Any, int] = {}
     for param, array in zip(params, arrays, strict=True):
         if is_buffer(param):
             for extent, size in zip(array_items(param.ty.shape), array.shape, strict=False):
@@ -233,7 +242,7 @@ def unpack_inputs(path: Path, func: Any) -> Inputs | None:
     for index, (param, array) in enumerate(zip(params, arrays, strict=True)):
         parameter = _buffer(param, sizes) if is_buffer(param) else _scalar(param, sizes)
         wanted = parameter.logical_shape if isinstance(parameter, BufferParameter) else ()
-        if parameter is None or array.shape != wanted:
+        if parameter is None or array.shape != wanted or not _holds(array, parameter.dtype):
             raise UserError(f"{path}: argument{index} does not fit the parameter {param.name}")
         parameters.append(parameter)
         arguments.append(array if isinstance(parameter, BufferParameter) else _number(array, parameter.dtype))

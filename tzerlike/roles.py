@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 import tzerlike
-from tzerlike import seedgen, tvm_api
+from tzerlike import fitness, seedgen, tvm_api
 from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
@@ -25,7 +25,7 @@ from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
-from tzerlike.inputs import unpack_inputs
+from tzerlike.fitness import require_fit
 from tzerlike.limits import Limits
 from tzerlike.mutation_crash import Mutation, attempt
 from tzerlike.mutators import make_mutators
@@ -101,10 +101,8 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
     for item in params["items"]:
         case = read_stored_case(Path(item["path"])).case
         effort = replace(effort_for(params["oracles"]), inputs=item.get("inputs", ""))
-        if effort.inputs:
-            # Here and not in a child, where bad inputs would be a fault of ours.
-            unpack_inputs(Path(effort.inputs), tvm_api.entry_of(tvm_api.load_ir(case.ir)))
         executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]), effort)
+        require_fit(executor.call, case, effort.inputs)
         _judge(executor, case, params["oracles"], item["times"], report)
 
 
@@ -290,5 +288,5 @@ ROLES: dict[str, Role] = {
     "reduce": reduce_bundle,
 }
 
-JOBS = dict(batch.JOBS)
+JOBS = {**batch.JOBS, **fitness.JOBS}
 """What a runner's child can do besides taking cases."""
