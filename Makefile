@@ -22,7 +22,7 @@ fuzz: setup ## Run a two-minute campaign (BUDGET=30m OUT=dir to change that)
 
 test: setup $(VENV)/ready-dev ## Run the tests
 	@$(MAKE) --no-print-directory -C memcov fixture
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
 
 lint: setup $(VENV)/ready-dev ## Check style and types
 	$(BIN)/ruff check .
