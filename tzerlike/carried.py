@@ -6,7 +6,6 @@ program with its passes. What this TVM does not know, or cannot load, stays behi
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from tzerlike.campaign import StoredCase, read_stored_case
 from tzerlike.case import Case
 from tzerlike.errors import UserError
 from tzerlike.passes.facts import facts_of
+from tzerlike.targets import kind_of_target
 
 _NAME = re.compile(r"([0-9a-f]{64})\.json")
 _MOST_PROBLEMS = 20
@@ -39,7 +39,8 @@ def case_ids(directory: Path) -> list[str]:
 class Carried:
     """One worker's share of a corpus: each pair has one owner, and ids give the order, which no name prefers.
 
-    `check` is called with each case, and raises UserError for one that this TVM cannot take. `last` is the id of the
+    `target` is the kind of target that pairs have to be for. `check` is called with each case, and raises UserError for
+    one that this TVM cannot take. `last` is the id of the
     pair that was given out last: a share that starts `after` it goes on where another stopped.
     """
 
@@ -80,13 +81,13 @@ class Carried:
         raise StopIteration
 
     def _admit(self, case: Case) -> None:
-        kind = _kind_of(case.target)
-        if kind != self._target:
-            raise UserError(f"{self.last[:16]}: it is for {kind}")
         try:
+            kind = kind_of_target(case.target)
             facts_of(case.ir)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise UserError(f"{self.last[:16]}: not a program that this tzerlike reads") from error
+        if kind != self._target:
+            raise UserError(f"{self.last[:16]}: it is for {kind}")
         self._check(case)
 
     def _leave_out(self, problem: str) -> None:
@@ -97,12 +98,3 @@ class Carried:
 def owner_of(case_id: str, jobs: int) -> int:
     """Return the worker that a pair of a carried corpus belongs to."""
     return int(case_id[:8], 16) % jobs
-
-
-def _kind_of(target: str) -> str:
-    if not target.startswith("{"):
-        return target
-    try:
-        return str(json.loads(target)["kind"])
-    except (ValueError, KeyError, TypeError):
-        return "another target"

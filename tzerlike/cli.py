@@ -11,13 +11,15 @@ import sys
 import click
 
 from tzerlike import __version__
+from tzerlike.commands.ci import ci
 from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
 from tzerlike.commands.judge import replay, run
 from tzerlike.commands.reduce import reduce
+from tzerlike.commands.triage import triage
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 
-COMMANDS = (doctor, fuzz, run, replay, reduce, seeds, passes, mutators)
+COMMANDS = (doctor, fuzz, run, replay, reduce, triage, seeds, passes, mutators, ci)
 
 
 class _InOrder(click.Group):

@@ -1,0 +1,67 @@
+"""Replaying a directory of bundles as a check: each must still show its finding, or must no longer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tzerlike.arith.case import is_arith_bundle, read_arith_bundle
+from tzerlike.bundle import read_bundle
+from tzerlike.ci.outcome import Item, Outcome, Status
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+from tzerlike.oracles.finding import KINDS, kind_of
+from tzerlike.replay import Replayed, replay_bundles
+from tzerlike.sightings import bundles_in
+
+SHOWS, FIXED = "shows", "fixed"
+EXPECTATIONS = (SHOWS, FIXED)
+
+_NO_END = (*KINDS, "timeout", "signal")
+"""How the description of a run begins in which something was wrong, if not what was recorded."""
+
+
+def judged_replay(paths: Sequence[Path], times: int, expected: str, open_family: Callable[[], Family]) -> Outcome:
+    """Run every bundle `times` times. One that cannot be read is not as expected; UserError when there are none.
+
+    A bundle still shows when any run does. It no longer does when no run shows anything at all.
+    """
+    bundles = sorted({bundle.resolve(): bundle for path in paths for bundle in bundles_in(path)}.values())
+    if not bundles:
+        raise UserError(f"{paths[0]}: no bundles in it")
+    began = time.monotonic()
+    unreadable = {bundle: problem for bundle in bundles if (problem := _problem(bundle))}
+    readable = [bundle for bundle in bundles if bundle not in unreadable]
+    ran = dict(zip(readable, replay_bundles(readable, times, open_family), strict=True)) if readable else {}
+    items = []
+    for bundle in bundles:
+        if bundle in ran:
+            items.append(judged(ran[bundle], expected))
+        else:
+            items.append(Item(Status.UNEXPECTED, kind_of(bundle.name), bundle.name, (), bundle, unreadable[bundle]))
+    facts = (("bundles", str(len(bundles))), ("runs of each", str(times)), ("expected", expected))
+    ordered = tuple(sorted(items, key=lambda item: not item.status.fails))
+    return Outcome("replay", ordered, time.monotonic() - began, facts)
+
+
+def judged(ran: Replayed, expected: str) -> Item:
+    """Judge what became of one bundle."""
+    otherwise = ran.same < ran.times and ran.seen.partition(" ")[0] in _NO_END
+    good = ran.same > 0 if expected == SHOWS else ran.same == 0 and not otherwise
+    path = ran.bundle.path
+    detail = f"shows in {ran.same} of {ran.times} runs" + ("" if ran.same == ran.times else f"; last run: {ran.seen}")
+    status = Status.EXPECTED if good else Status.UNEXPECTED
+    return Item(status, kind_of(path.name), path.name, (ran.bundle.signature,), path, detail)
+
+
+def _problem(bundle: Path) -> str:
+    """What keeps a bundle from being read, or ""."""
+    try:
+        if is_arith_bundle(bundle):
+            read_arith_bundle(bundle)
+        else:
+            read_bundle(bundle)
+    except UserError as error:
+        return str(error)
+    return ""

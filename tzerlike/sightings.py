@@ -1,0 +1,210 @@
+"""The bundles in campaigns and other directories, as far as comparing them takes. Imports no TVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tzerlike.arith.case import is_arith_bundle
+from tzerlike.bundle import read_bundle, read_kind, read_signature
+from tzerlike.campaign import CampaignDir, read_json, read_stored_case
+from tzerlike.case import canonical_json, content_hash
+from tzerlike.cause import Cause, cause_of, shape_of
+from tzerlike.errors import UserError
+from tzerlike.observation import Observation
+from tzerlike.untrusted import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A bundle.
+
+    `size` is the length of its smallest program's text; `bisected` says that its cause comes from a bisection;
+    `first_seen` is seconds into its campaign, None where that is not written down; `runs` and `same` are the runs
+    after the first, and those of them that showed it.
+    """
+
+    path: Path
+    kind: str
+    signature: str
+    title: str
+    message: str
+    cause: Cause | None
+    bisected: bool
+    case_id: str
+    size: int
+    version: str
+    first_seen: float | None
+    runs: int
+    same: int
+
+    @property
+    def rank(self) -> tuple[int, str, str]:
+        """The smallest case first, then by case id; bundles of one case by their place."""
+        return (self.size, self.case_id, str(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """All bundles in their ranks' order; `problems` are those that cannot be read.
+
+    `versions` of TVM were run, whether they brought a bundle or not. `hidden` counts by label of a known.toml what
+    campaigns saw and did not bundle.
+    """
+
+    bundles: tuple[Sighting, ...]
+    problems: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+
+def collect(paths: Iterable[Path]) -> Sightings:
+    """Read campaign directories, directories of bundles, and bundles, each bundle once, whatever their order.
+
+    UserError when a path is none of these, or is itself a bundle that cannot be read.
+    """
+    bundles: dict[Path, Path] = {}
+    versions: set[str] = set()
+    hidden: dict[str, int] = {}
+    seen: set[Path] = set()
+    named = set(paths)
+    for path in sorted(named):
+        for bundle in bundles_in(path):
+            bundles.setdefault(bundle.resolve(), bundle)
+        if path.resolve() not in seen and (path / "campaign.toml").is_file():
+            campaign = CampaignDir(path)
+            versions.update(_version_of(campaign))
+            for label, count in _hidden_in(campaign).items():
+                hidden[label] = hidden.get(label, 0) + count
+        seen.add(path.resolve())
+    moments: dict[Path, dict[str, float]] = {}
+    found: list[Sighting] = []
+    problems: list[str] = []
+    for real, bundle in bundles.items():
+        root = real.parent.parent
+        if root not in moments:
+            moments[root] = first_moments(root)
+        try:
+            found.append(_sighting(bundle, moments[root]))
+        except UserError as error:
+            if bundle in named:
+                raise
+            problems.append(str(error))
+    versions.update(sighting.version for sighting in found)
+    found.sort(key=lambda sighting: sighting.rank)
+    return Sightings(
+        tuple(found), tuple(sorted(problems)), tuple(sorted(versions - {""})), dict(sorted(hidden.items()))
+    )
+
+
+def bundles_in(path: Path) -> list[Path]:
+    """Return the bundles of a campaign, in a directory, or the one that `path` is; UserError when it is none."""
+    if (path / "observation.json").is_file():
+        return [path]
+    if (path / "campaign.toml").is_file() or (path / "findings").is_dir():
+        return list(CampaignDir(path).bundles())
+    if not path.is_dir():
+        raise UserError(f"{path}: no such directory")
+    below = sorted(file.parent for file in path.glob("*/observation.json") if not file.parent.name.startswith("."))
+    if not below and any(path.iterdir()):
+        raise UserError(f"{path}: neither a campaign, nor a bundle, nor a directory of bundles")
+    return below
+
+
+def _version_of(campaign: CampaignDir) -> set[str]:
+    try:
+        return {str(read_json(campaign.environment)["tvm"])}
+    except (UserError, KeyError, TypeError):
+        return set()
+
+
+def _hidden_in(campaign: CampaignDir) -> dict[str, int]:
+    try:
+        return {str(label): int(count) for label, count in read_json(campaign.stats).get("known", {}).items()}
+    except (UserError, AttributeError, TypeError, ValueError):
+        return {}
+
+
+def first_moments(root: Path) -> dict[str, float]:
+    """Return when each signature was first seen, in seconds into the campaign at `root`; nothing if there is none."""
+    moments: dict[str, float] = {}
+    for events in root.glob("workers/*/events.jsonl"):
+        with events.open("rb") as lines:
+            for line in lines:
+                if b'"finding":["' not in line:
+                    continue
+                try:
+                    event = json.loads(line)
+                    moment = float(event["t"])
+                    signatures = [str(signature) for signature in event["finding"]]
+                except (ValueError, KeyError, TypeError):
+                    continue
+                for signature in signatures:
+                    moments[signature] = min(moment, moments.get(signature, moment))
+    return moments
+
+
+def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
+    """UserError when the bundle cannot be read."""
+    file = path / "observation.json"
+    arith = is_arith_bundle(path)
+    if arith:
+        text = canonical_json(read_json(path / "case.json"))
+        case_id, size = content_hash(text), len(text)
+    else:
+        stored = read_bundle(path).stored
+        case_id, size = stored.case.id, len(stored.case.ir)
+    data = read_json(file)
+    try:
+        root = Fields.of(data, "bundle")
+        kind, signature = read_kind(root), read_signature(root)
+        parts = root.texts("parts")
+        seen = Observation.from_json(root.inner("observation").data)
+        confirmed = root.inner("confirmed")
+        runs, same = confirmed.whole("runs", 0), confirmed.whole("same", 0)
+        version = root.inner("environment").optional_text("tvm") or ""
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error
+    reduced = "" if arith else _reduced(path)
+    guilty = _bisected(path)
+    known = guilty or _localised(seen)
+    return Sighting(
+        path=path,
+        kind=kind,
+        signature=signature,
+        title=f"{kind}: {' / '.join(parts)}",
+        message=seen.message,
+        cause=None if arith else cause_of(kind, seen, known, shape_of(reduced)),
+        bisected=bool(guilty),
+        case_id=case_id,
+        size=len(reduced) or size,
+        version=version,
+        first_seen=moments.get(signature),
+        runs=runs,
+        same=same,
+    )
+
+
+def _reduced(path: Path) -> str:
+    """The reduced program's text, or "": a reduction that cannot be read is none."""
+    try:
+        return read_stored_case(path / "reduced" / "case.json").case.ir
+    except UserError:
+        return ""
+
+
+def _bisected(path: Path) -> str:
+    """The guilty pass of a bisection, or ""."""
+    try:
+        guilty = read_json(path / "bisect.json")["guilty"]
+    except (UserError, KeyError, TypeError):
+        return ""
+    return guilty if isinstance(guilty, str) else ""
+
+
+def _localised(seen: Observation) -> str:
+    """The pass that a campaign found wrong code to be due to, or "": what has a blank in it is no pass."""
+    guilty = seen.results.guilty if seen.results is not None else ""
+    return "" if " " in guilty else guilty
