@@ -10,49 +10,26 @@ import mmap
 import os
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
-from tzerlike.case import SEEDS, Case
+from tzerlike.case import Case
 from tzerlike.fuzzer import MAX_NODES
 from tzerlike.limits import Limits
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.repro import program_source
 from tzerlike.rng import rng_for
 from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
-from tzerlike.untrusted import Fields
 
 _RUNS = 3
 _TRACE_SIZE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """A mutation by its coordinates: its draws come from `rng_for(seed, worker, iteration, "mutate", draw)`."""
-
-    seed: int
-    worker: int
-    iteration: int
-    draw: int
-    mutator: str
-    parent: str
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Mutation:
-        """UserError that names a coordinate that is missing or of the wrong type."""
-        root = Fields.of(data, "mutation")
-        seed = root.whole("seed", *SEEDS)
-        worker, iteration, draw = (root.whole(key) for key in ("worker", "iteration", "draw"))
-        return cls(seed, worker, iteration, draw, root.text("mutator"), root.text("parent"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
+from tzerlike.mutation import Mutation
 from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES, make_oracles
 
@@ -47,9 +48,21 @@ class Replayed:
         }
 
 
+def load_bundle(path: Path) -> Bundle | ArithBundle:
+    """Read a bundle of either harness with all that a replay goes by; UserError in one line that names the file."""
+    if is_arith_bundle(path):
+        return read_arith_bundle(path)
+    bundle = read_bundle(path)
+    if bundle.observation.stage is Stage.MUTATE and "schedule" not in bundle.environment:
+        _mutation_of(bundle)
+    else:
+        _oracles_of(bundle)
+    return bundle
+
+
 def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child of a fresh zygote; UserError on an unreadable one."""
-    bundles = [read_arith_bundle(path) if is_arith_bundle(path) else read_bundle(path) for path in paths]
+    bundles = [load_bundle(path) for path in paths]
     results = []
     with open_family() as family:
         for bundle in bundles:
@@ -87,15 +100,20 @@ def _replay_arith(bundle: ArithBundle, times: int, family: Family) -> Replayed:
 def _oracles_of(bundle: Bundle) -> list[str]:
     """The oracles of the campaign that found it; a crash may have come about in what only some of them do."""
     named = bundle.environment.get("oracles", ["crash"])
-    if not isinstance(named, list) or not all(name in ORACLES for name in named):
+    if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named):
         raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
     return named
 
 
+def _mutation_of(bundle: Bundle) -> Mutation:
+    try:
+        return Mutation.from_json(bundle.environment.get("mutation", {}))
+    except UserError as error:
+        raise UserError(f"{bundle.path / 'observation.json'}: {error}") from error
+
+
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
-    mutation = bundle.environment.get("mutation")
-    if not isinstance(mutation, dict):
-        raise UserError(f"{bundle.path / 'observation.json'}: no coordinates of the mutation")
+    mutation = _mutation_of(bundle).to_json()
     params = {"path": str((bundle.path / "case.json").resolve()), "mutation": mutation, "times": times}
     answers = family.ask("mutate-again", params)
     same = sum(answer["signal"] == bundle.observation.signal for answer in answers)
@@ -127,6 +145,7 @@ def judge_file(
     limits = Limits(seconds, memory)
     if not path.is_file():
         raise UserError(f"{path}: not found")
+    path = path.resolve()
     with open_family() as family:
         if path.suffix == ".json":
             read_stored_case(path)

@@ -27,7 +27,8 @@ from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
 from tzerlike.fitness import require_fit
 from tzerlike.limits import Limits
-from tzerlike.mutation_crash import Mutation, attempt
+from tzerlike.mutation import Mutation
+from tzerlike.mutation_crash import attempt
 from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import effort_for, judged, make_oracles

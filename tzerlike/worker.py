@@ -35,7 +35,8 @@ from tzerlike.fuzzer import (
     Yield,
 )
 from tzerlike.known import known_filter
-from tzerlike.mutation_crash import Mutation, bundle_mutation
+from tzerlike.mutation import Mutation
+from tzerlike.mutation_crash import bundle_mutation
 from tzerlike.mutators import make_mutators
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding

@@ -18,7 +18,8 @@ from tzerlike import mutation_crash, tvm_api
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.limits import Limits
-from tzerlike.mutation_crash import Mutation, attempt, bundle_mutation
+from tzerlike.mutation import Mutation
+from tzerlike.mutation_crash import attempt, bundle_mutation
 from tzerlike.mutators import MutationEnv
 from tzerlike.schedule_trace import Tape, without_refused
 
