@@ -23,6 +23,8 @@ class Check(StrEnum):
     """For an exception that nothing excuses: does the program build without optimisation, is it defined?"""
     SPEED = "speed"
     """Time both builds, as a part of RESULTS."""
+    SCHEDULES = "schedules"
+    """Compare what a schedule made with the program before, once for each mutation by schedule primitives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,13 +98,18 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case to run, and whence: an `entry` that was mutated, a seed's `arrival`, or an earlier corpus."""
+    """A case to run, and whence: an `entry` that was mutated, a seed's `arrival`, or an earlier corpus.
+
+    `parent` is the case that the entry held then, `draw` which of the mutators drawn in turn gave the child.
+    """
 
     case: Case
     provenance: Provenance
     how: str
     entry: Entry | None = None
     arrival: Import | None = None
+    parent: Case | None = None
+    draw: int = 0
 
 
 @dataclass(slots=True)
@@ -305,7 +310,8 @@ class Fuzzer:
                     self.on_death(mutator.name, iteration, draw, entry.case.id, number)
                 if text is not None:
                     case = self._with_program(entry.case, text, rng)
-                    return Trial(case, self._descend(entry, mutator.name, iteration), mutator.name, entry)
+                    provenance = self._descend(entry, mutator.name, iteration)
+                    return Trial(case, provenance, mutator.name, entry, parent=entry.case, draw=draw)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began

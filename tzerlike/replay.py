@@ -69,6 +69,9 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
             if isinstance(bundle, ArithBundle):
                 results.append(_replay_arith(bundle, times, family))
                 continue
+            if "schedule" in bundle.environment:
+                results.append(_replay_schedule(bundle, times, family))
+                continue
             if bundle.observation.stage is Stage.MUTATE:
                 results.append(_replay_mutation(bundle, times, family))
                 continue
@@ -120,12 +123,34 @@ def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
     return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")
 
 
+def _replay_schedule(bundle: Bundle, times: int, family: Family) -> Replayed:
+    schedule = bundle.environment["schedule"]
+    if not isinstance(schedule, dict) or not isinstance(schedule.get("trace"), str):
+        raise UserError(f"{bundle.path / 'observation.json'}: environment.schedule has no trace")
+    params = {
+        "path": str((bundle.path / "case.json").resolve()),
+        "inputs": str((bundle.path / "inputs.npz").resolve()),
+        "trace": schedule["trace"],
+        "seconds": bundle.limits.seconds,
+        "memory": bundle.limits.memory,
+        "times": times,
+    }
+    answers = family.ask("judge-schedule", params)
+    same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
+    last = answers[-1]
+    return Replayed(bundle, times, same, f"the schedule is {last['word']}" if not last["findings"] else _found(last))
+
+
 def _describe(answer: dict[str, Any]) -> str:
     if answer["findings"]:
-        finding = answer["findings"][0]
-        return f"{finding['kind']} {finding['signature']}: {' / '.join(finding['parts'])}"
+        return _found(answer)
     seen = answer["observation"]
     return f"{seen['exit']} in {seen['stage']}"
+
+
+def _found(answer: dict[str, Any]) -> str:
+    finding = answer["findings"][0]
+    return f"{finding['kind']} {finding['signature']}: {' / '.join(finding['parts'])}"
 
 
 def judge_file(

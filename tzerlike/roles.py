@@ -27,6 +27,8 @@ from tzerlike.errors import UserError
 from tzerlike.execute import ForkExecutor, Lane
 from tzerlike.fitness import require_fit
 from tzerlike.limits import Limits
+from tzerlike.metamorphic import judge
+from tzerlike.metamorphic.bundle import look_again
 from tzerlike.mutation import Mutation
 from tzerlike.mutation_crash import attempt
 from tzerlike.mutators import make_mutators
@@ -132,6 +134,24 @@ def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict
     mutation = Mutation.from_json(params["mutation"])
     for _ in range(params["times"]):
         report({"event": "mutated", "signal": attempt(mutation, case).signal})
+
+
+def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Apply a schedule to a program `times` times, each in a child, and report what is found."""
+    case = read_stored_case(Path(params["path"])).case
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    for _ in range(params["times"]):
+        looked = look_again(executor, case, params["trace"], params["inputs"])
+        finding = looked.finding
+        report(
+            {
+                "event": "judged",
+                "word": looked.word,
+                "findings": []
+                if finding is None
+                else [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}],
+            }
+        )
 
 
 def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -284,10 +304,11 @@ ROLES: dict[str, Role] = {
     "judge-script": judge_script,
     "trace-files": trace_files,
     "mutate-again": mutate_again,
+    "judge-schedule": judge_schedule,
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
     "reduce": reduce_bundle,
 }
 
-JOBS = {**batch.JOBS, **fitness.JOBS}
+JOBS = {**batch.JOBS, **judge.JOBS, **fitness.JOBS}
 """What a runner's child can do besides taking cases."""

@@ -32,12 +32,14 @@ from tzerlike.fuzzer import (
     MutationNotes,
     PassSource,
     Step,
+    Trial,
     Yield,
 )
 from tzerlike.known import known_filter
+from tzerlike.metamorphic.bundle import bundle_schedule, look_at
 from tzerlike.mutation import Mutation
 from tzerlike.mutation_crash import bundle_mutation
-from tzerlike.mutators import make_mutators
+from tzerlike.mutators import SCHEDULE, make_mutators
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover, instantiate
@@ -115,6 +117,7 @@ class Worker:
         self.carried: Carried | None = None
         self.carried_through = ""
         self.last_finding = ""
+        self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in effort_for(config.oracles).checks
         self.events = EventLog(directory.worker_events(number))
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
@@ -181,6 +184,8 @@ class Worker:
                 if parent is not None:
                     self.superseded.append(parent)
         signatures = [self.report(finding, stored) for finding in step.findings]
+        if self.looks_at_schedules and step.trial.how in SCHEDULE:
+            signatures.append(self.look_at_schedule(step.trial, stored))
         self.events.add(
             {
                 "t": round(self.shard.elapsed(), 3),
@@ -195,6 +200,32 @@ class Worker:
                 "finding": [s for s in signatures if s],
             }
         )
+
+    def look_at_schedule(self, trial: Trial, stored: StoredCase) -> str | None:
+        """Compare what a schedule made with the program before, and bundle a schedule that is wrong."""
+        if trial.parent is None:
+            return None
+        began = time.perf_counter()
+        mutation = Mutation(
+            self.config.seed, self.number, trial.provenance.iteration, trial.draw, trial.how, trial.parent.id
+        )
+        coordinates = {**mutation.to_json(), "target": self.config.target}
+        looked = look_at(self.executor, trial.parent, trial.case.ir, coordinates)
+        self.fuzzer.tally.exits[f"schedule: {looked.word}"] += 1
+        self.fuzzer.tally.seconds["schedules"] += time.perf_counter() - began
+        finding = looked.finding
+        if finding is None or finding.signature in self.signatures:
+            return None if finding is None else finding.signature
+        environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
+        findings = self.directory.findings
+        path = bundle_schedule(findings, self.executor, looked, stored, self.executor.render, environment)
+        if path is None:
+            self.unconfirmed["schedule"] += 1
+            return None
+        self.signatures.add(finding.signature)
+        self.findings[finding.kind] += 1
+        self.last_finding = path.name
+        return finding.signature
 
     def report(self, finding: Finding, stored: StoredCase) -> str | None:
         """Confirm a finding and bundle it, once per signature; None when there is nothing to tell.

@@ -17,7 +17,7 @@ from tzerlike.mutators import annotate, buffers, domain, general, schedule, spli
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.plugins import extended, load_plugin
-from tzerlike.tvm_api import CONSTRUCTION_ERRORS
+from tzerlike.tvm_api import CONSTRUCTION_ERRORS, raised_by_tvm
 
 __all__ = [
     "ALL", "ANNOTATIONS", "BUFFERS", "DOMAIN", "GENERAL", "GROUPS", "MUTATORS", "SCHEDULE", "STARTER", "Guarded",
@@ -96,7 +96,10 @@ class Guarded:
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         try:
             child = self.mutator(func, rng, env)
-        except CONSTRUCTION_ERRORS:
+        except CONSTRUCTION_ERRORS as error:
+            # The same types are what a fault of our own code would raise.
+            if not raised_by_tvm(error):
+                raise
             return None
         if child is None or child.same_as(func):
             return None

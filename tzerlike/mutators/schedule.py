@@ -39,7 +39,11 @@ class ScheduleLoops:
     name: str = "schedule-loops"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        return scheduled(Tree(func), rng, env, LOOP_STEPS, rng.choice(COUNTS))
+        return _program_of(self.schedule(func, rng, env), func)
+
+    def schedule(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        """The schedule whose program a call gives, with its trace; None where no primitive applied."""
+        return _schedule(Tree(func), rng, env, LOOP_STEPS, rng.choice(COUNTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,11 @@ class ScheduleBlocks:
     name: str = "schedule-blocks"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        return scheduled(Tree(func), rng, env, BLOCK_STEPS, rng.choice(COUNTS))
+        return _program_of(self.schedule(func, rng, env), func)
+
+    def schedule(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        """The schedule whose program a call gives, with its trace; None where no primitive applied."""
+        return _schedule(Tree(func), rng, env, BLOCK_STEPS, rng.choice(COUNTS))
 
 
 class Unchecked:
@@ -68,6 +76,10 @@ class Unchecked:
 
 def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], count: int) -> Any | None:
     """The function of `tree` after up to `count` of `steps` that applied; None when none did."""
+    return _program_of(_schedule(tree, rng, env, steps, count), tree.func)
+
+
+def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], count: int) -> Any | None:
     func = tree.func
     if not uses_blocks(func):
         return None
@@ -90,9 +102,14 @@ def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], 
                 return None
             done += 1
             break
-    if not done:
+    return made if done else None
+
+
+def _program_of(schedule: Any | None, func: Any) -> Any | None:
+    """What a schedule made of `func`; None where that is not well-formed."""
+    if schedule is None:
         return None
-    child = made.mod[ENTRY]
+    child = schedule.mod[ENTRY]
     child = tirx.PrimFunc(child.params, child.body, child.ret_type, func.attrs)
     # Some primitives (reindex, blockize, decompose_reduction of 0.27) leave uses of variables outside of their scope.
     return child if defines_once(Tree(child)) and well_formed(module_of(child)) else None

@@ -16,6 +16,7 @@ from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.oracles.metamorphic import judge_metamorphic
 from tzerlike.oracles.performance import judge_performance
 
 Oracle = Callable[[Case, Observation], Finding | None]
@@ -34,6 +35,7 @@ ORACLES: dict[str, OracleInfo] = {
     "inconsistency": OracleInfo(judge_inconsistency, frozenset({Check.RESULTS})),
     "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS})),
     "performance": OracleInfo(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
+    "metamorphic": OracleInfo(judge_metamorphic, frozenset({Check.SCHEDULES})),
 }
 
 

@@ -135,12 +135,15 @@ class Program:
         return expected
 
 
-def prepare(func: Node) -> Program:
-    """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached."""
+def prepare(func: Node, *, promises: bool = False) -> Program:
+    """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached.
+
+    With `promises` a block is held to what it says of its axes: iterations over spatial ones count as concurrent.
+    """
     state = State()
     slots = Slots(state)
-    watched = tracked(func.body)
-    compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body))
+    watched = promises or tracked(func.body)
+    compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body), promises)
     for param in array_items(func.params):
         slots.define(param)
         if tirx.is_buffer_var(param):

@@ -28,8 +28,8 @@ class Flow(IntEnum):
 
 Step = Callable[[], Flow]
 
-_REDUCTION = 2
-"""tirx.IterVar's iter_type of an axis of reduction."""
+_SPATIAL, _REDUCTION = 0, 2
+"""tirx.IterVar's iter_type of a data-parallel axis and of one of reduction."""
 
 _HINTS = (
     "pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_loop_partition_hint", "pragma_scope",
@@ -51,6 +51,8 @@ class StatementCompiler:
     slots: Slots
     tracked: bool
     barriers: bool
+    promises: bool = False
+    """Whether the iterations over a block's spatial axes count as concurrent: so annotated, they promise to be."""
     regions: Regions = field(init=False)
     expressions: Compiler = field(init=False)
     axes: frozenset[str] = frozenset()
@@ -461,15 +463,18 @@ class StatementCompiler:
             for axis in array_items(block.iter_vars)
         ]
         axes = [self.slots.define(axis.var) for axis in array_items(block.iter_vars)]
-        reduced = [int(axis.iter_type) == _REDUCTION for axis in array_items(block.iter_vars)]
+        kinds = [int(axis.iter_type) for axis in array_items(block.iter_vars)]
+        reduced = [kind == _REDUCTION for kind in kinds]
+        spatial = [slot for slot, kind in zip(axes, kinds, strict=True) if kind == _SPATIAL]
         with self.regions.inside(block):
             matches = [self._match(match) for match in array_items(block.match_buffers)]
             fresh = [self.allocation(buffer, versioned=True) for buffer in array_items(block.alloc_buffers)]
             init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)
             body, body_cost = self.compile(block.body)
         refresh = self.regions.entry(block, self.expressions.compile)
-        frame, spend = self.state.frame, self.state.spend
+        frame, state, spend, promises = self.state.frame, self.state, self.state.spend, self.promises
         own = cost + 2 * len(axes) + 1
+        this = object()
 
         def enter() -> bool | None:
             """Bind the axes; whether the reduction starts here, None when the predicate is false."""
@@ -499,9 +504,14 @@ class StatementCompiler:
                 raise fault.at(node) from None
             if first is None:
                 return Flow.NEXT
+            outer = state.path
+            if promises:
+                state.path = (*outer, (this, tuple([frame[slot] for slot in spatial])))
             if first and init is not None:
                 init()
-            return body()
+            flow = body()
+            state.path = outer
+            return flow
 
         return run, _total((own, init_cost, body_cost))
 

@@ -1,0 +1,175 @@
+"""Schedules of a campaign looked at, and bundled where they are wrong: the worker's side."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.campaign import StoredCase
+from tzerlike.case import Case
+from tzerlike.execute import ForkExecutor
+from tzerlike.inputs import parameters_of
+from tzerlike.metamorphic.judge import SUSPECT
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.metamorphic import judge_metamorphic
+from tzerlike.outcome import Results
+from tzerlike.repro import build_source, program_source
+from tzerlike.repro_run import RUN_IMPORTS, WRONG_END, run_source
+from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.rng import rng_for
+from tzerlike.tvm_api import entry_of, load_ir
+
+_CONFIRMATIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What became of a look at a schedule. `word` is counted; `finding` is there where the schedule is wrong, with the
+    instructions up to the one to blame (`trace` to apply, `calls` to read) and the `archive` of inputs and results."""
+
+    word: str
+    finding: Finding | None = None
+    trace: str = ""
+    calls: tuple[str, ...] = ()
+    archive: bytes = b""
+
+
+def look_at(executor: ForkExecutor, parent: Case, child: str, coordinates: Mapping[str, Any]) -> Looked:
+    """Look at a mutation by schedule primitives; `coordinates` as `schedule_again` wants them."""
+    case = before(parent)
+    item = {"parent": case.ir, "child": child, "input_seed": case.input_seed, "coordinates": dict(coordinates)}
+    return _looked(case, *executor.call("schedule", item))
+
+
+def look_again(executor: ForkExecutor, case: Case, trace: str, inputs: str = "") -> Looked:
+    """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
+    item = {"parent": case.ir, "trace": trace, "input_seed": case.input_seed, "inputs": inputs}
+    return _looked(case, *executor.call("schedule-again", item))
+
+
+def before(parent: Case) -> Case:
+    """The case of a finding about a schedule: the program before it, built without optimisation."""
+    return Case(parent.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, parent.input_seed)
+
+
+def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None) -> Looked:
+    if not records:
+        return Looked("died")
+    first = records[0]
+    if first["word"] != SUSPECT:
+        return Looked(first["word"])
+    if len(records) > 1:
+        results = Results.from_json(records[1]["results"])
+    elif death is not None and death.results is not None:
+        results = death.results
+    else:
+        return Looked("died")
+    seen = Observation(
+        Exit.OK,
+        Stage.MUTATE,
+        message=first["claim"],
+        pass_name=first["primitive"],
+        results=replace(results, guilty=first["primitive"]),
+    )
+    finding = judge_metamorphic(case, seen)
+    if finding is None:
+        return Looked(f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
+    return Looked("wrong", finding, first["trace"], tuple(first["calls"]), base64.b64decode(first["archive"]))
+
+
+def bundle_schedule(
+    directory: Path,
+    executor: ForkExecutor,
+    looked: Looked,
+    stored: StoredCase,
+    render: Callable[[Case], tuple[str, bool]],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Confirm a wrong schedule by its trace and write its bundle; None when it does not show again, or has one.
+
+    `stored` is the case that the schedule made, for its provenance.
+    """
+    finding = looked.finding
+    assert finding is not None
+    again = [look_again(executor, finding.case, looked.trace) for _ in range(_CONFIRMATIONS)]
+    same = sum(other.finding is not None and other.finding.signature == finding.signature for other in again)
+    if not same:
+        return None
+    script, faithful = render(finding.case)
+    return write_bundle(
+        directory,
+        finding,
+        StoredCase(finding.case, stored.provenance),
+        executor.limits,
+        Confirmation(len(again), same),
+        script,
+        _repro(looked, script if faithful else ""),
+        {**environment, "schedule": {"trace": looked.trace, "calls": list(looked.calls)}},
+        looked.archive,
+    )
+
+
+_REPRO = '''\
+"""{title}
+
+Applies a schedule to a program, builds the outcome without optimisation, runs it on the inputs in inputs.npz, next to
+this file, and exits non-zero while a result differs from what the program computes without the schedule; inputs.npz has
+that too, with the floating-point error that both orders of computation may make (bound). By the reference interpreter:
+{claim}
+"""
+
+import json
+import resource
+import signal
+{imports}
+import tvm
+from tvm import s_tir, tirx
+
+{program}
+
+SECONDS = {seconds!r}
+MEMORY = {memory!r}
+
+
+def limit():
+    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+
+
+# The schedule, in words:
+{calls}
+schedule = s_tir.Schedule(module, debug_mask=0)
+trace = tvm.ir.load_json({trace})
+s_tir.schedule.Trace.apply_json_to_schedule(trace, schedule)
+module = schedule.mod
+print(module.script())
+'''
+
+
+def _repro(looked: Looked, script: str) -> str:
+    finding = looked.finding
+    assert finding is not None
+    parameters = parameters_of(entry_of(load_ir(finding.case.ir)), rng_for(finding.case.input_seed, "inputs")) or ()
+    head = _REPRO.format(
+        title=_quotable(finding.title),
+        claim=_quotable(finding.observation.message),
+        imports=RUN_IMPORTS,
+        program=program_source(finding.case, script),
+        seconds=5.0,
+        memory=2 << 30,
+        calls="\n".join(f"# {line}" for line in "\n".join(looked.calls).splitlines()),
+        trace=json.dumps(looked.trace),
+    )
+    return head + run_source(parameters) + build_source("build", finding.case) + WRONG_END
+
+
+def _quotable(text: str) -> str:
+    return text.replace("\\", "/").replace('"""', "'''")

@@ -1,0 +1,296 @@
+"""Does a program mean the same after a schedule? What a child does to find out; nothing here writes files.
+
+The reference interpreter runs both on the same inputs. Where their results differ beyond both bounds, or the scheduled
+program is undefined, the primitive to blame is the first after which that is so, and the compiled program has to bear
+it out: a finding is a build of the scheduled program that does not compute what the original says.
+"""
+
+from __future__ import annotations
+
+import base64
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tzerlike import reference, tvm_api
+from tzerlike.effort import Effort
+from tzerlike.inputs import Inputs, Parameter, pack_inputs, parameters_of
+from tzerlike.metamorphic.honest import honest
+from tzerlike.mutators import MutationEnv
+from tzerlike.mutators.schedule import ScheduleBlocks, ScheduleLoops, product_intrinsic
+from tzerlike.observation import Stage
+from tzerlike.reference import Argument, Expected, Judgement, Verdict
+from tzerlike.refusal import CompilerRefused, ask_compiler
+from tzerlike.results import Builds, compare, compile_reference, interpret, judge_builds
+from tzerlike.rng import rng_for
+from tzerlike.tray import Tray
+from tzerlike.tvm_api import array_items, s_tir, tvm
+
+STEPS = 100_000
+"""Scalar operations that the interpreter may take on the original, and four times that on the scheduled program."""
+
+_TELLING = frozenset({"out-of-bounds", "uninitialised", "negative-extent", "block-domain", "block-region", "alias"})
+"""Rules that a schedule must not make a program break. Not among them: what another order of a sum may bring about in a
+program that is well (an overflow, a comparison within bounds), and races, whose outcome is chance."""
+
+_KEEP_THE_ORDER = frozenset(
+    {
+        "Split", "LoopPartition", "Fuse", "Parallel", "Vectorize", "Bind", "Unroll", "AddUnitLoop", "CacheRead",
+        "CacheWrite", "CacheInplace", "CacheIndex", "ReIndex", "ComputeAt", "ReverseComputeAt", "ComputeInline",
+        "ReverseComputeInline", "DecomposeReduction", "Blockize", "SetScope", "StorageAlign", "RollingBuffer",
+        "DecomposePadding", "ReorderBlockIterVar", "GetSBlock", "GetLoops", "GetChildBlocks", "GetProducers",
+        "GetConsumers", "GetOutputBlocks", "Annotate", "Unannotate",
+    }
+)  # fmt: skip
+"""Instructions after which every float is still computed by the same operations in the same order."""
+
+Job = Callable[[Mapping[str, Any], Tray, float], None]
+
+SAME = "same"
+SUSPECT = "suspect"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The original: defined on `inputs`, with what it computes."""
+
+    func: Any
+    inputs: Inputs
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """How a scheduled program compares with the original.
+
+    `word` is SAME, SUSPECT, or why nothing can be said. For a suspect, `what` says what is wrong by the interpreter:
+    the rule that the program breaks, or "other values"; `detail` is the place.
+    """
+
+    word: str
+    what: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A schedule that looks wrong, cut behind the instruction that is to blame."""
+
+    primitive: str
+    claim: Claim
+    trace: Any
+    child: Any
+
+
+def base_of(func: Any, input_seed: int, effort: Effort) -> Base | str:
+    """Interpret the original; why it says nothing, where it is not defined."""
+    inputs, judgement, results = interpret(func, input_seed, effort)
+    if inputs is None or judgement is None or not results.defined:
+        return f"{results.verdict} before"
+    return Base(func, inputs, judgement)
+
+
+def claim_of(base: Base, child: Any) -> Claim:
+    """Interpret a scheduled program on the inputs of the original and compare."""
+    if _kinds(child) != _kinds(base.func):
+        return Claim("other parameters")
+    judgement = reference.prepare(child).run(base.inputs.arguments, 4 * STEPS)
+    if judgement.verdict is Verdict.UNDEFINED and judgement.rule in _TELLING:
+        return Claim(SUSPECT, judgement.rule, judgement.where)
+    if judgement.verdict is not Verdict.DEFINED:
+        return Claim(f"{judgement.verdict.value} after")
+    for position, expected in _widened(base.judgement, judgement).items():
+        parameter = base.inputs.parameters[position]
+        first: Any = base.inputs.arguments[position]
+        got = judgement.expected[position].values
+        difference = compare(position, parameter.name, str(parameter.dtype), got, expected, first)
+        if difference is not None:
+            return Claim(SUSPECT, "other values", str(difference))
+    return Claim(SAME)
+
+
+def _kinds(func: Any) -> list[tuple[Any, ...]]:
+    """What a caller sees of the parameters."""
+    params = parameters_of(func, rng_for(0, "kinds"))
+    return [] if params is None else [_kind(parameter) for parameter in params]
+
+
+def _kind(parameter: Parameter) -> tuple[Any, ...]:
+    return str(parameter.dtype), getattr(parameter, "shape", None), getattr(parameter, "strides", None)
+
+
+def _widened(original: Judgement, scheduled: Judgement) -> dict[int, Expected]:
+    """The original's results, with bounds that hold for both orders of computation.
+
+    Both bounds hold the value in real numbers, which a schedule does not change: each is off by its own at most.
+    """
+    return {
+        position: Expected(expected.values, expected.bound + scheduled.expected[position].bound)
+        for position, expected in original.expected.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A program that is interpreted as the original, with the bounds of a scheduled one added where it is defined."""
+
+    original: Any
+    scheduled: Any
+
+    @property
+    def cost(self) -> int | None:
+        cost: int | None = self.original.cost
+        return cost
+
+    def run(self, arguments: Sequence[Argument], max_steps: int) -> Judgement:
+        judgement: Judgement = self.original.run(arguments, max_steps)
+        if judgement.verdict is not Verdict.DEFINED:
+            return judgement
+        other = self.scheduled.run(arguments, 4 * STEPS)
+        if other.verdict is not Verdict.DEFINED:
+            return judgement
+        return replace(judgement, expected=_widened(judgement, other))
+
+
+def first_wrong(base: Base, schedule: Any) -> Suspect | None:
+    """Find the first instruction of a schedule after which the program means something else.
+
+    CompilerRefused where TVM does not apply a part of the trace that it has recorded itself. None where nothing is wrong after all, or where floats of an undefined program have no bound to be held to.
+    """
+    trace = schedule.trace
+    order_kept = True
+    for count, instruction in enumerate(array_items(trace.insts), 1):
+        name = str(instruction.kind.name)
+        order_kept = order_kept and name in _KEEP_THE_ORDER
+        if name.startswith("Get"):
+            continue
+        prefix = s_tir.schedule.Trace(array_items(trace.insts)[:count], {})
+        child = _applied(base.func, prefix)
+        claim = claim_of(base, child)
+        if claim.word != SUSPECT:
+            continue
+        inexact = any(expected.bound.any() for expected in base.judgement.expected.values())
+        if claim.what != "other values" and inexact and not order_kept:
+            return None
+        return Suspect(name, claim, prefix, child)
+    return None
+
+
+def _applied(func: Any, trace: Any) -> Any:
+    schedule = s_tir.Schedule(tvm_api.module_of(func), debug_mask=0, error_render_level="none")
+    ask_compiler(lambda: trace.apply_to_schedule(schedule, remove_postproc=False))
+    return tvm_api.entry_of(schedule.mod)
+
+
+def _schedule_by(text: str, func: Any) -> Any:
+    """Apply a trace in text to a program; what TVM raises where it does not fit."""
+    for transposed in (False, True):
+        product_intrinsic(transposed)
+    schedule = s_tir.Schedule(tvm_api.module_of(func), debug_mask=0, error_render_level="none")
+    s_tir.schedule.Trace.apply_json_to_schedule(tvm.ir.load_json(text), schedule)
+    return schedule
+
+
+MAKERS: Mapping[str, ScheduleLoops | ScheduleBlocks] = {
+    maker.name: maker for maker in (ScheduleLoops(), ScheduleBlocks())
+}
+"""The mutators that schedule, by name."""
+
+
+def schedule_again(coordinates: Mapping[str, Any], func: Any) -> Any | None:
+    """Repeat a mutation of a campaign: its seed, worker, iteration, draw, mutator and target."""
+    path = (coordinates["worker"], coordinates["iteration"], "mutate", coordinates["draw"])
+    rng = rng_for(coordinates["seed"], *path)
+    try:
+        return MAKERS[coordinates["mutator"]].schedule(func, rng, MutationEnv(target=coordinates["target"]))
+    except Exception as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        return None
+
+
+def examine(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
+    """Judge a mutation: `parent` and `child` are their programs, `coordinates` say how the one came of the other."""
+    paced = _pace(seconds)
+    tray.enter_stage(Stage.INTERPRET)
+    parent = tvm_api.entry_of(tvm_api.load_ir(item["parent"]))
+    child = tvm_api.entry_of(tvm_api.load_ir(item["child"]))
+    effort = Effort(steps=STEPS)
+    base = base_of(parent, item["input_seed"], effort)
+    claim = Claim(base) if isinstance(base, str) else claim_of(base, child)
+    if isinstance(base, str) or claim.word != SUSPECT:
+        tray.add_result({"word": claim.word})
+        return
+    if not honest(parent, base.inputs.arguments, 4 * STEPS):
+        tray.add_result({"word": "dishonest before"})
+        return
+    paced(True)
+    schedule = schedule_again(item["coordinates"], parent)
+    if schedule is None or not tvm_api.structural_equal(tvm_api.entry_of(schedule.mod).body, child.body):
+        tray.add_result({"word": "not repeated"})
+        return
+    _bear_out(base, schedule, item["input_seed"], effort, tray, paced)
+
+
+def examine_again(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
+    """Judge a schedule of `parent` that is given as `trace`, on the archive of `inputs` where there is one."""
+    paced = _pace(seconds)
+    tray.enter_stage(Stage.INTERPRET)
+    parent = tvm_api.entry_of(tvm_api.load_ir(item["parent"]))
+    effort = Effort(steps=STEPS, inputs=item["inputs"])
+    base = base_of(parent, item["input_seed"], effort)
+    if isinstance(base, str):
+        tray.add_result({"word": base})
+        return
+    paced(True)
+    try:
+        schedule = ask_compiler(lambda: _schedule_by(item["trace"], parent))
+    except CompilerRefused as refusal:
+        tray.add_result({"word": "refused", "message": refusal.message})
+        return
+    _bear_out(base, schedule, item["input_seed"], effort, tray, paced)
+
+
+def _pace(seconds: float) -> Callable[[bool], None]:
+    def paced(limited: bool) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
+
+    return paced
+
+
+def _bear_out(
+    base: Base, schedule: Any, input_seed: int, effort: Effort, tray: Tray, paced: Callable[[bool], None]
+) -> None:
+    """Find what is wrong with a schedule, and lay down that and what the compiled program says to it."""
+    paced(False)
+    try:
+        suspect = first_wrong(base, schedule)
+    except CompilerRefused as refusal:
+        tray.add_result({"word": "refused", "message": refusal.message})
+        return
+    if suspect is None:
+        tray.add_result({"word": "no bound"})
+        return
+    contract = Contract(reference.prepare(base.func), reference.prepare(suspect.child))
+    judgement = contract.run(base.inputs.arguments, effort.steps)
+    arrays: dict[str, Any] = {}
+    for position, expected in judgement.expected.items():
+        arrays |= {f"expected{position}": expected.values, f"bound{position}": expected.bound}
+    record = {
+        "word": SUSPECT,
+        "primitive": suspect.primitive,
+        "claim": f"{suspect.claim.what}: {suspect.claim.detail}",
+        "trace": str(tvm.ir.save_json(suspect.trace.as_json())),
+        "calls": [str(line) for line in suspect.trace.as_python()],
+        "archive": base64.b64encode(pack_inputs(base.inputs, arrays)).decode(),
+    }
+    tray.add_result(record)
+    module = tvm_api.module_of(suspect.child)
+    builds = Builds(None, lambda: compile_reference(module, tray))
+    results = judge_builds(base.func, builds, input_seed, effort, tray, paced, lambda func: contract)
+    tray.add_result({"word": "judged", "results": results.to_json()})
+
+
+JOBS: Mapping[str, Job] = {"schedule": examine, "schedule-again": examine_again}
+"""The jobs that the runner's children can do for this oracle."""
