@@ -23,6 +23,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from tzerlike.bisect.ask import ask_walk
+from tzerlike.bisect.walk import Walk
 from tzerlike.case import Case, content_hash
 from tzerlike.coverage import Coverage, DeathRecord, describe_death
 from tzerlike.coverage import Frame as CodeFrame
@@ -190,8 +192,11 @@ def _work(lane: Lane, seconds: float) -> None:
     request = lane.tray.request()
     if "job" in request:
         lane.tray.begin_case(0)
+        start = lane.coverage.new(lane.slot)
         lane.jobs[request["job"]](request["item"], lane.tray, seconds)
         lane.tray.enter_stage(Stage.DONE)
+        # What a job reaches is nobody's coverage: the first case that gets there is to find it armed.
+        lane.coverage.rearm(lane.slot, start)
         return
 
     effort = Effort.from_json(request["effort"])
@@ -254,7 +259,7 @@ class ForkExecutor:
 
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
         many were new; the blocks of every other case are armed again. A case whose builds disagree over the
-        interpreter's step budget is run once more, to its end, and one whose optimised build is to blame with fewer
+        interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
         passes, to see which it is. Raises TzerlikeError on a fault of ours.
         """
         observations: list[Observation] = []
@@ -266,11 +271,16 @@ class ForkExecutor:
                 (again,) = self._run_child([case], False, limits or self.limits, self.effort.thorough())
                 observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
             self._note_reference(case, observations[index].results)
-            observations[index] = localised(case, observations[index], partial(self._once, limits or self.limits))
+            once = partial(self._once, limits or self.limits)
+            stroll = partial(self._stroll, limits or self.limits)
+            observations[index] = localised(case, observations[index], once, stroll)
         return observations
 
     def _once(self, limits: Limits, case: Case) -> Observation:
         return self._run_child([case], False, limits, self.effort)[0]
+
+    def _stroll(self, limits: Limits, case: Case) -> Walk | None:
+        return ask_walk(self.call, case, limits, inputs=self.effort.inputs)
 
     def _note_reference(self, case: Case, results: Results | None) -> None:
         """Remember the programs whose reference build was right, so that it need not be built for other passes."""

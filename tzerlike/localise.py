@@ -1,12 +1,17 @@
-"""Which pass wrong or slow code is due to, found by building the same program with fewer passes."""
+"""Which pass wrong or slow code is due to, as a name that can be part of a signature.
+
+Wrong code is judged on the way: the reference interpreter says after which pass the program means something else
+(tzerlike.bisect). Where it cannot say, and for slow code, the same program is built with fewer passes.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tzerlike.bisect.walk import Walk
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.performance import slower
@@ -15,8 +20,13 @@ from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
 
 DEFAULT_PIPELINE = "default pipeline"
+"""No more can be told than that it is wrong without a pass of its own."""
+
 CODE_GENERATION = "code generation"
-"""The default pipeline's code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""
+"""Every pass leaves the program's meaning alone until its arguments are packed; LLVM's level makes no difference."""
+
+LLVM = "LLVM optimisation"
+"""The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""
 
 OPTIONAL = (
     "tirx.StorageRewrite",
@@ -44,37 +54,68 @@ OPTIONAL = (
 """Passes of the default pipeline that most programs compile without, those that are guilty most often first."""
 
 Run = Callable[[Case], Observation]
+Stroll = Callable[[Case], Walk | None]
+"""Walks along the passes of a case (tzerlike.bisect.ask); None where that gave nothing."""
+
 Test = Callable[[Case], bool]
 
 
-def localised(case: Case, seen: Observation, run: Run) -> Observation:
+def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observation:
     """Return `seen` with `results.guilty` set where a build is to blame; `run` runs a case once.
 
-    A prefix is cut at the first pass that brings the fault about. Of a pipeline of its own, the passes that the default
-    one lacks are left out in turn. Of the default pipeline, the passes that it can do without. The answer is a
-    function of the case, so that it can be part of a signature.
+    Wrong code of the reference build, or of both, is looked for in the passes of the reference build. The answer
+    is a function of the case, so that it can be part of a signature.
     """
     results = seen.results
     if results is None or not (results.blame or _slow(seen)):
         return seen
-    if results.blame in ("reference", "both"):
-        case = replace(case, passes=(), config=REFERENCE_CONFIG, target=REFERENCE_TARGET)
-    speed = not results.blame
+    if results.blame:
+        return replace(
+            seen, results=replace(results, guilty=_of_wrong_code(to_blame(case, results.blame), run, stroll))
+        )
 
     def faulty(other: Case) -> bool:
-        again = run(other)
-        return _slow(again) if speed else _wrong(again)
+        return _slow(run(other))
 
     def cured(other: Case) -> bool:
         again = run(other)
-        right = again.results is not None and again.results.optimised.ending is Ending.AGREES
-        return right and not (speed and _slow(again))
+        return _right(again) and not _slow(again)
 
     return replace(seen, results=replace(results, guilty=_guilty(case, faulty, cured)))
 
 
-def _wrong(seen: Observation) -> bool:
-    return seen.results is not None and seen.results.defined and seen.results.optimised.ending.wrong
+def to_blame(case: Case, blame: str) -> Case:
+    """Return the case whose build is the one to blame: the reference build of `case`, or `case` itself."""
+    if blame in ("reference", "both"):
+        return replace(case, passes=(), config=REFERENCE_CONFIG, target=REFERENCE_TARGET)
+    return case
+
+
+def _of_wrong_code(case: Case, run: Run, stroll: Stroll) -> str:
+    def faulty(other: Case) -> bool:
+        again = run(other).results
+        return again is not None and again.defined and again.optimised.ending.wrong
+
+    def cured(other: Case) -> bool:
+        return _right(run(other))
+
+    walk = stroll(case)
+    if walk is None:
+        return _guilty(case, faulty, cured)
+    suspects = walk.suspects or walk.unjudged
+    if len(walk.suspects) == 1:
+        return _short(walk.suspects[0])
+    if not walk.suspects:
+        if not _at_level_zero(case) and cured(_without_llvm(case)):
+            return LLVM
+        if not suspects:
+            return CODE_GENERATION
+    only = next((name for name in suspects if cured(_without(case, name))), None)
+    return _either(suspects) if only is None else _short(only)
+
+
+def _right(seen: Observation) -> bool:
+    return seen.results is not None and seen.results.optimised.ending is Ending.AGREES
 
 
 def _slow(seen: Observation) -> bool:
@@ -83,14 +124,20 @@ def _slow(seen: Observation) -> bool:
 
 
 def _guilty(case: Case, faulty: Test, cured: Test) -> str:
+    """Build with fewer passes: a prefix is cut at the first that brings the fault about; of a pipeline of its own, the
+    passes that the default one lacks are left out in turn; of the default pipeline, those that it can do without."""
     plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
     if (case.config.pipeline == "default" and not case.passes) or faulty(plain):
         if cured(_without_llvm(plain)):
-            return CODE_GENERATION
-        return next((_short(name) for name in OPTIONAL if cured(_without(plain, name))), DEFAULT_PIPELINE)
+            return LLVM
+        return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
     if case.config.pipeline == "default":
         return _short(_first_fault(case, faulty).name)
     return _first_needed(case, cured)
+
+
+def _at_level_zero(case: Case) -> bool:
+    return case.target.startswith("{") and json.loads(case.target).get("opt-level") == 0
 
 
 def _without_llvm(case: Case) -> Case:
@@ -99,6 +146,11 @@ def _without_llvm(case: Case) -> Case:
 
 
 def _without(case: Case, name: str) -> Case:
+    """The case without a pass, be it one of its own or one of the default pipeline."""
+    return _disabled(replace(case, passes=tuple(spec for spec in case.passes if spec.name != name)), name)
+
+
+def _disabled(case: Case, name: str) -> Case:
     disabled = (*case.config.disabled_passes, name)
     return replace(case, config=replace(case.config, disabled_passes=disabled))
 
@@ -124,6 +176,12 @@ def _first_needed(case: Case, cured: Test) -> str:
         elif cured(replace(case, passes=case.passes[:index] + case.passes[index + 1 :])):
             return _short(spec.name)
     return ""
+
+
+def _either(names: Sequence[str]) -> str:
+    """A name for passes that cannot be told apart: the first and the last."""
+    first, last = _short(names[0]), _short(names[-1])
+    return first if first == last else f"{first} to {last}"
 
 
 def _short(name: str) -> str:

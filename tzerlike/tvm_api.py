@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -241,6 +242,58 @@ class ModuleWatch:
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         self.module = module
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One change of a module: `index` is the place of the pass that made it among those that had begun."""
+
+    index: int
+    name: str
+    before: Any
+    after: Any
+
+
+class TrailEnds(Exception):
+    """Raised in the place of a pass that a PassTrail is not to let run."""
+
+
+@tvm.ir.instrument.pass_instrument
+class PassTrail:
+    """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
+
+    `note(index, name)` is told what goes on from now on: a pass, or None and "" between passes. In the place of
+    the pass `stop`, TrailEnds is raised.
+    """
+
+    def __init__(self, note: Callable[[int | None, str], None], stop: int | None = None) -> None:
+        self.turns: list[Turn] = []
+        self.begun = 0
+        self.under_way: list[tuple[int, str]] = []
+        self._note = note
+        self._stop = stop
+        self._module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self._look(module)
+        self.under_way.append((self.begun, str(info.name)))
+        self.begun += 1
+        self._note(*self.under_way[-1])
+        if self.begun - 1 == self._stop:
+            raise TrailEnds
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self._look(module)
+        self.under_way.pop()
+        self._note(*(self.under_way[-1] if self.under_way else (None, "")))
+
+    def _look(self, module: Any) -> None:
+        if not any(name.name_hint == ENTRY for name in module.functions):
+            return
+        if self._module is not None and not structural_equal(module, self._module):
+            index, name = self.under_way[-1] if self.under_way else (self.begun - 1, "")
+            self.turns.append(Turn(index, name, self._module, module))
+        self._module = module
 
 
 def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tzerlike.bisect.walk import Change, Walk
 from tzerlike.case import Case, ContextConfig, parse_sequence
-from tzerlike.localise import CODE_GENERATION, DEFAULT_PIPELINE, localised
+from tzerlike.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.outcome import Difference, Ending, Ran, Results
 from tzerlike.passes.pipeline import default_pipeline
@@ -24,9 +25,14 @@ def compiler(wrong: Callable[[Case], bool]) -> Callable[[Case], Observation]:
     return run
 
 
-def guilty(case: Case, wrong: Callable[[Case], bool]) -> str:
+def nowhere(case: Case) -> None:
+    """A walk that the interpreter could not take."""
+    return None
+
+
+def guilty(case: Case, wrong: Callable[[Case], bool], walk: Walk | None = None) -> str:
     run = compiler(wrong)
-    results = localised(case, run(case), run).results
+    results = localised(case, run(case), run, lambda case: walk).results
     assert results is not None
     return results.guilty
 
@@ -47,7 +53,7 @@ def test_the_later_of_two_passes_that_it_takes_together() -> None:
 def test_what_is_wrong_without_a_prefix_is_the_pipelines_or_llvms() -> None:
     assert guilty(Case("{}", PREFIX), lambda case: True) == DEFAULT_PIPELINE
     assert guilty(Case("{}"), lambda case: True) == DEFAULT_PIPELINE
-    assert guilty(Case("{}", PREFIX), lambda case: "opt-level" not in case.target) == CODE_GENERATION
+    assert guilty(Case("{}", PREFIX), lambda case: "opt-level" not in case.target) == LLVM
 
 
 def test_the_pass_that_a_pipeline_of_its_own_has_on_top() -> None:
@@ -67,7 +73,7 @@ def test_the_pass_of_the_default_pipeline_that_it_can_do_without(reference: Ran)
         return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=reference, optimised=optimised))
 
     case = Case("{}", PREFIX)
-    results = localised(case, run(case), run).results
+    results = localised(case, run(case), run, nowhere).results
     assert results is not None
     assert results.guilty == "UnrollLoop", "the first that cures; a refusal is no cure"
 
@@ -75,4 +81,56 @@ def test_the_pass_of_the_default_pipeline_that_it_can_do_without(reference: Ran)
 def test_right_results_are_left_alone() -> None:
     run = compiler(lambda case: False)
     right = run(Case("{}", PREFIX))
-    assert localised(Case("{}", PREFIX), right, lambda case: pytest.fail("run again")) is right
+    assert localised(Case("{}", PREFIX), right, lambda case: pytest.fail("run again"), nowhere) is right
+
+
+def level_zero(case: Case) -> bool:
+    return "opt-level" in case.target
+
+
+def test_the_pass_of_a_walk_is_taken_at_its_word() -> None:
+    walk = Walk(9, Change.RESULT, ("tirx.StorageRewrite",), 4)
+    run = compiler(lambda case: pytest.fail("run again"))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=Ran(Ending.AGREES), optimised=WRONG))
+    results = localised(Case("{}", PREFIX), seen, run, lambda case: walk).results
+    assert results is not None
+    assert results.guilty == "StorageRewrite"
+
+
+def test_wrong_behind_innocent_passes_is_told_apart_by_llvms_level() -> None:
+    case = Case("{}", PREFIX)
+    assert guilty(case, lambda case: not level_zero(case), Walk(9)) == LLVM
+    assert guilty(case, lambda case: True, Walk(9)) == CODE_GENERATION
+    cheap = Case("{}", PREFIX, target='{"kind": "llvm", "opt-level": 0}')
+    assert guilty(cheap, lambda case: True, Walk(9)) == CODE_GENERATION
+
+
+@pytest.mark.parametrize("suspicion", ["suspects", "unjudged"])
+def test_passes_that_the_interpreter_cannot_tell_apart_are_left_out_in_turn(suspicion: str) -> None:
+    def walk(*suspicious: str) -> Walk:
+        return Walk(9, **{suspicion: suspicious})  # type: ignore[arg-type]
+
+    def wrong(case: Case) -> bool:
+        return "a.D" in names(case) or "tirx.UnrollLoop" not in case.config.disabled_passes
+
+    case = Case("{}", PREFIX[:3])
+    assert guilty(case, wrong, walk("a.B", "tirx.UnrollLoop", "a.C")) == "UnrollLoop"
+    own = Case("{}", PREFIX)
+    assert guilty(own, lambda case: "a.D" in names(case), walk("a.B", "a.D", "a.C")) == "D"
+    assert guilty(own, lambda case: True, walk("a.B", "a.D", "a.C")) == "B to C", "nothing cures"
+
+
+@pytest.mark.parametrize("blame", ["reference", "both"])
+def test_the_passes_of_a_wrong_reference_are_its_own(blame: str) -> None:
+    walked: list[Case] = []
+
+    def stroll(case: Case) -> Walk:
+        walked.append(case)
+        return Walk(9, Change.UNDEFINED, ("s_tir.Lower",), 0)
+
+    optimised = WRONG if blame == "both" else Ran(Ending.AGREES)
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=WRONG, optimised=optimised))
+    results = localised(Case("{}", PREFIX), seen, compiler(lambda case: True), stroll).results
+    assert results is not None
+    assert results.guilty == "Lower"
+    assert [(case.passes, case.config.opt_level) for case in walked] == [((), 0)]
