@@ -19,6 +19,7 @@ from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_apart
+from tzerlike.bisect import job
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.config import CampaignConfig
@@ -310,5 +311,5 @@ ROLES: dict[str, Role] = {
     "reduce": reduce_bundle,
 }
 
-JOBS = {**batch.JOBS, **judge.JOBS, **fitness.JOBS}
+JOBS = {**batch.JOBS, **judge.JOBS, **job.JOBS, **fitness.JOBS}
 """What a runner's child can do besides taking cases."""
