@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,9 +16,11 @@ import numpy as np
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation
+from tzerlike.observation import Observation
 from tzerlike.oracles.finding import KINDS, Finding, Signed
-from tzerlike.outcome import Results
+from tzerlike.report.markdown import report
+from tzerlike.report.pytest_file import TEST_FILE
+from tzerlike.report.subject import Subject
 from tzerlike.untrusted import Fields
 
 SCHEMA_VERSION = 1
@@ -64,19 +64,32 @@ def write_bundle(
     repro: str,
     environment: Mapping[str, Any],
     inputs: bytes | None = None,
+    test: str = "",
 ) -> Path | None:
     """Write a bundle under `directory`, whole or not at all; None when its signature has one already.
 
     `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py; `inputs` the
-    archive of what the program ran on, if it ran.
+    archive of what the program ran on, if it ran; `test` the regression test, empty where there is none.
     """
+    subject = Subject(
+        finding,
+        stored.case,
+        finding.observation,
+        confirmation.runs,
+        confirmation.same,
+        environment,
+        stored.provenance.origin,
+        script,
+        test,
+    )
     files: dict[str, str | bytes] = {
         "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
         "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
         "inputs.npz": no_inputs() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
         "repro.py": repro,
-        "report.md": _report(finding, stored, confirmation, script, environment),
+        "report.md": report(subject),
+        **({TEST_FILE: test} if test else {}),
     }
     return store_bundle(directory, finding, files)
 
@@ -180,68 +193,3 @@ def no_inputs() -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer)
     return buffer.getvalue()
-
-
-def _report(
-    finding: Finding,
-    stored: StoredCase,
-    confirmation: Confirmation,
-    script: str,
-    environment: Mapping[str, Any],
-) -> str:
-    seen = finding.observation
-    case = finding.case
-    happened = {
-        "crash": f"The compiler process dies ({seen.message or 'no message'}).",
-        "hang": f"The compiler does not end within {seen.elapsed:.0f} s of processor time.",
-        "oom": "The compiler runs out of memory.",
-        "ice-on-valid": f"TVM raises an internal error on a well-formed program:\n\n```\n{_refusal(seen)}\n```",
-        "wrong-code": "The compiled function computes something else than the program says.",
-        "slow-code": "The program is slower with optimisation than without.",
-    }.get(finding.kind, seen.message)
-    lines = [
-        f"# {finding.title}",
-        "",
-        happened,
-        "",
-        f"- stage: {seen.stage}" + (f", pass: `{seen.pass_name}`" if seen.pass_name else ""),
-        *_results_lines(seen.results),
-        f"- passes before the default pipeline: `{'; '.join(map(str, case.passes)) or 'none'}`",
-        f"- PassContext: `{json.dumps(case.config.to_json())}`",
-        f"- target: `{case.target}`",
-        f"- seen again in {confirmation.same} of {confirmation.runs} further runs",
-        f"- origin: {stored.provenance.origin}, generation {stored.provenance.generation}",
-        *(f"- {key}: {value}" for key, value in sorted(environment.items()) if isinstance(value, str | int)),
-        "",
-        "Run `python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows.",
-        "",
-    ]
-    if seen.backtrace:
-        lines += ["## Backtrace", "", "```", *map(str, seen.backtrace[:24]), "```", ""]
-    lines += ["## Program", "", "```python", script.rstrip() or "# TVM cannot print it; see case.json", "```", ""]
-    return "\n".join(lines)
-
-
-def _refusal(seen: Observation) -> str:
-    if seen.exit is Exit.OK and seen.results is not None:
-        return seen.results.reference.message.strip()
-    return seen.message.strip()
-
-
-def _results_lines(results: Results | None) -> list[str]:
-    """What a report says of results: the verdict of the reference, both builds, their speed."""
-    if results is None:
-        return []
-    lines = [
-        f"- reference interpreter: {results.verdict} {results.rule} {results.where}".rstrip()
-        + f" ({results.steps} operations, inputs: {results.scheme})",
-        f"- without optimisation (opt_level 0, LLVM level 0): {results.reference}",
-        f"- optimised: {results.optimised}",
-    ]
-    if results.guilty:
-        lines.append(f"- due to: {results.guilty}")
-    if (timing := results.timing) is not None:
-        first, second = median(timing.reference) * 1e6, median(timing.optimised) * 1e6
-        lines.append(f"- median run: {first:.1f} us without optimisation, {second:.1f} us with")
-        lines.append(f"- noise floor of these runs: a factor of {timing.floor:.3f}")
-    return lines

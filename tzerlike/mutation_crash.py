@@ -24,6 +24,7 @@ from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
+from tzerlike.report.regression import schedule_test
 from tzerlike.repro import program_source
 from tzerlike.rng import rng_for
 from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
@@ -126,6 +127,7 @@ def bundle_mutation(
         script,
         _repro(finding.title, stored.case, script if faithful else "", calls),
         {**environment, "mutation": mutation.to_json()},
+        test=schedule_test(culprit, script if faithful else "", calls) if _repeatable(calls) else "",
     )
 
 
@@ -165,8 +167,13 @@ sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle
 '''
 
 
+def _repeatable(calls: tuple[str, ...]) -> bool:
+    """Whether a script can make the same calls on a schedule."""
+    return bool(calls) and not any(call.startswith("raise") for call in calls)
+
+
 def _repro(title: str, case: Case, script: str, calls: tuple[str, ...]) -> str:
-    if not calls or any(call.startswith("raise") for call in calls):
+    if not _repeatable(calls):
         return _MUTATION_REPRO.format(title=title)
     program = program_source(case, script)
     last = f"try:\n    {calls[-1]}\nexcept s_tir.ScheduleError as error:\n    print('refused:', error)"

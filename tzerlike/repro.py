@@ -134,7 +134,12 @@ def _head(finding: Finding, limits: Limits, script: str, behaviour: str, imports
 
 def _build(finding: Finding) -> str:
     """The definition of `build`: of the build that the finding is about."""
-    return build_source("build", _REFERENCE if _about_reference(finding) else finding.case)
+    return build_source("build", case_of(finding))
+
+
+def case_of(finding: Finding) -> Case:
+    """Return the case whose build a finding is about; that of the reference has no program."""
+    return _REFERENCE if _about_reference(finding) else finding.case
 
 
 def _about_reference(finding: Finding) -> bool:

@@ -46,6 +46,7 @@ from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.source import RandomSource
+from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
@@ -280,6 +281,7 @@ class Worker:
             repro_script(finding, self.executor.limits, script if faithful else "", evidence.parameters),
             {**environment, "oracles": list(self.config.oracles)},
             evidence.archive,
+            regression_test(finding, limits, script if faithful else "", evidence.parameters, evidence.archive),
         )
         if path is not None:
             self.findings[finding.kind] += 1

@@ -22,7 +22,7 @@ CONTRACT = {
     "corpus", "valuable_tests", "findings", "rejected", "mutators", "passes", "stage_seconds",
 }  # fmt: skip
 
-FILES = {"case.json", "module.py", "inputs.npz", "observation.json", "repro.py", "report.md"}
+FILES = {"case.json", "module.py", "inputs.npz", "observation.json", "repro.py", "report.md", "test_regression.py"}
 
 
 def read(path: Path) -> Any:
@@ -68,6 +68,12 @@ def test_bundles_are_complete_replay_and_stand_alone(campaigns: tuple[Path, Path
     for bundle in bundles:
         done = subprocess.run([sys.executable, bundle / "repro.py"], capture_output=True, text=True, check=False)
         assert done.returncode != 0, f"{bundle.name}\n{done.stdout}"
+        assert (bundle / "test_regression.py").read_text() in (bundle / "report.md").read_text()
+    command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    alive = [bundle for bundle in bundles if bundle.name.startswith(("wrong-code", "ice"))]
+    tests = [bundle / "test_regression.py" for bundle in alive]
+    done = subprocess.run([*command, "--rootdir", campaigns[0], *tests], capture_output=True, text=True, check=False)
+    assert f"{len(tests)} failed" in done.stdout and "passed" not in done.stdout
 
 
 def test_another_problem_in_a_bundle_does_not_show_its_signature(

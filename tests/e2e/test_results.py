@@ -124,7 +124,9 @@ def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path
     assert numpy.array_equal(expected, rows), "row 0 is copied before its other elements change"
     difference = results["reference"]["difference"]
     assert int(difference["expected"]) == expected[tuple(difference["index"])]
-    assert "due to: StorageRewrite" in (bundle / "report.md").read_text()
+    report = (bundle / "report.md").read_text()
+    assert "Due to `StorageRewrite`." in report
+    assert (bundle / "test_regression.py").read_text() in report
 
 
 def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
@@ -160,6 +162,22 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     repro.write_text(mended)
     done = subprocess.run([sys.executable, repro], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_regression_test_fails_until_the_pass_is_mended(bundle: Path, tmp_path: Path) -> None:
+    test = tmp_path / "test_regression.py"
+    shutil.copy(bundle / "test_regression.py", test)
+    assert "tzerlike" not in test.read_text()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, test]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stdout
+    assert "AssertionError" in done.stdout
+    assert "1 failed" in done.stdout
+    mended = test.read_text().replace("PassContext(", 'PassContext(disabled_pass=["tirx.StorageRewrite"], ')
+    assert mended != test.read_text()
+    test.write_text(mended)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_pass_that_breaks_a_valid_program_is_an_internal_error(tzerlike: Command, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def main():
 main()
 '''
 
-_EVALUATOR = '''
+EVALUATOR = '''
 
 def wrap(value, dtype):
     """Two's complement; `None` stands for undefined."""
@@ -185,7 +185,7 @@ def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome
     )
     return _TEMPLATE.format(
         title=finding.title.replace("\\", "/").replace('"""', "'''"),
-        evaluator=_EVALUATOR,
+        evaluator=EVALUATOR,
         told=_indented("\n".join(_told(problem)) or "pass", 4),
         problem="\n".join(_definitions(problem, names)),
         assignment=dict(wrong.assignment) if wrong is not None else {},
@@ -216,8 +216,8 @@ def _definitions(problem: Problem, names: tuple[str, ...]) -> Iterator[str]:
     for variable in problem.variables:
         yield f"{variable.name} = tirx.Var({variable.name!r}, {variable.dtype!r})"
     yield f"variables = [{', '.join(v.name for v in problem.variables)}]"
-    yield f"ranges = [{', '.join(map(_range, problem.variables))}]"
-    yield f"intervals = [{', '.join(map(_interval, problem.variables))}]"
+    yield f"ranges = [{', '.join(map(range_source, problem.variables))}]"
+    yield f"intervals = [{', '.join(map(interval_source, problem.variables))}]"
     for name, root in zip(names, problem.roots, strict=True):
         yield f"{name} = {source_of(root)}"
     yield f"constraints = [{', '.join(map(source_of, problem.constraints))}]"
@@ -233,14 +233,14 @@ def _told(problem: Problem) -> Iterator[str]:
             yield f"analyzer.update({variable.name}, {modular}, True)"
 
 
-def _range(variable: Variable) -> str:
+def range_source(variable: Variable) -> str:
     if variable.told == "nothing":
         return "None"
     low, high = variable.values[0], variable.values[-1]
     return f"tvm.ir.Range.from_min_extent({_imm(low, variable.dtype)}, {_imm(high - low + 1, variable.dtype)})"
 
 
-def _interval(variable: Variable) -> str:
+def interval_source(variable: Variable) -> str:
     return (
         f"tvm.sym.IntervalSet({_imm(variable.values[0], variable.dtype)}, {_imm(variable.values[-1], variable.dtype)})"
     )

@@ -18,6 +18,7 @@ from tzerlike.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
+from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 
 SAVE_EVERY = 5.0
@@ -73,6 +74,9 @@ class Recorder:
                 repro_script(finding, self._limits, script if faithful else "", evidence.parameters),
                 self._environment,
                 evidence.archive,
+                regression_test(
+                    finding, self._limits, script if faithful else "", evidence.parameters, evidence.archive
+                ),
             )
             if path is not None:
                 put_in_place(path, self._bundle.path / REDUCED)

@@ -1,0 +1,132 @@
+"""Generated regression tests pass where TVM is right; that they fail where it is wrong is shown with the bundles."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+
+from tzerlike import tvm_api
+from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.evidence import evidence_for
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.finding import Finding
+from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.report.regression import regression_test, schedule_test
+
+SMALL = """
+@T.prim_func
+def main(A: T.Buffer((2, 3), "float32"), np: T.Buffer((2, 3), "bfloat16"), n: T.int32):
+    for i, j in T.grid(2, 3):
+        np[i, j] = T.Cast("bfloat16", T.exp(A[i, j] * T.float32(0.25)) + T.Cast("float32", n))
+"""
+
+LARGE = """
+@T.prim_func
+def main(A: T.Buffer((40, 40), "int32"), B: T.Buffer((40, 40), "int32")):
+    for i, j in T.grid(40, 40):
+        B[i, j] = A[i, j] * 2 + i
+"""
+
+STRIDED = """
+@T.prim_func
+def main(A: T.Buffer((3, 4), "int32", strides=(7, 1)), B: T.Buffer((3, 4), "int32")):
+    for i, j in T.grid(3, 4):
+        B[i, j] = A[i, j] + 1
+"""
+
+SYMBOLIC = """
+n = TypeVar("n")
+@T.prim_func
+def main(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+    for i in range(n):
+        B[i] = A[i] + T.float32(1)
+"""
+
+
+def finding(
+    text: str, passes: tuple[PassSpec, ...], config: ContextConfig, nature: str = "value"
+) -> tuple[Finding, str]:
+    """A finding of wrong code on a program that TVM compiles right, and the program's script."""
+    module = tvm_api.module_of(tvm_api.parse_script(text))
+    case = Case(tvm_api.dump_ir(module), passes, config)
+    difference = Difference(1, "B", "int32", (0,), "1", "0.0", "2", 1, 12, nature)
+    results = Results("defined", optimised=Ran(Ending.DIFFERS, "", difference))
+    seen = Observation(Exit.OK, Stage.DONE, results=results)
+    return Finding("wrong-code", ("optimised",), case, seen), tvm_api.script_of(module)
+
+
+def written(
+    text: str, passes: tuple[PassSpec, ...] = (), config: ContextConfig | None = None, **how: str
+) -> tuple[str, bytes]:
+    found, script = finding(text, passes, config or ContextConfig(), **how)
+    evidence = evidence_for(found.case, found.observation.results)
+    return regression_test(found, Limits(), script, evidence.parameters, evidence.archive), evidence.archive
+
+
+def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
+    own = ContextConfig(
+        opt_level=3,
+        options=(("tirx.disable_assert", True),),
+        disabled_passes=("tirx.StorageRewrite",),
+        pipeline="default",
+    )
+    made = {
+        "small": written(SMALL),
+        "large": written(LARGE, (PassSpec("tirx.StmtSimplify"), PassSpec("s_tir.LowerOpaqueBlock")), own),
+        "strided": written(STRIDED),
+        "outside": written(LARGE, nature="outside"),
+        "symbolic": written(SYMBOLIC),
+    }
+    for name, (test, archive) in made.items():
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / f"test_{name}.py").write_text(test)
+        (directory / "inputs.npz").write_bytes(archive)
+    assert "inputs.npz" not in made["small"][0], "few numbers are written out"
+    assert "ml_dtypes.bfloat16" in made["small"][0]
+    assert 'np.load(pathlib.Path(__file__).with_name("inputs.npz"))' in made["large"][0]
+    assert "something was written around" in made["outside"][0]
+    assert "from typing import TypeVar" in made["symbolic"][0]
+    for test, _ in made.values():
+        assert "tzerlike" not in test
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
+    # A test that cannot fail is none: with other expectations each of them does.
+    for name in ("large", "strided", "outside"):
+        archive = tmp_path / name / "inputs.npz"
+        with numpy.load(io.BytesIO(archive.read_bytes())) as arrays:
+            changed = {key: array + 1 if key == "expected1" else array for key, array in arrays.items()}
+        numpy.savez(archive, **changed)
+    small = tmp_path / "small" / "test_small.py"
+    small.write_text(small.read_text().replace("atol=", "atol=-1 + "))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert "4 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
+    calls = (
+        "v1 = sch.get_sblock('a')",
+        "v2 = sch.get_loops(v1)",
+        "v3 = sch.fuse(v9, v10)",
+        "v4 = sch.get_sblock('b')",
+        "v5 = sch.cache_read(v4, 0, 'global')",
+    )
+    text = schedule_test("Schedule.cache_read", "", calls)
+    assert "def test_schedule_cache_read_crash():" in text
+    assert "v1 =" not in text
+    assert "v2 =" not in text
+    kept = [text.index(call) for call in (calls[2], calls[3], calls[4])]
+    assert kept == sorted(kept)
+
+
+def test_there_is_no_test_of_speed() -> None:
+    found, script = finding(LARGE, (), ContextConfig())
+    slow = Finding("slow-code", found.parts, found.case, found.observation)
+    assert regression_test(slow, Limits(), script) == ""

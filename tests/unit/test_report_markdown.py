@@ -1,0 +1,180 @@
+"""Reports of fabricated findings: what a reader is told, and how much of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tzerlike.case import Case, PassSpec
+from tzerlike.observation import Exit, Frame, Observation, Stage
+from tzerlike.oracles.finding import Signed
+from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.report.layout import code, cut, fenced, trace
+from tzerlike.report.markdown import headline, report
+from tzerlike.report.subject import Guilt, Subject
+
+SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
+ENVIRONMENT = {"tvm": "0.27.0", "llvm": "22", "python": "3.11.7", "tzerlike": "0.1.0", "coverage_total": 12345}
+OFF = Difference(1, "B", "int32", (0, 2), "7", "0.0", "8", 3, 12, "value")
+
+
+def subject(kind: str, seen: Observation, parts: tuple[str, ...] = ("x",), test: str = "") -> Subject:
+    case = Case("{}", (PassSpec("tirx.UnrollLoop"),))
+    return Subject(Signed(kind, parts), case, seen, 2, 2, ENVIRONMENT, "topi.add", SCRIPT, test)
+
+
+def wrong(blame: str = "both", difference: Difference | None = OFF, ending: Ending = Ending.DIFFERS) -> Observation:
+    bad, good = Ran(ending, "SIGFPE" if ending is Ending.DIED else "", difference), Ran(Ending.AGREES)
+    reference = bad if blame in ("both", "reference") else good
+    optimised = bad if blame in ("both", "optimised") else good
+    return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=reference, optimised=optimised))
+
+
+def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None:
+    told = subject("wrong-code", wrong("optimised"), test='def test_x():\n    """"""\n')
+    text = report(told)
+    assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is 8, not 7"
+    assert "`B[0, 2]` is 7." in text
+    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The build without optimisation" in text
+    assert "is right." in text
+    assert "def test_x" in text
+    assert "A[0] = 1" not in text, "the program is in the test; it is not shown twice"
+    assert "TVM 0.27.0, LLVM 22, Python 3.11.7" in text
+    assert "12345" not in text, "what only tzerlike knows about is no matter for TVM's maintainers"
+
+
+def test_wrong_code_that_dies_or_strays_says_so() -> None:
+    assert headline(subject("wrong-code", wrong("both", None, Ending.DIED))).endswith(
+        "the compiled function dies (SIGFPE)"
+    )
+    outside = replace(OFF, nature="outside", expected="", got="", bound="")
+    told = report(subject("wrong-code", wrong("both", outside)))
+    assert "The compiled function writes outside of buffer B." in told
+    assert "give or take" not in told
+
+
+def test_a_bound_is_told_where_there_is_one() -> None:
+    assert "is 7, give or take 0.5 for rounding." in report(
+        subject("wrong-code", wrong("both", replace(OFF, bound="0.5", dtype="float32")))
+    )
+
+
+def test_guilt_is_told_with_its_diff() -> None:
+    told = replace(subject("wrong-code", wrong()), guilt=Guilt("tirx.StorageRewrite", "B is wrong", "-a\n+b"))
+    text = report(told)
+    assert headline(told).startswith("[Bug][TIR] Wrong code (StorageRewrite):")
+    assert "### Where it goes wrong\n\n`tirx.StorageRewrite`: B is wrong\n" in text
+    assert "```diff\n-a\n+b\n```" in text
+    long = replace(told, guilt=Guilt("p", "", "\n".join(f"+{i}" for i in range(500))))
+    assert "... (440 more lines)" in report(long)
+
+
+@pytest.mark.parametrize(("support", "words"), [("defined", "interpreter of TIR"), ("builds", "without optimisation")])
+def test_an_internal_error_says_why_the_program_is_valid(support: str, words: str) -> None:
+    seen = Observation(
+        Exit.REJECTED,
+        Stage.BUILD,
+        message="InternalError: Check failed: a == b\n" + "script line\n" * 300,
+        pass_name="tirx.StorageRewrite",
+        rejection=Rejection("internal-error", True, support),
+    )
+    told = subject("ice-on-valid", seen)
+    text = report(told)
+    assert headline(told) == "[Bug][TIR] StorageRewrite fails on a valid program: Check failed: a == b"
+    assert words in text
+    assert "The pass `tirx.StorageRewrite`, in the default pipeline, raises:" in text
+    assert "more lines)" in text
+    assert len(text.splitlines()) < 60, "a message that quotes a whole script is cut"
+
+
+def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
+    seen = Observation(
+        Exit.CRASH, Stage.BUILD, message="SIGSEGV [12:00:00] file.cc: Warning: Unknown pragma", signal=11
+    )
+    assert headline(subject("crash", seen)) == "[Bug][TIR] Code generation crashes (SIGSEGV)"
+    seen = replace(seen, message="SIGABRT   what():  Check failed: a (1 vs. 2)", signal=6)
+    assert "SIGABRT: Check failed: a (1 vs. 2)" in report(subject("crash", seen))
+    seen = Observation(Exit.CRASH, Stage.MUTATE, message="SIGSEGV in Schedule.reindex", signal=11, pass_name="blocks")
+    told = report(subject("crash", seen, ("mutate", "Schedule.reindex", "SIGSEGV")))
+    assert told.startswith("# [Bug][TIR] Schedule.reindex crashes (SIGSEGV)")
+    assert "`Schedule.reindex` kills the process: SIGSEGV." in told
+
+
+def test_speed_has_no_test_and_shows_the_program() -> None:
+    timing = Timing((1e-6, 1e-6), (3e-6, 3e-6), 1.05)
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", timing=timing))
+    text = report(subject("slow-code", seen))
+    assert "1.0 us without optimisation, 3.0 us with (3.00 times; noise alone makes a factor of 1.050)" in text
+    assert "python repro.py" in text
+    assert "pytest" not in text
+    assert "A[0] = 1" in text
+
+
+def test_long_programs_stay_in_their_files() -> None:
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, elapsed=9.2)
+    test = "def test_x():\n" + "    pass\n" * 300
+    told = replace(subject("hang", seen, test=test), script="x = 1\n" * 400)
+    text = report(told)
+    assert "The test is in `test_regression.py` (301 lines)." in text
+    assert "The program (400 lines) is in `module.py`." in text
+    assert len(text.splitlines()) < 40
+
+
+def test_a_test_that_reads_files_says_which() -> None:
+    seen = Observation(Exit.CRASH, Stage.BUILD, message="SIGSEGV", signal=11)
+    text = report(subject("crash", seen, test='x = load("case.json")\n'))
+    assert "and `case.json` next to it" in text
+    assert "A[0] = 1" in text, "the test has no program to read, so the report shows it"
+
+
+def test_a_reduced_program_says_what_it_was() -> None:
+    told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80)
+    assert "The program was reduced from 80 lines to 3." in report(told)
+
+
+def test_nothing_in_a_program_ends_its_block() -> None:
+    hostile = "```\n</details><script>\n````\n"
+    lines = fenced(hostile)
+    assert lines[0] == lines[-1] == "`````"
+    assert code("a`b") == "`` a`b ``"
+
+
+def test_a_cut_counts_what_is_missing() -> None:
+    assert cut("a\nb\nc", 2) == "a\nb\n... (1 more lines)"
+    assert cut("a" * 20, 2, 10) == "a" * 10 + " ..."
+    assert cut("a\nb", 2) == "a\nb"
+
+
+def frames(*names: str, library: str = "libtvm_compiler.so") -> tuple[Frame, ...]:
+    return tuple(Frame(name, library) for name in names)
+
+
+def test_a_trace_keeps_what_tells_and_counts_the_rest() -> None:
+    shown = trace(
+        (
+            *frames("gsignal", "abort", library="libc.so.6"),
+            *frames(
+                "libtvm_compiler.so+0x10",
+                "tvm::ffi::UnchangedOr<tvm::ffi::Any> tvm::ObjectMutator::DispatchNode<A, B<C> >(Object const*, D)",
+                "virtual tvm::ffi::UnchangedOr<tvm::tirx::Stmt> tvm::tirx::Planner::Mutate_(const ForNode*, E)",
+                "tvm::tirx::Planner::Mutate_(const ForNode*, E)",
+                "tvm::tirx::Rewrite(PrimFunc)",
+            ),
+            *frames("_PyEval_EvalFrameDefault", library="libpython3.11.so.1.0"),
+            *frames("tvm::never::Shown()"),
+        )
+    )
+    assert shown == [
+        "... 2 frames of visitors or without symbols",
+        "tvm::tirx::Planner::Mutate_",
+        "... 1 frame of visitors or without symbols",
+        "tvm::tirx::Rewrite",
+    ]
+
+
+def test_a_trace_without_names_shows_its_top() -> None:
+    assert trace(frames(*(f"libtvm_compiler.so+0x{i}" for i in range(9)))) == [
+        f"libtvm_compiler.so+0x{i}" for i in range(4)
+    ]
+    assert trace(()) == []

@@ -1,0 +1,118 @@
+"""The regression test of an arithmetic finding, in the style of TVM's own."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from tzerlike.arith.checks import CHECKS
+from tzerlike.arith.inspect import Outcome
+from tzerlike.arith.model import Problem, Variable, bits, lanes, walk
+from tzerlike.arith.repro import EVALUATOR, interval_source, range_source, source_of
+from tzerlike.limits import Limits
+from tzerlike.oracles.finding import Signed
+from tzerlike.report.pytest_file import pytest_file
+
+_PROBLEMS = {"wrong-code": "wrong_answer", "ice-on-valid": "internal_error", "crash": "crash", "hang": "hang"}
+
+_AT = """\
+def at(expression):
+    known = tvm.sym.Analyzer()
+{bindings}
+    return int(known.simplify(expression))
+"""
+
+_INSIDE = """\
+def inside(value, interval):
+    low, high = interval.min_value, interval.max_value
+    above = getattr(low, "name", "") == "neg_inf" or at(low) <= value
+    return above and (getattr(high, "name", "") == "pos_inf" or value <= at(high))
+"""
+
+
+def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outcome | None, limits: Limits) -> str:
+    """Return the text of the test; `outcome` is None for a process that died."""
+    wrong = None if outcome is None else outcome.wrong
+    question = CHECKS[check].source
+    if wrong is None:
+        question = question.partition("\nprint(")[0]
+    else:
+        kept = (line for line in question.splitlines() if not line.startswith("print("))
+        question = "\n".join(kept).replace("holds = ", "assert ")
+    outside, helpers = "", []
+    if wrong is not None:
+        if not _folds(problem):
+            outside = EVALUATOR.strip("\n") + f"\n\n\nAT = {dict(wrong.assignment)!r}\n\n\n{_VALUE_AT}"
+        else:
+            helpers = list(_helpers(problem, dict(wrong.assignment), question))
+    names = ("expr",) if len(problem.roots) == 1 else ("left", "right")
+    scopes = ", ".join(f"analyzer.constraint_scope({source_of(each)})" for each in problem.constraints)
+    if scopes:
+        question = f"with {scopes}:\n" + textwrap.indent(question, "    ")
+    body = [
+        "\n".join(_definitions(problem, names, question)),
+        *helpers,
+        _alarm(finding.kind, limits) + "analyzer = tvm.sym.Analyzer()\n" + "".join(_told(problem)) + question,
+    ]
+    imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
+    name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"
+    return pytest_file(name, body, imports, [outside])
+
+
+_VALUE_AT = """\
+def at(expression):
+    return value_of(expression, AT)
+"""
+
+
+def _folds(problem: Problem) -> bool:
+    """Whether TVM itself folds an answer to its value: not a vector, nor what overflows a narrow dtype."""
+    return all(
+        lanes(node.dtype) == 1 and (node.dtype == "bool" or bits(node.dtype) >= 32)
+        for root in problem.roots
+        for node in walk(root)
+    )
+
+
+def _helpers(problem: Problem, assignment: dict[str, int], question: str) -> Iterator[str]:
+    bindings = [
+        f'    known.bind({variable.name}, tirx.IntImm("{variable.dtype}", {assignment[variable.name]}))'
+        for variable in problem.variables
+        if variable.name in assignment
+    ]
+    if "at(" in question or "inside(" in question:
+        yield _AT.replace("{bindings}\n", "\n".join(bindings) + "\n" if bindings else "")
+    if "inside(" in question:
+        yield _INSIDE
+
+
+def _definitions(problem: Problem, names: tuple[str, ...], question: str) -> Iterator[str]:
+    for variable in problem.variables:
+        yield f'{variable.name} = tirx.Var("{variable.name}", "{variable.dtype}")'
+    lists = {
+        "variables": (variable.name for variable in problem.variables),
+        "ranges": map(range_source, problem.variables),
+        "intervals": map(interval_source, problem.variables),
+    }
+    for name, sources in lists.items():
+        if name in question:
+            yield f"{name} = [{', '.join(sources)}]"
+    for name, root in zip(names, problem.roots, strict=True):
+        yield f"{name} = {source_of(root)}"
+
+
+def _told(problem: Problem) -> Iterator[str]:
+    for variable in problem.variables:
+        if variable.told != "nothing":
+            yield f"analyzer.bind({variable.name}, {range_source(variable)})\n"
+        if variable.told == "steps":
+            yield f"analyzer.update({variable.name}, {_modular(variable)}, True)\n"
+
+
+def _modular(variable: Variable) -> str:
+    return f"tvm.sym.ModularSet({variable.step}, {variable.values[0] % variable.step})"
+
+
+def _alarm(kind: str, limits: Limits) -> str:
+    seconds = round(3 * limits.seconds) or 1
+    return f"signal.alarm({seconds})  # TVM does not come back to Python\n" if kind == "hang" else ""

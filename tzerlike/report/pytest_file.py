@@ -1,0 +1,49 @@
+"""The frame of a regression test: imports, one test, and the way TVM's own test files end."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+TEST_FILE = "test_regression.py"
+"""What the test is called in a bundle."""
+
+
+def pytest_file(name: str, body: Sequence[str], imports: Sequence[str] = (), outside: Sequence[str] = ()) -> str:
+    """Return a file with `test_NAME`, whose statements are the pieces of `body`, below the definitions `outside`.
+
+    Empty pieces are left out; imports are sorted and merged, those of TVM itself are always there.
+    """
+    wanted = {*_merged(imports), "import tvm", "import tvm.testing"}
+    groups = ["\n".join(sorted((each for each in wanted if _group(each) == group), key=_order)) for group in range(4)]
+    pieces = [piece.strip("\n") for piece in body if piece.strip()]
+    test = f"def test_{name}():\n" + textwrap.indent("\n\n".join(pieces), "    ")
+    head = "\n\n".join(group for group in groups if group)
+    parts = [head, *(piece.strip("\n") for piece in outside if piece.strip()), test]
+    return "\n\n\n".join(parts) + '\n\n\nif __name__ == "__main__":\n    tvm.testing.main()\n'
+
+
+def snake_case(name: str) -> str:
+    """`InjectVirtualThread` as part of a function's name."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"\W+", "_", words).strip("_").lower()
+
+
+def _merged(imports: Sequence[str]) -> set[str]:
+    """The imports with `from tvm import s_tir` and `from tvm import tirx` as one line."""
+    both = {"from tvm import s_tir", "from tvm import tirx"}
+    if not both <= set(imports):
+        return set(imports)
+    return {*(set(imports) - both), "from tvm import s_tir, tirx"}
+
+
+def _order(line: str) -> tuple[bool, str]:
+    """`import` before `from`."""
+    return line.startswith("from"), line
+
+
+def _group(line: str) -> int:
+    """The future, the standard library, others, TVM."""
+    module = line.split()[1].partition(".")[0]
+    return {"__future__": 0, "ml_dtypes": 2, "numpy": 2, "tvm_ffi": 2, "tvm": 3}.get(module, 1)

@@ -1,0 +1,42 @@
+"""What there is to tell about a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.case import Case
+from tzerlike.observation import Observation
+from tzerlike.oracles.finding import Signed
+
+
+@dataclass(frozen=True, slots=True)
+class Guilt:
+    """What bisection found: who is at fault, what its turn changed, and the program before and after as a diff."""
+
+    guilty: str
+    change: str = ""
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A finding of the tensor compiler with everything that its report may use.
+
+    `runs` and `same` count the confirming runs and those that showed it again. `script` is the program's TVMScript, ""
+    where TVM cannot print it; `test` the text of the regression test, "" where there is none. `original_lines` is the
+    length of the program that was found, where `script` is that of a reduced one; else 0.
+    """
+
+    finding: Signed
+    case: Case
+    seen: Observation
+    runs: int
+    same: int
+    environment: Mapping[str, Any]
+    origin: str
+    script: str
+    test: str = ""
+    guilt: Guilt | None = None
+    original_lines: int = 0
