@@ -28,6 +28,11 @@ def zygote_environment() -> dict[str, str]:
     return environment
 
 
+def whole_environment() -> dict[str, str]:
+    """Return the environment of this process, for programs that are none of ours: compilers, pip."""
+    return dict(os.environ)
+
+
 def cache_directory() -> Path:
     """Return the directory for what can be made again, made if need be; UserError when it cannot be."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -1,0 +1,84 @@
+"""A Python environment around the libraries of a build: TVM's Python code, and the tvm-ffi that belongs to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tzerlike.errors import UserError
+from tzerlike.tvm_builds.recipe import TARGETS
+from tzerlike.tvm_builds.source import Source
+from tzerlike.tvm_builds.store import BuildDir
+
+_FFI_PACKAGE = "apache-tvm-ffi"
+
+
+def make_environment(build: BuildDir, source: Source, environment: Mapping[str, str]) -> None:
+    """Make `build.env`, or bring it up to what was compiled; UserError when tvm-ffi cannot be had."""
+    if not build.python.exists():
+        _run([sys.executable, "-m", "venv", "--without-pip", str(build.env)], environment, "cannot make an environment")
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(build.env), "platbase": str(build.env)}))
+    # What tzerlike and TVM need besides comes from where tzerlike itself has it; this is searched last.
+    (packages / "tzerlike-needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    wanted = f"{_FFI_PACKAGE}=={source.ffi}.*"
+    if not any(packages.glob(f"apache_tvm_ffi-{source.ffi}*.dist-info")):
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(build.python),
+            "install",
+            "--quiet",
+            "--no-deps",
+            wanted,
+        ]
+        _run(command, environment, f"cannot install {wanted}")
+    _copy_package(source, build, packages)
+
+
+def _copy_package(source: Source, build: BuildDir, packages: Path) -> None:
+    """Put TVM's Python code with the libraries in its place in one step, so that nobody meets a half of it."""
+    fresh, package, old = packages / "tvm.new", packages / "tvm", packages / "tvm.old"
+    for leftover in (fresh, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    shutil.copytree(source.directory / "python" / "tvm", fresh, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    (fresh / "lib").mkdir()
+    for target in TARGETS:
+        # The linker writes a new file each time, so that a second name costs no space and changes under nobody.
+        os.link(build.libraries / f"lib{target}.so", fresh / "lib" / f"lib{target}.so")
+    if package.exists():
+        package.rename(old)
+    fresh.rename(package)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def inspect_environment(build: BuildDir, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Load the TVM of `build` and return what tvm_builds/inspect.py finds; UserError when it does not load."""
+    done = subprocess.run(
+        [str(build.python), "-m", "tzerlike.tvm_builds.inspect"],
+        env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), f"status {done.returncode}")
+        raise UserError(f"what was built does not load: {last}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _run(command: list[str], environment: Mapping[str, str], failed: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(environment), check=False)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).splitlines()
+        reason = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no reason given")
+        raise UserError(f"{failed}: {reason}")

@@ -1,0 +1,118 @@
+"""The directory of builds: one for each source, compiler and set of flags, found by the name that it was given."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class BuildDir:
+    """All paths of one build; making one touches nothing.
+
+    `build` is CMake's directory, `env` a Python environment with the TVM and the tvm-ffi that belong together, `label`
+    says what is built, and `ready`, which is there once all is done, what came of it.
+    """
+
+    root: Path
+
+    @property
+    def build(self) -> Path:
+        return self.root / "build"
+
+    @property
+    def libraries(self) -> Path:
+        return self.build / "lib"
+
+    @property
+    def env(self) -> Path:
+        return self.root / "env"
+
+    @property
+    def python(self) -> Path:
+        return self.env / "bin" / "python"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "build.log"
+
+    @property
+    def label(self) -> Path:
+        return self.root / "build.json"
+
+    @property
+    def ready(self) -> Path:
+        return self.root / "ready.json"
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What `label` and `ready` say, with the state: `ready` or `unfinished`."""
+        label: dict[str, Any] = json.loads(self.label.read_text())
+        if not self.ready.is_file():
+            return {**label, "state": "unfinished"}
+        return {**label, "state": "ready", **json.loads(self.ready.read_text())}
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from making or removing this build; UserError when somebody else is at it."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with open(self.root / ".lock", "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(f"{self.root}: another tzerlike is at this build; wait for it") from error
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The builds under a directory."""
+
+    root: Path
+
+    @property
+    def sources(self) -> Path:
+        return self.root / "sources"
+
+    def at(self, key: str) -> BuildDir:
+        return BuildDir(self.root / "builds" / key)
+
+    def builds(self) -> list[BuildDir]:
+        """All builds, finished or not, in order of their names."""
+        found = [BuildDir(path.parent) for path in (self.root / "builds").glob("*/build.json")]
+        return sorted(found, key=lambda build: str(build.described["name"]))
+
+    def named(self, name: str) -> BuildDir:
+        """Return the build of this name; UserError that lists those that there are."""
+        for build in self.builds():
+            if build.described["name"] == name:
+                return build
+        names = ", ".join(str(build.described["name"]) for build in self.builds()) or "none yet"
+        raise UserError(f"--tvm: no build {name!r}; there are: {names}; `tzerlike tvm build` makes one")
+
+    def remove(self, name: str) -> int:
+        """Remove a build and what no other build needs; return the bytes that this freed."""
+        build = self.named(name)
+        with build.locked():
+            freed = size_of(build.root)
+            shutil.rmtree(build.root)
+        used = {str(other.described["directory"]) for other in self.builds()}
+        for source in self.sources.glob("*"):
+            if not any(directory.startswith(f"{source}/") for directory in used):
+                freed += size_of(source)
+                shutil.rmtree(source)
+        return freed
+
+
+def size_of(root: Path) -> int:
+    """Return the bytes that the files under `root` take on the disk; one that has two names counts once."""
+    files = {(s.st_dev, s.st_ino): s.st_blocks * 512 for path in root.rglob("*") for s in (path.lstat(),)}
+    return sum(files.values())

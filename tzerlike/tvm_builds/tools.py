@@ -1,0 +1,67 @@
+"""What a build takes of the machine, and the packages that bring it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tzerlike.errors import UserError
+
+LLVM = "19"
+"""The release of LLVM that the instrumentation and the recipe are known to work with."""
+
+_PROGRAMS = {
+    f"clang++-{LLVM}": f"clang-{LLVM}",
+    f"ld.lld-{LLVM}": f"lld-{LLVM}",
+    f"llvm-config-{LLVM}": f"llvm-{LLVM}-dev",
+    f"llvm-symbolizer-{LLVM}": f"llvm-{LLVM}",
+    "cmake": "cmake",
+    "ninja": "ninja-build",
+}
+_HEADERS = {"zlib.h": "zlib1g-dev", "zstd.h": "libzstd-dev", "libxml2/libxml/xmlversion.h": "libxml2-dev"}
+_RUNTIME = ("libclang_rt.ubsan_standalone-x86_64.a", f"libclang-rt-{LLVM}-dev")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The programs of a build; `version` is the compiler's own line, and so part of what a build is."""
+
+    clang: str
+    version: str
+    llvm_config: str
+    symbolizer: str
+
+
+def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolchain:
+    """Return the programs found by `which`; UserError with the one line that installs all that is missing."""
+    paths = {program: which(program) for program in _PROGRAMS}
+    missing = [package for program, package in _PROGRAMS.items() if paths[program] is None]
+    clang = paths[f"clang++-{LLVM}"]
+    if clang is None:
+        # Nothing can be asked of it, so all that hangs on it is listed too: installing twice is worse.
+        missing += [*_HEADERS.values(), _RUNTIME[1]]
+    else:
+        missing += [package for header, package in _HEADERS.items() if not _has_header(clang, header)]
+        if _answer(clang, f"-print-file-name={_RUNTIME[0]}") == _RUNTIME[0]:
+            missing.append(_RUNTIME[1])
+    if missing or clang is None:
+        raise UserError(f"a build of TVM takes more than there is here: apt-get install {' '.join(missing)}")
+    config, symbolizer = paths[f"llvm-config-{LLVM}"], paths[f"llvm-symbolizer-{LLVM}"]
+    assert config is not None and symbolizer is not None
+    return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config, symbolizer)
+
+
+def _answer(program: str, *arguments: str) -> str:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(f"{program} {' '.join(arguments)}: status {done.returncode}; install it anew")
+    return done.stdout.strip()
+
+
+def _has_header(clang: str, header: str) -> bool:
+    command = [clang, "-fsyntax-only", "-x", "c++", "-"]
+    code = f"#if !__has_include(<{header}>)\n#error\n#endif\n"
+    done = subprocess.run(command, input=code, capture_output=True, text=True, check=False)
+    return done.returncode == 0
