@@ -18,6 +18,7 @@ from tzerlike.commands.judge import replay, run
 from tzerlike.commands.reduce import reduce
 from tzerlike.commands.triage import triage
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
+from tzerlike.untrusted import one_line
 
 COMMANDS = (doctor, fuzz, run, replay, reduce, triage, seeds, passes, mutators, ci)
 
@@ -49,7 +50,7 @@ def main() -> None:
         click.echo(f"tzerlike: {error.format_message()}", err=True)
         sys.exit(2)
     except UserError as error:
-        click.echo(f"tzerlike: {error}", err=True)
+        click.echo(f"tzerlike: {one_line(str(error))}", err=True)
         sys.exit(2)
     except TzerlikeError as error:
         click.echo(f"tzerlike: internal error, please report it: {error}", err=True)
