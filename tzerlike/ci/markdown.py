@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tzerlike.ci.outcome import Item, Outcome, Status
 from tzerlike.untrusted import one_line
 
 _MOST_ROWS = 20
 _MOST_NOTES = 10
+_BAR = re.compile(r"\\*\|")
 
 
 def summary(outcome: Outcome) -> str:
@@ -25,7 +28,7 @@ def summary(outcome: Outcome) -> str:
         count = sum(item.status is status for item in outcome.items)
         if count:
             lines += [f"{count} {words}.", ""]
-    notes = [f"- {_plain(one_line(note, 200))}" for note in outcome.notes[:_MOST_NOTES]]
+    notes = [f"- {_plain(note)}" for note in outcome.notes[:_MOST_NOTES]]
     if len(outcome.notes) > _MOST_NOTES:
         notes.append(f"- and {len(outcome.notes) - _MOST_NOTES} more")
     return "\n".join([*lines, *notes]).rstrip() + "\n"
@@ -37,10 +40,13 @@ def _row(item: Item) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span that keeps to its cell: nothing in it is read as Markdown or HTML."""
-    return "`" + text.replace("`", "'").replace("|", "\\|") + "`"
+    """A code span that keeps to its cell: nothing in it is read as Markdown or HTML.
+
+    Two backslashes before a bar would let it end the cell.
+    """
+    return "`" + _BAR.sub(r"\\|", text.replace("`", "'")) + "`"
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is read as Markdown or HTML."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!~&" else " " if c in "\r\n" else c for c in text)
+    """Text in which nothing is read as Markdown or HTML, on one line."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!~&" else c for c in one_line(text, 200))
