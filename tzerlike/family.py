@@ -36,7 +36,8 @@ def _interrupts_held() -> Iterator[None]:
 class Family:
     """A zygote process and everything forked from it; leaving the context ends all of them.
 
-    `environment` is the environment variables that the zygote gets, and all that it gets.
+    `environment` is the environment variables that the zygote gets, and all that it gets; `python` the interpreter that
+    it runs in, and with that the TVM.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Family:
         cache_dir: Path,
         environment: Mapping[str, str],
         restore: Sequence[Path] = (),
+        python: Path | None = None,
     ) -> None:
         # A run that has to write byte code lays its heap out differently from the next one.
         compileall.compile_dir(Path(__file__).parent, quiet=2, legacy=False)
@@ -55,7 +57,7 @@ class Family:
         self._socket = ours
         with _interrupts_held():
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tzerlike.zygote", str(theirs.fileno())],
+                [str(python or sys.executable), "-m", "tzerlike.zygote", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,

@@ -15,12 +15,15 @@ from tzerlike.family import Family
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH")
 
 
-def zygote_environment() -> dict[str, str]:
-    """Return the environment of every process that runs TVM: fixed but for what locates programs."""
+def zygote_environment(python: Path | None = None) -> dict[str, str]:
+    """Return the environment of every process that runs TVM: fixed but for what locates programs.
+
+    Where that is not this `python` but another one, it finds its own packages, and none of ours but tzerlike itself.
+    """
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment |= {
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)) if python is None else str(Path(__file__).parents[1]),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
@@ -44,5 +47,12 @@ def cache_directory() -> Path:
     return path
 
 
-def open_family(slots: int = 1, coverage: str = "none") -> Family:
-    return Family(slots=slots, coverage=coverage, cache_dir=cache_directory(), environment=zygote_environment())
+def open_family(slots: int = 1, coverage: str = "none", python: Path | None = None) -> Family:
+    """Start a zygote, in this interpreter or in another one."""
+    return Family(
+        slots=slots,
+        coverage=coverage,
+        cache_dir=cache_directory(),
+        environment=zygote_environment(python),
+        python=python,
+    )
