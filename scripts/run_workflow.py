@@ -1,0 +1,149 @@
+"""Run the `run:` steps of a GitHub workflow on this machine, as far as they can be: actions are only named.
+
+    python scripts/run_workflow.py .github/workflows/nightly-fuzz.yml --env BUDGET=20s
+
+The steps run in a scratch directory in which everything of the checkout is a link, so that they write next to the
+checkout and not into it. Ends with the status of the first job that fails, or 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def read_workflow(path: Path) -> dict[str, Any]:
+    """Return a workflow as nested dicts, lists and texts; ValueError for YAML beyond what workflows need.
+
+    Understood are block mappings and lists, plain and quoted texts, and the block texts `|` and `>-`. Scalars stay
+    texts.
+    """
+    lines = [line for line in path.read_text().splitlines() if not re.fullmatch(r"\s*(#.*)?", line)]
+    value, rest = _block(lines, 0)
+    if rest or not isinstance(value, dict):
+        raise ValueError(f"{path}: not understood from {rest[:1]} on")
+    return value
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _block(lines: list[str], indent: int) -> tuple[Any, list[str]]:
+    """Return the mapping or list that begins at `indent`, and the lines behind it."""
+    if not lines or _indent(lines[0]) < indent:
+        return "", lines
+    return _list(lines) if lines[0].lstrip().startswith("- ") else _mapping(lines)
+
+
+def _list(lines: list[str]) -> tuple[list[Any], list[str]]:
+    indent, items = _indent(lines[0]), []
+    while lines and _indent(lines[0]) == indent and lines[0].lstrip().startswith("- "):
+        first = lines[0].replace("- ", "  ", 1)
+        if re.match(r"\s*[\w-]+:( |$)", first):
+            item, lines = _mapping([first, *lines[1:]])
+        else:
+            item, lines = _scalar(first.strip()), lines[1:]
+        items.append(item)
+    return items, lines
+
+
+def _mapping(lines: list[str]) -> tuple[dict[str, Any], list[str]]:
+    indent, found = _indent(lines[0]), {}
+    while lines and _indent(lines[0]) == indent:
+        match = re.fullmatch(r"\s*([\w-]+):(?: (.*))?", lines[0])
+        if match is None or match[1] in found:
+            raise ValueError(f"not understood: {lines[0]!r}")
+        key, text = match[1], (match[2] or "").strip()
+        lines = lines[1:]
+        if text in ("|", ">-"):
+            inner = []
+            while lines and _indent(lines[0]) > indent:
+                inner.append(lines[0].strip())
+                lines = lines[1:]
+            found[key] = ("\n" if text == "|" else " ").join(inner)
+        elif text:
+            found[key] = _scalar(text)
+        else:
+            found[key], lines = _block(lines, indent + 1)
+    return found, lines
+
+
+def _scalar(text: str) -> str:
+    if text[:1] in "[{&*!|>":
+        raise ValueError(f"not understood: {text!r}")
+    return text[1:-1] if text[:1] in "\"'" and text[-1:] == text[:1] else text
+
+
+def wanted(condition: str, failed: bool, directory: Path) -> bool:
+    """Whether a step runs, by its `if:`; ValueError for a condition that only the service can judge."""
+    terms = [term.strip() for term in condition.split("&&")] if condition else []
+    if failed and "always()" not in terms:
+        return False
+    for term in terms:
+        files = re.fullmatch(r"hashFiles\('([^']+)'\) != ''", term)
+        if files is not None:
+            if not any(directory.glob(files[1])):
+                return False
+        elif term != "always()":
+            raise ValueError(f"only the service can judge {term!r}")
+    return True
+
+
+def run_job(job: Mapping[str, Any], environment: Mapping[str, str], directory: Path) -> int:
+    """Run the steps of a job in `directory`; returns 0, or the status of the first that fails."""
+    failed = 0
+    for step in job["steps"]:
+        name = step.get("name", step.get("uses", ""))
+        if "run" not in step:
+            print(f"--- {name}: an action, left out")
+            continue
+        if not wanted(step.get("if", ""), bool(failed), directory):
+            print(f"--- {name}: skipped")
+            continue
+        print(f"--- {name}: {step['run']}", flush=True)
+        variables = [f"{key}={value}" for key, value in environment.items()]
+        shell = ["env", *variables, "bash", "-e", "-o", "pipefail", "-c", step["run"]]
+        status = subprocess.run(shell, cwd=directory, check=False).returncode
+        print(f"--- status {status}")
+        if step.get("continue-on-error") != "true":
+            failed = failed or status
+    return failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("workflow", type=Path)
+    parser.add_argument("--job", help="The job to run; all of them when not given.")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="Instead of the workflow's.")
+    parser.add_argument("--in", dest="directory", type=Path, help="Scratch directory, to go on in it later.")
+    arguments = parser.parse_args()
+    given = dict(pair.split("=", 1) for pair in arguments.env)
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = arguments.directory or Path(scratch)
+        directory.mkdir(parents=True, exist_ok=True)
+        for path in ROOT.iterdir():
+            if path.name != ".git" and not (directory / path.name).exists():
+                (directory / path.name).symlink_to(path)
+        for name, job in read_workflow(arguments.workflow)["jobs"].items():
+            if arguments.job not in (None, name):
+                continue
+            print(f"job {name}")
+            environment = {**job.get("env", {}), **given, "GITHUB_STEP_SUMMARY": str(directory / "step-summary.md")}
+            if unknown := [key for key, value in environment.items() if "${{" in value]:
+                parser.error(f"give --env {unknown[0]}=...: only the service knows its value")
+            if status := run_job(job, environment, directory):
+                return status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
