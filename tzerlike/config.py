@@ -17,7 +17,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 TARGETS = ("llvm", "cuda")
-COVERAGE = ("auto", "breakpoint", "none")
+COVERAGE = ("auto", "breakpoint", "sancov", "none")
 PASS_MODES = ("joint", "random", "none")
 MUTATOR_CHOICES = ("adaptive", "uniform")
 UIS = ("rich", "plain", "none")
@@ -34,12 +34,13 @@ class CampaignConfig:
 
     `budget` and `timeout` are seconds; `iterations` is per campaign, over all workers, or None; `memory_limit` is
     bytes beyond what the fuzzer itself maps. `corpus` is the directory of an earlier corpus to bring in, `known` a
-    known.toml; "" is none.
+    known.toml; "" is none. `tvm` is the name of a build, "" for the TVM that is installed.
     """
 
     seed: int
     budget: float = 4 * 3600.0
     iterations: int | None = None
+    tvm: str = ""
     target: str = "llvm"
     arch: str = DEFAULT_ARCH
     coverage: str = "auto"

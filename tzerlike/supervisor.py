@@ -50,7 +50,10 @@ class _Shard:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event."""
+    """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
+
+    `python` is the interpreter that has the TVM in question; None for this one.
+    """
 
     config: CampaignConfig
     directory: CampaignDir
@@ -59,6 +62,7 @@ class Supervisor:
     show: Callable[[View], None]
     tell: Callable[[str], None]
     resume: bool = False
+    python: Path | None = None
     _interrupted: bool = False
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
@@ -90,6 +94,7 @@ class Supervisor:
                     cache_dir=self.cache_dir,
                     environment=self.environment,
                     restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
+                    python=self.python,
                 )
             )
             self._check_environment(family.facts)

@@ -146,6 +146,8 @@ def test_after_a_failed_compile_it_goes_on_from_there(bench: Bench) -> None:
     assert "second.cc" in said and "'y'" in said and "run the same command again" in said
     (build,) = bench.store.builds()
     assert build.described["state"] == "unfinished"
+    with pytest.raises(UserError, match="tvm build --name toy"):
+        bench.store.ready("toy")
     compiled = {p.name: p.stat().st_mtime_ns for p in build.build.rglob("*.o")}
     second.write_text("int second(int x) { return x; }\n")
     assert bench.make()["state"] == "ready"
@@ -182,7 +184,7 @@ def test_names_belong_to_one_build_each(bench: Bench, tmp_path: Path) -> None:
     assert "tvm remove mine" in bench.wrong("mine")
     bench.make("yours")
     assert [build.described["name"] for build in bench.store.builds()] == ["mine", "yours"]
-    assert bench.store.named("yours").described["source"] == str(tmp_path / "other")
+    assert bench.store.ready("yours").described["source"] == str(tmp_path / "other")
     with pytest.raises(UserError, match="there are: mine, yours"):
         bench.store.named("ours")
     assert bench.store.remove("mine") > 0

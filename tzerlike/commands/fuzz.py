@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
 from tzerlike.carried import corpus_directory
-from tzerlike.commands.shared import names_in
+from tzerlike.commands.shared import names_in, open_store
 from tzerlike.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -43,6 +43,7 @@ from tzerlike.ui import make_screen, one_line
 @click.option("--out", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory.")
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
 @click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
@@ -73,6 +74,7 @@ def fuzz(
     out: Path,
     resume: bool,
     seed: int | None,
+    tvm: str,
     target: str,
     arch: str,
     coverage: str,
@@ -100,6 +102,7 @@ def fuzz(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
         iterations=iterations,
+        tvm=tvm,
         target=target,
         arch=arch,
         coverage=coverage,
@@ -121,6 +124,7 @@ def fuzz(
     make_oracles(config.oracles)
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=_given())
+    cache, python = _tvm_of(config.tvm)
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
@@ -129,11 +133,12 @@ def fuzz(
         supervisor = Supervisor(
             config,
             directory,
-            cache_directory(),
-            zygote_environment(),
+            cache,
+            zygote_environment(python),
             show=screen.show,
             tell=screen.tell,
             resume=resume,
+            python=python,
         )
         stats, interrupted = supervisor.run()
     if ui != "none":
@@ -158,6 +163,14 @@ _TIR_ONLY = (
     "pairs_per_fork",
 )
 """Options of `fuzz` that say nothing to the arithmetic harness."""
+
+
+def _tvm_of(name: str) -> tuple[Path, Path | None]:
+    """The cache and the interpreter that go with a build of TVM, or with the TVM that is installed."""
+    if not name:
+        return cache_directory(), None
+    build = open_store().ready(name)
+    return build.cache, build.python
 
 
 def _given() -> frozenset[str]:

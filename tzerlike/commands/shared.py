@@ -7,10 +7,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tzerlike.surroundings import cache_directory
+from tzerlike.tvm_builds import Store
+
 
 def names_in(text: str) -> tuple[str, ...]:
     """The names of a comma-separated list."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def open_store() -> Store:
+    """The builds of TVM that this user has."""
+    return Store(cache_directory() / "tvm")
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

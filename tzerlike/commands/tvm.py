@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from tzerlike.commands.shared import print_table
-from tzerlike.surroundings import cache_directory, whole_environment
-from tzerlike.tvm_builds import Store
+from tzerlike.commands.shared import open_store, print_table
+from tzerlike.surroundings import whole_environment
 from tzerlike.tvm_builds.make import Maker
 from tzerlike.tvm_builds.ninja import Progress
 from tzerlike.tvm_builds.recipe import Recipe
@@ -21,10 +20,6 @@ from tzerlike.tvm_builds.store import size_of
 from tzerlike.tvm_builds.tools import find_toolchain
 
 _LINE_EVERY = 30.0
-
-
-def open_store() -> Store:
-    return Store(cache_directory() / "tvm")
 
 
 @click.group()

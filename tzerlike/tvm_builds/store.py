@@ -45,6 +45,11 @@ class BuildDir:
         return self.root / "build.log"
 
     @property
+    def cache(self) -> Path:
+        """For what is made from this TVM: seeds, tables of symbols."""
+        return self.root / "cache"
+
+    @property
     def label(self) -> Path:
         return self.root / "build.json"
 
@@ -97,6 +102,14 @@ class Store:
                 return build
         names = ", ".join(str(build.described["name"]) for build in self.builds()) or "none yet"
         raise UserError(f"--tvm: no build {name!r}; there are: {names}; `tzerlike tvm build` makes one")
+
+    def ready(self, name: str) -> BuildDir:
+        """Return the build of this name, which is done; UserError otherwise."""
+        build = self.named(name)
+        if build.described["state"] != "ready":
+            raise UserError(f"--tvm: the build {name!r} is unfinished; go on with it: tzerlike tvm build --name {name}")
+        build.cache.mkdir(exist_ok=True)
+        return build
 
     def remove(self, name: str) -> int:
         """Remove a build and what no other build needs; return the bytes that this freed."""
