@@ -11,6 +11,7 @@ import sys
 import click
 
 from tzerlike import __version__
+from tzerlike.commands.bisect import bisect
 from tzerlike.commands.ci import ci
 from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
@@ -20,7 +21,7 @@ from tzerlike.commands.triage import triage
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 from tzerlike.untrusted import one_line
 
-COMMANDS = (doctor, fuzz, run, replay, reduce, triage, seeds, passes, mutators, ci)
+COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, seeds, passes, mutators, ci)
 
 
 class _InOrder(click.Group):

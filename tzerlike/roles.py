@@ -20,6 +20,7 @@ from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_apart
 from tzerlike.bisect import job
+from tzerlike.bisect.role import bisect_bundle
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.config import CampaignConfig
@@ -309,6 +310,7 @@ ROLES: dict[str, Role] = {
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
     "reduce": reduce_bundle,
+    "bisect": bisect_bundle,
 }
 
 JOBS = {**batch.JOBS, **judge.JOBS, **job.JOBS, **fitness.JOBS}

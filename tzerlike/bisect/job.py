@@ -48,9 +48,9 @@ def walk_one(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     refusal, module = _compile(case, trail)
     signal.setitimer(signal.ITIMER_PROF, 0)
     tray.enter_stage(Stage.INTERPRET)
-    meaning = None if module is None else _meaning(case, module, item["inputs"])
+    meaning = None if module is None else meaning_of(case, module, item["inputs"])
     if item["stop"] is None and refusal is None:
-        walk, pair = _where_meaning_is_lost(meaning, trail)
+        walk, pair = where_meaning_is_lost(meaning, trail)
     else:
         walk, pair = _where_it_fails(meaning, module, trail, refusal)
     record = walk.to_json()
@@ -81,14 +81,15 @@ def _compile(case: Case, trail: PassTrail) -> tuple[CompilerRefused | None, Any]
     return None, module
 
 
-def _meaning(case: Case, module: Any, inputs: str) -> Meaning | None:
+def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
     """What the program means; None where it means nothing on these inputs, or the interpreter cannot tell."""
     func = tvm_api.entry_of(module)
     drawn, judgement, results = interpret(func, case.input_seed, Effort(inputs=inputs).thorough())
     return Meaning(func, drawn, judgement) if drawn and judgement and results.defined else None
 
 
-def _where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:
+def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:
+    """Return the walk along a trail that was followed to its end, and the modules before and after the guilty step."""
     turns = trail.turns
     if meaning is None:
         return Walk(trail.begun, unjudged=_names(turns)), None

@@ -43,7 +43,7 @@ class Meaning:
         """Compare what the `main` of `module` means with this.
 
         UNKNOWN where the interpreter cannot tell: other parameters, something that it does not model, or a result that
-        hangs on rounding.
+        hangs on rounding. An infinity or NaN where there was none is WRONG.
         """
         func = tvm_api.entry_of(module)
         if not self.comparable(module):
@@ -53,7 +53,7 @@ class Meaning:
             seen = reference.prepare(func).run(self.inputs.arguments, limit)
         except (MemoryError, RecursionError):
             return Look(State.UNKNOWN)
-        if seen.verdict is Verdict.UNDEFINED:
+        if seen.verdict is Verdict.UNDEFINED or seen.rule == "exceptional-value":
             return Look(State.WRONG, Change.UNDEFINED, f"{seen.rule}: {seen.where}")
         if seen.verdict is not Verdict.DEFINED:
             return Look(State.UNKNOWN)

@@ -15,26 +15,20 @@ class State(StrEnum):
 
 
 def turning_point(count: int, look: Callable[[int], State]) -> tuple[int, int] | None:
-    """Return a place where right turns to wrong for good: the last right step before it, and the first wrong one.
+    """Return where right turns to wrong for good: the last step that is right, and the first wrong one behind it.
 
     Steps are numbered from 0; -1 stands for the beginning, which is right. Steps between the two that are returned
-    are UNKNOWN. None when no step is wrong, or when the last one that is known is right. With one turn it is that one;
-    with several, one of them, the same each time. Of n steps that are known, about log2(n) are looked at.
+    are UNKNOWN. None when nothing behind the last right step is wrong. Steps are looked at from the end, none before
+    the last right one: a step that is wrong and mended later, as by a promise that nobody relies on, is not the one.
     """
-    wrong = last_known(count, look)
-    if wrong < 0 or look(wrong) is State.RIGHT:
-        return None
-    right = -1
-    open_ = list(range(wrong))
-    while open_:
-        middle = open_[len(open_) // 2]
-        seen = look(middle)
-        if seen is State.RIGHT:
-            right = middle
-        elif seen is State.WRONG:
-            wrong = middle
-        open_ = [step for step in open_ if right < step < wrong and step != middle]
-    return right, wrong
+    wrong: int | None = None
+    for step in reversed(range(-1, count)):
+        state = State.RIGHT if step < 0 else look(step)
+        if state is State.RIGHT:
+            return None if wrong is None else (step, wrong)
+        if state is State.WRONG:
+            wrong = step
+    return None
 
 
 def last_known(count: int, look: Callable[[int], State]) -> int:

@@ -16,7 +16,7 @@ class Change(StrEnum):
     RESULT = "result"
     """The program computes something else behind it."""
     UNDEFINED = "undefined"
-    """The program is undefined behind it, on inputs on which it was defined."""
+    """The program is undefined behind it, or meets an infinity or NaN, on inputs on which it was defined."""
     ILL_FORMED = "ill-formed"
     """TVM's verifiers accept the program before it and not behind it."""
     DIED = "died"

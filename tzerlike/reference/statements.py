@@ -34,9 +34,13 @@ _SPATIAL, _REDUCTION = 0, 2
 _HINTS = (
     "pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_loop_partition_hint", "pragma_scope",
     "pragma_debug_skip_region", "tirx.compute_scope", "compute_scope", "storage_alignment", "buffer_dim_align",
+    "pragma_unroll", "device_scope",
     "async_scope", "async_commit_queue_scope", "async_wait_queue_scope", "async_wait_inflight_count", "volatile_scope",
 )  # fmt: skip
 """Attributes that say how to compile a statement and not what it means."""
+
+_NOTHING = ("tirx.prefetch", "tirx.start_profile_intrinsic", "tirx.end_profile_intrinsic")
+"""Calls that compute nothing."""
 
 _THREADS = 4
 """tirx.ForKind of a loop bound to threads."""
@@ -157,7 +161,7 @@ class StatementCompiler:
             return self._masked_store(node, arguments)
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
-        if name == "tirx.prefetch":
+        if name in _NOTHING:
             return (lambda: Flow.NEXT), 0
         if name == "tirx.tvm_storage_sync":
             named: Any = arguments[0] if arguments else None

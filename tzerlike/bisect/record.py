@@ -1,0 +1,93 @@
+"""What bisection found out about a bundle: `bisect.json` in its directory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bisect.walk import Change, read_difference
+from tzerlike.campaign import write_json
+from tzerlike.errors import UserError
+from tzerlike.outcome import Difference
+from tzerlike.untrusted import Fields, read_json
+
+BISECTION = "bisect.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bisection:
+    """Who is guilty of a finding.
+
+    `guilty` is TVM's name of a pass, with its namespace; what tzerlike.localise calls code generation, LLVM or passes
+    that cannot be told apart; or "" where nothing can be told. `build` is the build that was looked at, optimised or
+    reference. `index` is the place of the guilty pass among the `passes` that had begun, from 0. `change` is what
+    it does, `detail` says so in words, `difference` is the first element that is another behind it. `diff` is the TIR
+    before and after it, as a unified diff, or the TIR that a pass failed on. `reduced` says that all this is of the
+    reduced case.
+    """
+
+    signature: str
+    guilty: str
+    build: str = "optimised"
+    change: Change = Change.NONE
+    index: int | None = None
+    passes: int = 0
+    detail: str = ""
+    difference: Difference | None = None
+    diff: str = ""
+    reduced: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: object) -> Bisection:
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        root = Fields.of(data, "bisection")
+        if root.whole("schema_version") != SCHEMA_VERSION:
+            raise UserError(f"bisection: schema_version {root.whole('schema_version')} is not {SCHEMA_VERSION}")
+        difference = root.optional("difference")
+        return cls(
+            signature=root.text("signature"),
+            guilty=root.text("guilty"),
+            build=root.choice("build", ("optimised", "reference")),
+            change=Change(root.choice("change", tuple(Change))),
+            index=None if root.data.get("index") is None else root.whole("index", 0),
+            passes=root.whole("passes", 0),
+            detail=root.text("detail"),
+            difference=None if difference is None else read_difference(difference),
+            diff=root.text("diff"),
+            reduced=root.flag("reduced"),
+        )
+
+    def line(self) -> str:
+        """The verdict in a few words."""
+        place = "" if self.index is None else f" (pass {self.index + 1} of {self.passes})"
+        what = {
+            Change.RESULT: "behind it the program computes something else",
+            Change.UNDEFINED: "behind it the program is undefined",
+            Change.ILL_FORMED: "it makes the program ill-formed",
+            Change.DIED: "the compiler dies in it",
+            Change.RAISED: "it raises",
+            Change.NONE: "found by building with less",
+        }[self.change]
+        build = ", in the reference build" if self.build == "reference" else ""
+        return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
+
+
+def write_bisection(bundle: Path, bisection: Bisection) -> None:
+    """Write `bisect.json` of a bundle, whole or not at all."""
+    write_json(bundle / BISECTION, bisection.to_json())
+
+
+def read_bisection(bundle: Path) -> Bisection | None:
+    """Return what `bisect.json` of a bundle says; None where there is none, UserError where it cannot be read."""
+    file = bundle / BISECTION
+    if not file.exists():
+        return None
+    try:
+        return Bisection.from_json(read_json(file))
+    except UserError as error:
+        raise UserError(str(error) if str(error).startswith(str(file)) else f"{file}: {error}") from error

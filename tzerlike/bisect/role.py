@@ -1,0 +1,81 @@
+"""One bundle bisected: what the role `bisect` does, in a worker process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bisect.ask import ask_walk
+from tzerlike.bisect.record import Bisection, write_bisection
+from tzerlike.bisect.walk import Change, Walk
+from tzerlike.bundle import read_bundle
+from tzerlike.execute import ForkExecutor, Lane
+from tzerlike.localise import CODE_GENERATION, to_blame
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles import effort_for, judged, make_oracles
+from tzerlike.outcome import Ending
+from tzerlike.reduction import REDUCED
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Find the guilty pass of the bundle at `path`, of its reduced case if it has one, and write its bisect.json.
+
+    Reports whether the finding showed; nothing is written where it did not. A bundle's signature names the pass that
+    was guilty when it was written, so any finding of its kind will do.
+    """
+    path = Path(params["path"])
+    kind = read_bundle(path).kind
+    reduced = (path / REDUCED / "case.json").is_file()
+    bundle = read_bundle(path / REDUCED if reduced else path)
+    case = bundle.stored.case
+    effort = replace(effort_for(params["oracles"]), inputs=str((bundle.path / "inputs.npz").resolve()))
+    executor = ForkExecutor(lane, runner, bundle.limits, effort)
+    seen = executor.run([case], count=False)[0]
+    shows = any(finding.kind == kind for finding in judged(make_oracles(params["oracles"]), case, seen))
+    if shows:
+        reference = _in_reference(seen)
+        at_fault = to_blame(case, "reference") if reference else case
+        walk = None
+        if kind != "slow-code":
+            walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
+        found = bisection(bundle.signature, seen, walk)
+        build = "reference" if reference else "optimised"
+        write_bisection(path, replace(found, build=build, reduced=reduced))
+    report({"event": "bisected", "shows": shows})
+
+
+def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection:
+    """Put together what was seen of a case and of the walk along its passes, if there was one.
+
+    Where the walk does not name one pass, the answer for wrong and slow code is that of building with less, and a death
+    or an exception outside of all passes is code generation's.
+    """
+    walk = walk or Walk(0)
+    guilty = seen.results.guilty if seen.results is not None else ""
+    if len(walk.suspects) == 1:
+        guilty = walk.suspects[0]
+    elif not guilty and walk.change in (Change.DIED, Change.RAISED):
+        guilty = CODE_GENERATION
+    return Bisection(
+        signature,
+        guilty,
+        change=walk.change,
+        index=walk.index,
+        passes=walk.passes,
+        detail=walk.detail,
+        difference=walk.difference,
+        diff=walk.diff,
+    )
+
+
+def _in_reference(seen: Observation) -> bool:
+    """Whether it came about in the build without optimisation."""
+    results = seen.results
+    if results is not None and seen.exit is Exit.OK:
+        return results.blame in ("reference", "both") or results.reference.ending is Ending.REFUSED
+    return seen.stage in (Stage.BUILD_REFERENCE, Stage.RUN_REFERENCE)

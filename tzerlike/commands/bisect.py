@@ -1,0 +1,34 @@
+"""`tzerlike bisect`: the guilty pass."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from tzerlike.bisect.bundles import Bisected, bisect_bundles
+from tzerlike.surroundings import open_family
+
+
+@click.command()
+@click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--diff", is_flag=True, help="Print the TIR before and after the guilty pass too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def bisect(bundles: tuple[Path, ...], diff: bool, as_json: bool) -> None:
+    """Find the guilty pass of each bundle, with what it changes, and write it to bisect.json."""
+
+    def tell(result: Bisected) -> None:
+        if as_json:
+            return
+        click.echo(result.line())
+        if result.bisection is not None and result.bisection.detail:
+            click.echo(f"  {result.bisection.detail.splitlines()[0]}")
+        if diff and result.bisection is not None and result.bisection.diff:
+            click.echo(result.bisection.diff)
+
+    results = bisect_bundles(bundles, open_family, tell)
+    if as_json:
+        click.echo(json.dumps([result.to_json() for result in results]))
+    sys.exit(0 if all(result.bisection is not None for result in results) else 1)
