@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tzerlike.bisect.record import Bisection, write_bisection
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.observation import Exit, Frame, Observation, Stage
@@ -77,5 +78,5 @@ def add_bundle(
         (path / "reduced").mkdir()
         write_case(path / "reduced" / "case.json", reduced)
     if guilty:
-        (path / "bisect.json").write_text(json.dumps({"guilty": guilty}))
+        write_bisection(path, Bisection(finding.signature, guilty))
     return path

@@ -60,9 +60,10 @@ class Cause:
 def cause_of(kind: str, seen: Observation, guilty: str = "", shape: Sequence[str] = ()) -> Cause | None:
     """Return the cause of a finding, or None where its bundle does not tell.
 
-    `guilty` is the pass that a bisection found, short or with its namespace, or ""; `shape` is the reduced program's.
+    `guilty` is the pass that a bisection found, short or with its namespace, or what it found instead (that has a
+    blank in it), or ""; `shape` is the reduced program's.
     """
-    named = guilty.rpartition(".")[2]
+    named = guilty if " " in guilty else guilty.rpartition(".")[2]
     if kind == "ice-on-valid":
         return _internal_error(kind, seen, named)
     if kind == "crash" and seen.exit is Exit.CRASH:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tzerlike.arith.case import is_arith_bundle
+from tzerlike.bisect.record import read_bisection
 from tzerlike.bundle import read_bundle, read_kind, read_signature
 from tzerlike.campaign import CampaignDir, read_json, read_stored_case
 from tzerlike.case import canonical_json, content_hash
@@ -106,7 +107,7 @@ def bundles_in(path: Path) -> list[Path]:
     if (path / "campaign.toml").is_file() or (path / "findings").is_dir():
         return list(CampaignDir(path).bundles())
     if not path.is_dir():
-        raise UserError(f"{path}: no such directory")
+        raise UserError(f"{path}: no such directory" if not path.exists() else f"{path}: not a directory")
     below = sorted(file.parent for file in path.glob("*/observation.json") if not file.parent.name.startswith("."))
     if not below and any(path.iterdir()):
         raise UserError(f"{path}: neither a campaign, nor a bundle, nor a directory of bundles")
@@ -168,7 +169,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     except UserError as error:
         raise UserError(f"{file}: {error}") from error
     reduced = "" if arith else _reduced(path)
-    guilty = _bisected(path)
+    guilty = _bisected(path, signature)
     known = guilty or _localised(seen)
     return Sighting(
         path=path,
@@ -195,13 +196,13 @@ def _reduced(path: Path) -> str:
         return ""
 
 
-def _bisected(path: Path) -> str:
-    """The guilty pass of a bisection, or ""."""
+def _bisected(path: Path, signature: str) -> str:
+    """What a bisection found guilty of this signature, or "": one that cannot be read tells nothing."""
     try:
-        guilty = read_json(path / "bisect.json")["guilty"]
-    except (UserError, KeyError, TypeError):
+        bisection = read_bisection(path)
+    except UserError:
         return ""
-    return guilty if isinstance(guilty, str) else ""
+    return bisection.guilty if bisection is not None and bisection.signature == signature else ""
 
 
 def _localised(seen: Observation) -> str:

@@ -215,7 +215,7 @@ class Worker:
         self.fuzzer.tally.exits[f"schedule: {looked.word}"] += 1
         self.fuzzer.tally.seconds["schedules"] += time.perf_counter() - began
         finding = looked.finding
-        if finding is None or finding.signature in self.signatures:
+        if finding is None or self._told(finding):
             return None if finding is None else finding.signature
         environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
         findings = self.directory.findings
@@ -233,7 +233,7 @@ class Worker:
 
         An internal error is told with as few passes as it takes; one that takes many is only counted.
         """
-        if finding.signature in self.signatures or self.known.hides(finding, finding.observation.message):
+        if self._told(finding):
             return finding.signature
         if finding.kind != "ice-on-valid":
             return self._bundle(finding, stored)
@@ -244,9 +244,13 @@ class Worker:
             self.long_orders[finding.signature] += 1
             self.unconfirmed["ice-on-long-order"] += 1
             return None
-        if short.signature in self.signatures or self.known.hides(short, short.observation.message):
+        if self._told(short):
             return short.signature
         return self._bundle(short, replace(stored, case=short.case))
+
+    def _told(self, finding: Finding) -> bool:
+        """Whether a finding has a bundle, or is known and needs none; the known are counted."""
+        return finding.signature in self.signatures or self.known.hides(finding, finding.observation.message)
 
     def _judge(self, case: Case) -> list[Finding]:
         (seen,) = self.executor.run([case], count=False)

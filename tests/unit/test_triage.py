@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.bundles import add_bundle, crashed, program, refused, write_case, wrong
+from tzerlike.bisect.record import Bisection, write_bisection
 from tzerlike.cli import cli
 from tzerlike.errors import UserError
 from tzerlike.known import Known
@@ -100,8 +101,7 @@ def test_bisection_and_reduction_bring_wrong_code_together(tmp_path: Path) -> No
     for number, (finding, blame) in enumerate(zip(signed, ("both", "optimised"), strict=True)):
         add_bundle(tmp_path / str(number), finding, wrong("value", blame), reduced=small, guilty="tirx.Unroll")
     assert len(triage(collect([tmp_path / "0", tmp_path / "1"]), Known()).groups) == 1
-    bundle = tmp_path / "1" / signed[1].directory / "bisect.json"
-    bundle.write_text(json.dumps({"guilty": "tirx.Other"}))
+    write_bisection(tmp_path / "1" / signed[1].directory, Bisection(signed[1].signature, "tirx.Other"))
     assert len(triage(collect([tmp_path / "0", tmp_path / "1"]), Known()).groups) == 2
 
 
@@ -113,7 +113,7 @@ def test_a_bisection_outweighs_the_pass_that_died(tmp_path: Path) -> None:
     add_bundle(tmp_path / "other", DEEPER, crashed("a.Late", "lib+0x1"), guilty="a.Early")
     directories = sorted(tmp_path.iterdir())
     assert len(triage(collect(directories), Known()).groups) == 1
-    (tmp_path / "2" / DEEP.directory / "bisect.json").write_text(json.dumps({"guilty": "a.Middle"}))
+    write_bisection(tmp_path / "2" / DEEP.directory, Bisection(DEEP.signature, "a.Middle"))
     assert len(triage(collect(directories), Known()).groups) == 2
 
 

@@ -62,7 +62,7 @@ def _notes(found: Triage, absent: int, stats: Mapping[str, Any]) -> Iterable[str
     if absent:
         yield f"findings of earlier runs that did not come up: {absent}"
     for label, count in found.hidden:
-        yield f"known, seen {count} times: {label}"
+        yield f"known, seen {count} time{'' if count == 1 else 's'}: {label}"
     for entry in found.silent:
         yield f"known, not seen in this run: {entry.label} ({entry.link})"
     yield from found.problems

@@ -23,14 +23,14 @@ from tzerlike.ci.carry import Carry
 from tzerlike.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.ci.files import make_output, write_files
 from tzerlike.ci.outcome import Outcome
-from tzerlike.commands.fuzz import known_file
+from tzerlike.commands.fuzz import known_file, tvm_of
 from tzerlike.commands.shared import names_in
 from tzerlike.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
-from tzerlike.errors import INTERRUPTED
+from tzerlike.errors import INTERRUPTED, UserError
 from tzerlike.known import Known, read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.supervisor import Supervisor, resolve
-from tzerlike.surroundings import cache_directory, open_family, zygote_environment
+from tzerlike.surroundings import open_family, zygote_environment
 from tzerlike.ui import make_screen
 from tzerlike.untrusted import one_line
 
@@ -52,6 +52,7 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True),
         click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
         click.option("--iterations", type=int, default=None, help="Stop after so many pairs."),
+        click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
         click.option("--known", default="", help="known.toml of findings that are no news."),
         click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True),
         click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
@@ -117,6 +118,7 @@ def _run(
     output: Path,
     budget: str,
     iterations: int | None,
+    tvm: str,
     known: str,
     oracles: str,
     jobs: int | None,
@@ -134,14 +136,18 @@ def _run(
         seeds=seeds,
         corpus=str(carry.corpus.resolve()) if carry.ids() else "",
         known=str(known_file(Path(known))) if known else "",
+        tvm=tvm,
         oracles=names_in(oracles),
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
     )
     campaign = CampaignDir(output / "campaign")
-    config = resolve(config, campaign, resume=False)
+    cache, python = tvm_of(tvm)
     make_output(output)
+    if campaign.root.exists():
+        raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
+    config = resolve(config, campaign, resume=False)
     screen = make_screen("none" if as_json else "plain", Console())
     if not as_json:
         click.echo(
@@ -149,7 +155,13 @@ def _run(
         )
     with screen:
         supervisor = Supervisor(
-            config, campaign, cache_directory(), zygote_environment(), show=screen.show, tell=screen.tell
+            config,
+            campaign,
+            cache,
+            zygote_environment(python),
+            show=screen.show,
+            tell=screen.tell,
+            python=python,
         )
         stats, interrupted = supervisor.run()
     outcome = judged_campaign(mode, campaign, carry, entries, stats)

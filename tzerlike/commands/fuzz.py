@@ -124,7 +124,7 @@ def fuzz(
     make_oracles(config.oracles)
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=_given())
-    cache, python = _tvm_of(config.tvm)
+    cache, python = tvm_of(config.tvm)
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
@@ -165,7 +165,7 @@ _TIR_ONLY = (
 """Options of `fuzz` that say nothing to the arithmetic harness."""
 
 
-def _tvm_of(name: str) -> tuple[Path, Path | None]:
+def tvm_of(name: str) -> tuple[Path, Path | None]:
     """The cache and the interpreter that go with a build of TVM, or with the TVM that is installed."""
     if not name:
         return cache_directory(), None
@@ -205,7 +205,12 @@ def known_file(path: Path) -> Path:
 def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str, Any]) -> None:
     console.print(one_line(stats), highlight=False, soft_wrap=True)
     for label, count in stats["known"].items():
-        console.print(f"known, not bundled: {label} ({count} times)", highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f"known, not bundled: {label} (seen {count} time{'' if count == 1 else 's'})",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
     for problem in stats["problems"]:
         console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
     bundles = list(directory.bundles())

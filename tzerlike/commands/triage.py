@@ -43,7 +43,9 @@ def report_lines(found: Triage) -> list[str]:
         if group.known is not None:
             count = _count(len(group.members), "bundle")
             lines.append(f"known: {group.known.label} ({count}, {group.known.link}) {one_line(group.title, 100)}")
-    lines += [f"known: {one_line(label, 100)} (seen {count} times, not bundled)" for label, count in found.hidden]
+    lines += [
+        f"known: {one_line(label, 100)} (seen {_count(count, 'time')}, not bundled)" for label, count in found.hidden
+    ]
     lines += [f"no longer shows: {entry.label} ({entry.link})" for entry in found.silent]
     lines += [f"left out: {one_line(problem)}" for problem in found.problems]
     return lines
