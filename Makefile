@@ -46,7 +46,7 @@ $(VENV)/ready: constraints.txt pyproject.toml
 	@touch $@
 
 $(VENV)/ready-dev: $(VENV)/ready
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(PIP) install -c constraints.txt -e '.[dev,cuda]'
 	@touch $@
 
 $(MEMCOV): $(MEMCOV_SOURCES)

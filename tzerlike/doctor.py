@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
+from tzerlike.cuda.doctor import examine_cuda
 from tzerlike.errors import TzerlikeError
 from tzerlike.family import Family
+from tzerlike.health import Check
 
 WORKING_PAIRS = {
     "0.27.0.post1": "0.1.14.post1",
@@ -24,40 +23,12 @@ WORKING_PAIRS = {
 """TVM and the tvm-ffi it works with; with a newer ffi, saving IR as JSON dies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line: what was looked at, whether it is good, what was seen, and what to do when it is not.
-
-    Without `needed`, a campaign runs all the same.
-    """
-
-    name: str
-    good: bool
-    seen: str
-    advice: str = ""
-    needed: bool = True
-
-    def line(self) -> str:
-        mark = "ok  " if self.good else ("FAIL" if self.needed else "note")
-        return f"{mark} {self.name}: {self.seen}" + (f" -> {self.advice}" if not self.good and self.advice else "")
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "good": self.good,
-            "seen": self.seen,
-            "advice": self.advice if not self.good else "",
-            "needed": self.needed,
-        }
-
-
 def examine(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
     """Run all checks; the last ones start TVM as a campaign does."""
     checks = [_processor(), _python(), _tvm_pair(), _memcov(), _cache(cache_dir)]
     if all(check.good for check in checks if check.needed):
         checks += _live(cache_dir, environment)
-    checks.append(_cuda())
-    return checks
+    return [*checks, *examine_cuda()]
 
 
 def _processor() -> Check:
@@ -116,11 +87,3 @@ def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
             needed=False,
         ),
     ]
-
-
-def _cuda() -> Check:
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return Check("cuda", False, "no NVIDIA driver", "only --target llvm is of use here", needed=False)
-    listing = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout.strip()
-    return Check("cuda", bool(listing), listing.splitlines()[0] if listing else "no GPU", needed=False)

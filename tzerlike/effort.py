@@ -21,6 +21,8 @@ class Check(StrEnum):
     """Interpret the program, run both builds, compare."""
     REJECTIONS = "rejections"
     """For an exception that nothing excuses: does the program build without optimisation, is it defined?"""
+    DEVICE_SOURCE = "device-source"
+    """Have the source that was generated for a device compiled, where its compiler is at hand."""
     SPEED = "speed"
     """Time both builds, as a part of RESULTS."""
     SCHEDULES = "schedules"

@@ -207,7 +207,7 @@ def _work(lane: Lane, seconds: float) -> None:
     def paced(limited: bool) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
 
-    around = Surroundings(blocks, paced)
+    around = Surroundings(blocks, paced, exploring=request["count"])
     for index, (data, known) in enumerate(zip(request["cases"], request["references"], strict=True)):
         paced(True)
         lane.tray.begin_case(index)

@@ -18,6 +18,7 @@ from tzerlike.oracles.performance import slower
 from tzerlike.outcome import Ending
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.targets import kind_of_target
 
 DEFAULT_PIPELINE = "default pipeline"
 """No more can be told than that it is wrong without a pass of its own."""
@@ -99,7 +100,8 @@ def _of_wrong_code(case: Case, run: Run, stroll: Stroll) -> str:
     def cured(other: Case) -> bool:
         return _right(run(other))
 
-    walk = stroll(case)
+    # Between the passes that make threads of loops and those that place barriers, every kernel races.
+    walk = stroll(case) if kind_of_target(case.target) == "llvm" else None
     if walk is None:
         return _guilty(case, faulty, cured)
     suspects = walk.suspects or walk.unjudged
@@ -128,7 +130,7 @@ def _guilty(case: Case, faulty: Test, cured: Test) -> str:
     passes that the default one lacks are left out in turn; of the default pipeline, those that it can do without."""
     plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
     if (case.config.pipeline == "default" and not case.passes) or faulty(plain):
-        if cured(_without_llvm(plain)):
+        if kind_of_target(case.target) == "llvm" and cured(_without_llvm(plain)):
             return LLVM
         return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
     if case.config.pipeline == "default":

@@ -33,6 +33,7 @@ class Stage(StrEnum):
     LOAD = "load"
     PASSES = "passes"
     BUILD = "build"
+    COMPILE_DEVICE = "compile_device"
     INTERPRET = "interpret"
     BUILD_REFERENCE = "build_reference"
     RUN_REFERENCE = "run_reference"

@@ -23,13 +23,15 @@ class Ending(StrEnum):
     """TVM raised while it built."""
     RAISED = "raised"
     """The compiled function raised."""
+    UNDEFINED = "undefined"
+    """The interpreter finds that the build races, strays or reads what nobody wrote, and the program does not."""
     DIED = "died"
     """The process died while the compiled function ran, or ran on without end."""
 
     @property
     def wrong(self) -> bool:
         """Whether no correct build of a defined program ends so."""
-        return self in (Ending.DIFFERS, Ending.RAISED, Ending.DIED)
+        return self in (Ending.DIFFERS, Ending.RAISED, Ending.UNDEFINED, Ending.DIED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Any
 from tzerlike import tvm_api
 from tzerlike.apart import run_apart
 from tzerlike.case import Case
+from tzerlike.cuda.source import first_refusal
+from tzerlike.cuda.toolchain import find_toolchain
 from tzerlike.effort import Effort
 from tzerlike.observation import Stage
 from tzerlike.outcome import Rejection
@@ -18,6 +20,7 @@ from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reference import Verdict
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET, interpret
+from tzerlike.targets import arch_of_target, kind_of_target
 from tzerlike.tray import Tray
 
 
@@ -34,9 +37,10 @@ def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced:
     kind = label((*case.passes, *tail), facts_of(case.ir), tray.pass_name(), message)
     if kind is not Label.INTERNAL_ERROR:
         return Rejection(kind.value)
+    of_source = tray.stage() is Stage.COMPILE_DEVICE
     tray.note_pass("")
     tray.enter_stage(Stage.BUILD_REFERENCE)
-    if not _well_formed_up_to_failure(case, module):
+    if not _well_formed_up_to_failure(case, module, of_source):
         return Rejection(kind.value)
     tray.enter_stage(Stage.INTERPRET)
     paced(False)
@@ -50,8 +54,10 @@ def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced:
     return Rejection(kind.value, True, "builds" if _builds(case, tray) else "")
 
 
-def _well_formed_up_to_failure(case: Case, module: Any) -> bool:
+def _well_formed_up_to_failure(case: Case, module: Any, of_source: bool) -> bool:
     """Whether TVM's verifiers accept the program, and what the failing step was given.
+
+    With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
 
     They accept what the default pipeline gives each of its passes. A pass that another has given something ill-formed
     is not the one to blame. The verifiers run in a process of their own, since some programs kill them.
@@ -68,22 +74,29 @@ def _well_formed_up_to_failure(case: Case, module: Any) -> bool:
                     given = ask_compiler(lambda spec=spec, given=given: instantiate(spec)(given))  # type: ignore[misc]
                 ask_compiler(lambda: tvm_api.build(given, target, case.config.pipeline))
         except CompilerRefused:
-            accepted = tvm_api.well_formed(module) and tvm_api.well_formed(watch.module or module)
-            return "accepted" if accepted else None
-        return None
+            if of_source:
+                return None
+            given = watch.module or module
+        else:
+            if not of_source:
+                return None
+        return "accepted" if tvm_api.well_formed(module) and tvm_api.well_formed(given) else None
 
     return run_apart(look)[0] is not None
 
 
 def _builds(case: Case, tray: Tray) -> bool:
     """Whether the program compiles without optimisation; no machine code is generated."""
+    wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
     try:
         module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        target = ask_compiler(lambda: tvm_api.target_of(REFERENCE_TARGET))
+        target = ask_compiler(lambda: tvm_api.target_of(wanted))
         context = ask_compiler(lambda: tvm_api.pass_context(REFERENCE_CONFIG, [tvm_api.PassWatch(tray.note_pass)]))
         with target, context:
             bound = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            ask_compiler(lambda: tvm_api.build(bound, target))
+            executable = ask_compiler(lambda: tvm_api.build(bound, target))
+            sources = ask_compiler(lambda: tvm_api.cuda_sources(executable))
     except CompilerRefused:
         return False
-    return True
+    toolchain = find_toolchain() if sources else None
+    return toolchain is None or first_refusal(toolchain, sources, arch_of_target(wanted)) is None

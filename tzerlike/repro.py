@@ -13,6 +13,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.repro_run import RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.targets import arch_of_target
 from tzerlike.tvm_api import grouped_options
 
 _HEAD = '''\
@@ -99,6 +100,24 @@ build()
 print("TVM compiles the program: the bug does not show")
 """
 
+_REFUSED = """\
+Shows that a CUDA compiler refuses the source that TVM generates for a well-formed program, and exits non-zero.
+Exits 0 when it compiles. It takes nvcc on the PATH, or NVRTC with the package cuda-bindings."""
+
+_REFUSED_END = """
+import shutil
+
+from tvm.support import nvcc
+
+with tvm.target.Target(json.loads({target!r})):
+    for device in build().mod.imports:
+        source = device.inspect_source()
+        print(source)
+        compiler = "nvcc" if shutil.which("nvcc") else "nvrtc"
+        nvcc.compile_cuda(source, target_format="cubin", arch={arch!r}, compiler=compiler)
+print("the CUDA compiler takes the source: the bug does not show")
+"""
+
 
 def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequence[Parameter] = ()) -> str:
     """Return the text of `repro.py`.
@@ -111,6 +130,10 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
         reference = build_source("build_reference", _REFERENCE)
         builds = _build(finding) + reference
         return _head(finding, limits, script, SLOW, RUN_IMPORTS) + run_source(parameters) + builds + SLOW_END
+    if finding.kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
+        target = finding.case.target
+        end = _REFUSED_END.format(target=target, arch=arch_of_target(target))
+        return _head(finding, limits, script, _REFUSED) + _build(finding) + end
     if finding.kind == "ice-on-valid":
         return _head(finding, limits, script, _RAISES) + _build(finding) + _RAISES_END
     # Where results were asked for, a build ends with the look-up that generates machine code.

@@ -14,22 +14,27 @@ from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
+from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
+from tzerlike.cuda.source import SourceRefused, due, first_refusal
+from tzerlike.cuda.toolchain import find_toolchain
 from tzerlike.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes import instantiate
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.rejection import weigh_rejection
 from tzerlike.results import Builds, compile_reference, judge_builds
+from tzerlike.targets import arch_of_target
 from tzerlike.tray import Tray
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a case is run with: `blocks` returns how many blocks the child has been the first to reach so far, and
-    `paced` is told whether processor time is limited from now on."""
+    `paced` is told whether processor time is limited from now on. `exploring` says that the case is one of many."""
 
     blocks: Callable[[], int] = lambda: 0
     paced: Callable[[bool], None] = lambda limited: None
+    exploring: bool = False
 
 
 ALONE = Surroundings()
@@ -52,7 +57,9 @@ def run_case(
         target = ask_compiler(lambda: tvm_api.target_of(case.target))
         passes = [instantiate(spec) for spec in case.passes]
         watch = tvm_api.PassWatch(tray.note_pass)
-        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
+        lowered = tvm_api.ModuleBefore(JUDGED_BEFORE)
+        kept = [] if tvm_api.runs_here(target) else [lowered]
+        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch, *kept]))
         with target, context:
             tray.enter_stage(Stage.PASSES)
             reached.append(around.blocks())
@@ -65,6 +72,8 @@ def run_case(
             tray.enter_stage(Stage.BUILD)
             executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
+            if Check.DEVICE_SOURCE in effort.checks:
+                _offer_source(executable, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -72,7 +81,11 @@ def run_case(
             record["rejection"] = weigh_rejection(case, refusal.message, effort, tray, around.paced).to_json()
         return record
     record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
-    if Check.RESULTS in effort.checks and tvm_api.runs_here(target):
+    if Check.RESULTS in effort.checks and kept:
+        entry = tvm_api.entry_of(original)
+        seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, tray, around.paced)
+        record["results"] = seen.to_json()
+    elif Check.RESULTS in effort.checks:
         builds = Builds(
             None if reference_known else lambda: compile_reference(original, tray),
             lambda: ask_compiler(lambda: tvm_api.entry_point(executable)),
@@ -81,6 +94,21 @@ def run_case(
         record["results"] = judge_builds(entry, builds, case.input_seed, effort, tray, around.paced).to_json()
     tray.enter_stage(Stage.DONE)
     return record
+
+
+def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings) -> None:
+    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint."""
+    sources = tvm_api.cuda_sources(executable)
+    toolchain = find_toolchain() if sources else None
+    if toolchain is None or not due(toolchain, case.id, around.exploring):
+        return
+    tray.enter_stage(Stage.COMPILE_DEVICE)
+    # It has all of the time for itself.
+    around.paced(True)
+    said = first_refusal(toolchain, sources, arch_of_target(case.target))
+    if said is not None:
+        raise CompilerRefused(SourceRefused(said))
+    around.paced(True)
 
 
 def touch(case: Case) -> None:

@@ -32,3 +32,8 @@ def target_text(kind: str, arch: str = DEFAULT_ARCH) -> str:
 def kind_of_target(text: str) -> str:
     """Return the kind of a case's target: a bare kind, or the `kind` of a JSON object."""
     return str(json.loads(text)["kind"]) if text.lstrip().startswith("{") else text
+
+
+def arch_of_target(text: str) -> str:
+    """Return the architecture that a case's cuda target is compiled for."""
+    return str(json.loads(text).get("arch", DEFAULT_ARCH)) if text.lstrip().startswith("{") else DEFAULT_ARCH

@@ -204,6 +204,11 @@ def runs_here(target: Any) -> bool:
     return bool(target.kind.name == "llvm")
 
 
+def cuda_sources(executable: Any) -> list[str]:
+    """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
+    return [str(module.inspect_source()) for module in executable.mod.imports if module.kind == "cuda"]
+
+
 def entry_point(executable: Any) -> Callable[..., Any]:
     """Return the compiled `main` of what `build` returned; this generates the machine code."""
     function: Callable[..., Any] = executable[ENTRY]
@@ -242,6 +247,19 @@ class ModuleWatch:
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         self.module = module
+
+
+@tvm.ir.instrument.pass_instrument
+class ModuleBefore:
+    """Keeps the module that the pass `wanted` was given when it last ran."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+        self.module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        if str(info.name) == self.wanted:
+            self.module = module
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class OracleInfo:
 ORACLES: dict[str, OracleInfo] = {
     "crash": OracleInfo(judge_crash),
     "inconsistency": OracleInfo(judge_inconsistency, frozenset({Check.RESULTS})),
-    "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS})),
+    "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE})),
     "performance": OracleInfo(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
     "metamorphic": OracleInfo(judge_metamorphic, frozenset({Check.SCHEDULES})),
 }

@@ -20,8 +20,15 @@ _OWN_LIBRARY = "libtvm"
 """Frames of other libraries (libc, Python, ours) say how the process died, not why."""
 
 
-_NOT_THE_COMPILER = (Stage.INTERPRET, Stage.RUN_REFERENCE, Stage.RUN, Stage.COMPARE, Stage.DONE)
-"""Stages in which the program itself runs: what it does there is for other oracles to judge."""
+_NOT_THE_COMPILER = (
+    Stage.COMPILE_DEVICE,
+    Stage.INTERPRET,
+    Stage.RUN_REFERENCE,
+    Stage.RUN,
+    Stage.COMPARE,
+    Stage.DONE,
+)
+"""Stages in which another compiler than TVM or the program itself runs: what happens there is not for this oracle."""
 
 
 def judge_crash(case: Case, observation: Observation) -> Finding | None:

@@ -38,6 +38,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
+    "Cannot allocate global memory when targeting CUDA": "kernels get global memory as arguments",
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
 }
@@ -59,6 +60,15 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
+    "the index of an async queue must be": "CUDA has one queue of copies",
+    "Accumulator only support": "tensor cores add up in few types",
+    "Cannot convert type .* to CUDA type": "CUDA has vectors of few lengths",
+    "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",
+    "Not all reduce index are presented": "s_tir.LowerThreadAllreduce: threads that nothing launches",
+    "The dtype of the domain of an IterVar must be": "threads are counted by signed integers",
+    "Duplicated block name": "s_tir.DefaultGPUSchedule goes by the names of blocks",
+    r"thread_scope_ == op": "tirx.StorageRewrite: threads launched inside of a parallel loop",
+    "uses too much (shared|local|parameter) ": "a device has so much memory of a kind, and no more",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
 }
 """Patterns of messages that a wrong order brings about as well: a refusal only when every precondition holds."""

@@ -1,0 +1,154 @@
+"""The cuda target without a GPU: generated source, a real CUDA compiler where there is one, commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Command
+from tzerlike.apart import run_apart
+from tzerlike.case import Case, ContextConfig
+from tzerlike.cuda.source import first_refusal
+from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
+from tzerlike.effort import Effort
+from tzerlike.limits import Limits
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles import effort_for
+from tzerlike.oracles.crash import judge_crash
+from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.outcome import Rejection
+from tzerlike.repro import repro_script
+from tzerlike.seedgen import Seed, builtin_seeds
+from tzerlike.stages import run_case
+from tzerlike.targets import target_text
+from tzerlike.tray import Tray
+from tzerlike.tvm_api import bind_target, build, cuda_sources, load_ir, target_of
+
+CACHE = ROOT / "build" / "test-cache" / "tzerlike"
+KERNELS = ROOT / "seeds" / "gpu.py"
+
+needs_compiler = pytest.mark.skipif(
+    find_toolchain() is None, reason="no CUDA compiler: pip install 'tzerlike[cuda]', or put nvcc on the PATH"
+)
+
+
+@pytest.fixture(scope="module")
+def seeds() -> dict[str, Seed]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    return {seed.name: seed for seed in builtin_seeds(CACHE, "cuda")}
+
+
+def source_of(seed: Seed) -> str:
+    def work() -> str:
+        target = target_of(target_text("cuda"))
+        with target:
+            (source,) = cuda_sources(build(bind_target(load_ir(seed.ir), target), target))
+        return source
+
+    source, signal = run_apart(work)
+    assert signal == 0 and source is not None
+    return source
+
+
+NAMES = ("handwritten.gpu.half_kernel", "handwritten.gpu.explicit_barrier", "relax.dlight_gpu.softmax.f32_4x33")
+
+
+@needs_compiler
+def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(seeds: dict[str, Seed]) -> None:
+    toolchain = find_toolchain()
+    assert toolchain is not None
+    sources = [source_of(seeds[name]) for name in NAMES]
+    assert first_refusal(toolchain, sources, "sm_90") is None
+    broken = sources[1].replace("((int)threadIdx.x)", "lane_of_nobody", 1)
+    message = first_refusal(toolchain, [sources[0], broken], "sm_90")
+    assert message is not None
+    assert message.splitlines()[0] == 'the CUDA compiler says error: identifier "lane_of_nobody" is undefined'
+    # An architecture that the compiler does not know is no fault of the source.
+    assert first_refusal(toolchain, [broken], "sm_33") is None
+
+
+REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit 2\n"
+
+
+def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
+    """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
+    toolchain = Toolchain(Compiler.NVCC, nvcc)
+    for module in ("tzerlike.stages", "tzerlike.rejection"):
+        monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
+    tray = Tray()
+    tray.begin_case(0)
+    text, signal = run_apart(lambda: json.dumps(run_case(case, tray, effort=effort)))
+    assert signal == 0 and text is not None
+    record = json.loads(text)
+    rejection = Rejection.from_json(record["rejection"]) if "rejection" in record else None
+    return Observation(
+        Exit(record["exit"]), Stage(record.get("stage", "done")), record.get("message", ""), rejection=rejection
+    )
+
+
+def test_refused_source_of_a_defined_program_is_told_with_the_words_of_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: dict[str, Seed]
+) -> None:
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(REFUSES)
+    nvcc.chmod(0o755)
+    config = ContextConfig(options=(("tirx.disable_assert", True),))
+    case = Case(seeds["handwritten.gpu.guarded"].ir, (), config, target_text("cuda"))
+    seen = run_with(nvcc, case, monkeypatch, effort_for(["internal-error"]))
+    assert (seen.exit, seen.stage) == (Exit.REJECTED, Stage.COMPILE_DEVICE)
+    finding = judge_internal_error(case, seen)
+    assert finding is not None and finding.kind == "ice-on-valid"
+    assert finding.parts[0] == "compile_device"
+    assert "the CUDA compiler says error: no operator + for half" in finding.parts[1]
+    script = repro_script(finding, Limits(), "")
+    assert "nvcc.compile_cuda(source" in script and "arch='sm_90'" in script
+    compile(script, "repro.py", "exec")
+
+    # Without the oracle nobody asks the CUDA compiler, and what it does is not TVM's doing.
+    assert run_with(nvcc, case, monkeypatch, effort_for(["crash"])).exit is Exit.OK
+    assert judge_crash(case, Observation(Exit.TIMEOUT, Stage.COMPILE_DEVICE)) is None
+
+
+def test_a_program_that_races_has_no_claim_on_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: dict[str, Seed]
+) -> None:
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(REFUSES)
+    nvcc.chmod(0o755)
+    text = seeds["handwritten.gpu.explicit_barrier"].ir.replace("tvm_storage_sync", "tvm_thread_invariant")
+    case = Case(text, (), ContextConfig(), target_text("cuda"))
+    seen = run_with(nvcc, case, monkeypatch, effort_for(["internal-error"]))
+    assert seen.exit is Exit.REJECTED
+    assert judge_internal_error(case, seen) is None
+
+
+def test_run_judges_a_kernel(tzerlike: Command) -> None:
+    done = tzerlike("run", KERNELS, "--function", "register_tile", "--target", "cuda", "--json")
+    verdict = json.loads(done.stdout)
+    assert (done.returncode, verdict["exit"], verdict["reference"]["verdict"]) == (0, "ok", "defined")
+    refused = tzerlike("run", KERNELS, "--function", "register_tile", "--target", "cuda", "--arch", "90")
+    assert refused.returncode == 2
+    assert refused.stderr.strip() == "tzerlike: --arch: '90' is no architecture like sm_90"
+
+
+def test_a_campaign_on_cuda_finds_its_seeds_and_reaches_code_generation(tzerlike: Command, tmp_path: Path) -> None:
+    out = tmp_path / "campaign"
+    done = tzerlike(
+        "fuzz", "--target", "cuda", "--arch", "sm_80", "--iterations", 12, "--seed", 3, "--jobs", 1, "--ui", "none",
+        "--out", out,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    stats = json.loads((out / "stats.json").read_text())
+    assert stats["valid_rate"] > 0.5
+    assert stats["corpus"] > 0
+    for path in (out / "corpus").iterdir():
+        assert json.loads(json.loads(path.read_text())["case"]["target"]) == {"kind": "cuda", "arch": "sm_80"}
+
+
+def test_doctor_says_what_is_possible(tzerlike: Command) -> None:
+    checks = {check["name"]: check for check in json.loads(tzerlike("doctor", "--json").stdout)}
+    assert checks["cuda compiler"]["good"] == (find_toolchain() is not None)
+    assert not checks["cuda compiler"]["needed"] and not checks["cuda device"]["needed"]
+    assert checks["cuda device"]["seen"]

@@ -1,0 +1,140 @@
+"""What the device passes make of a kernel, held against the program by the interpreter: TVM's own work, and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tzerlike.apart import run_apart
+from tzerlike.case import ContextConfig
+from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
+from tzerlike.effort import Effort
+from tzerlike.outcome import Ending, Results
+from tzerlike.results import NoNotes
+from tzerlike.seedgen import builtin_seeds
+from tzerlike.tvm_api import (
+    ModuleBefore,
+    bind_target,
+    build,
+    entry_of,
+    load_ir,
+    module_of,
+    parse_script,
+    pass_context,
+    target_of,
+)
+
+CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"
+
+PROGRAM = """
+# from tvm.script import tirx as T
+
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), H: T.Buffer((32,), "float16"), B: T.Buffer((32,), "float32")):
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            S = T.alloc_buffer((16,), "float32", scope="shared")
+            R = T.alloc_buffer((16,), "float32", scope="shared")
+            for v in T.vectorized(2):
+                S[tx * 2 + v] = A[bx * 16 + tx * 2 + v] + T.Cast("float32", H[bx * 16 + tx * 2 + v])
+            T.evaluate(T.tvm_storage_sync("shared"))
+            for i in range(2):
+                R[tx * 2 + i] = S[15 - tx * 2 - i] * T.float32(2)
+            T.evaluate(T.tvm_storage_sync("shared"))
+            for i in range(2):
+                B[bx * 16 + tx * 2 + i] = S[(tx * 2 + i + 2) % 16] + R[15 - tx * 2 - i]
+"""
+
+LOWERED = """
+# from tvm.script import tirx as T
+
+@T.prim_func
+def main(A: T.Buffer((32,), "float32"), H: T.Buffer((32,), "float16"), B: T.Buffer((32,), "float32")):
+    with T.launch_thread("blockIdx.x", 2) as bx:
+        S = T.alloc_buffer((16,), "float32", scope="shared")
+        R = T.alloc_buffer((16,), "float32", scope="shared")
+        tx = T.launch_thread("threadIdx.x", 8)
+        x: T.let[T.int32] = bx * 16 + tx * 2
+        S[T.Ramp(tx * 2, 1, 2)] = A[T.Ramp(x, 1, 2)] + T.Cast("float32x2", H[T.Ramp(x, 1, 2)])
+        T.evaluate(T.tvm_storage_sync("shared"))
+        for i in range(2):
+            R[tx * 2 + i] = S[15 - tx * 2 - i] * T.float32(2)
+        T.evaluate(T.tvm_storage_sync("shared"))
+        for i in range(2):
+            B[x + i] = S[(tx * 2 + i + 2) % 16] + R[15 - tx * 2 - i]
+"""
+
+BARRIER = '        T.evaluate(T.tvm_storage_sync("shared"))\n'
+
+
+def judged(program: str, lowered: str, config: ContextConfig | None = None) -> Results:
+    return judge_lowered(
+        parse_script(program), module_of(parse_script(lowered)), config or ContextConfig(), 1, Effort(), NoNotes()
+    )
+
+
+def test_what_means_the_same_agrees() -> None:
+    results = judged(PROGRAM, LOWERED)
+    assert results.defined
+    assert (results.optimised.ending, results.blame) == (Ending.AGREES, "")
+
+
+@pytest.mark.parametrize(
+    ("was", "damaged", "ending"),
+    [
+        pytest.param(BARRIER, "", Ending.UNDEFINED, id="missing barriers"),
+        pytest.param(BARRIER + "        for i in range(2):\n            B", "        for i in range(2):\n            B",
+                     Ending.UNDEFINED, id="missing second barrier"),
+        pytest.param("A[T.Ramp(x, 1, 2)] +", "A[T.Ramp(tx * 2, 1, 2)] +", Ending.DIFFERS, id="wrong block index"),
+        pytest.param("R[15 - tx * 2 - i]", "R[tx * 2 + i]", Ending.DIFFERS, id="wrong thread index"),
+        pytest.param('T.Cast("float32x2", H[T.Ramp(x, 1, 2)])',
+                     'T.Cast("float32x2", T.Cast("int32x2", H[T.Ramp(x, 1, 2)]))',
+                     Ending.DIFFERS, id="wrong cast in a vector load"),
+        pytest.param("R[", "S[", Ending.UNDEFINED, id="shared memory used again too early"),
+        pytest.param("= A[T.Ramp(x, 1, 2)]", "= A[T.Ramp(x, 0, 2)]",
+                     Ending.DIFFERS, id="one lane for all"),
+    ],
+)  # fmt: skip
+def test_damage_is_found(was: str, damaged: str, ending: Ending) -> None:
+    assert was in LOWERED
+    broken = LOWERED.replace(was, damaged)
+    results = judged(PROGRAM, broken)
+    assert results.optimised.ending is ending
+    assert results.blame == "optimised"
+
+
+def test_threads_that_race_say_nothing_where_a_pass_was_left_out() -> None:
+    results = judged(PROGRAM, LOWERED.replace(BARRIER, ""), ContextConfig(disabled_passes=("tirx.StorageRewrite",)))
+    assert results.optimised.ending is Ending.NOT_RUN
+
+
+def test_an_undefined_program_is_nobodys_fault() -> None:
+    results = judged(PROGRAM.replace(BARRIER.strip(), "pass"), LOWERED.replace(BARRIER, ""))
+    assert results.verdict == "undefined"
+    assert results.optimised.ending is Ending.NOT_RUN
+
+
+def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
+    def endings() -> str:
+        found = []
+        for seed in builtin_seeds(CACHE, "cuda"):
+            if seed.origin == "handwritten" or "transpose" in seed.name or "softmax" in seed.name:
+                watch = ModuleBefore(JUDGED_BEFORE)
+                target = target_of("cuda")
+                with target, pass_context(ContextConfig(), [watch]):
+                    build(bind_target(load_ir(seed.ir), target), target)
+                func = entry_of(load_ir(seed.ir))
+                results = judge_lowered(func, watch.module, ContextConfig(), 5, Effort(), NoNotes())
+                found.append(f"{seed.name} {results.verdict} {results.optimised}")
+        return "\n".join(found)
+
+    CACHE.mkdir(parents=True, exist_ok=True)
+    text, signal = run_apart(endings)
+    assert signal == 0 and text is not None
+    lines = text.splitlines()
+    assert not [line for line in lines if "differs" in line or "undefined:" in line]
+    agreeing = [line for line in lines if line.endswith("defined agrees")]
+    assert len(agreeing) >= 10
+    # Shared memory that TVM allocates above the launch of some blocks is still a block's own.
+    assert any("transpose.f32_18x34" in line for line in agreeing)

@@ -1,0 +1,54 @@
+"""Whether a CUDA compiler takes the source that TVM generated, and in which words it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tzerlike.cuda import nvcc, nvrtc
+from tzerlike.cuda.toolchain import Compiler, Toolchain
+
+NVCC_SHARE = 8
+"""One case in so many has its source compiled where there is only nvcc, which takes 0.8 s of processor time, some ten
+times as long as the rest of a case. NVRTC takes a few hundredths of a second and sees every case."""
+
+_ERROR = re.compile(r"^(?:[^\n:]*?\(\d+\): |[^\n]*?)((?:catastrophic )?error(?: *#?[\w-]*)?(?: *:| +)[^\n]*)", re.M)
+_PTXAS = re.compile(r"ptxas[^\n]*(?:error|fatal)[^\n]*", re.M)
+
+_QUOTED = re.compile(r"\"([A-Za-z_]\w*)\"")
+
+_NOT_THE_SOURCE = ("could not open source file", "cannot open source file", "unsupported gpu architecture")
+"""What says that the installation lacks something."""
+
+_REFUSERS = {Compiler.NVRTC: nvrtc.refusal, Compiler.NVCC: nvcc.refusal}
+
+
+class SourceRefused(Exception):
+    """The CUDA compiler refuses source that TVM generated."""
+
+
+def due(toolchain: Toolchain, case_id: str, exploring: bool) -> bool:
+    """Whether the source of a case is to be compiled: always where a single case is looked at."""
+    return toolchain.compiler is Compiler.NVRTC or not exploring or int(case_id[:8], 16) % NVCC_SHARE == 0
+
+
+def first_refusal(toolchain: Toolchain, sources: Sequence[str], arch: str) -> str | None:
+    """Return the compiler's complaint about the first source that it refuses, its first error in front; else None."""
+    for source in sources:
+        said = _REFUSERS[toolchain.compiler](toolchain, source, arch)
+        if said is not None and not any(phrase in said for phrase in _NOT_THE_SOURCE):
+            return f"the CUDA compiler says {first_error(said, source)}\n{said}"
+    return None
+
+
+def first_error(said: str, source: str) -> str:
+    """Return the first error in what a compiler said about `source`, without the place.
+
+    Names in quotation marks are dropped from signatures; those of functions tell one error from another, so they lose
+    their marks.
+    """
+    found = _ERROR.search(said) or _PTXAS.search(said)
+    if found is None:
+        return next((line.strip() for line in said.splitlines() if line.strip()), "")
+    text = found.group(found.lastindex or 0).strip()
+    return _QUOTED.sub(lambda name: name[1] if f"{name[1]}(" in source else name[0], text)
