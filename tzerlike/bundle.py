@@ -40,6 +40,7 @@ class Bundle:
     observation: Observation
     limits: Limits
     environment: Mapping[str, Any]
+    flaky: bool
 
     @property
     def title(self) -> str:
@@ -52,6 +53,11 @@ class Confirmation:
 
     runs: int
     same: int
+
+    @property
+    def flaky(self) -> bool:
+        """Whether it may not show in a replay."""
+        return self.same < self.runs
 
 
 def write_bundle(
@@ -109,7 +115,7 @@ def observation_text(
             "signature": finding.signature,
             "parts": list(finding.parts),
             "limits": {"seconds": limits.seconds, "memory": limits.memory},
-            "confirmed": {"runs": confirmation.runs, "same": confirmation.same},
+            "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
             "observation": seen.to_json(),
             "environment": dict(environment),
         }
@@ -165,6 +171,7 @@ def read_bundle(path: Path) -> Bundle:
             observation=Observation.from_json(root.inner("observation").data),
             limits=read_limits(root.inner("limits")),
             environment=dict(root.inner("environment").data),
+            flaky=read_flaky(root),
         )
     except UserError as error:
         raise UserError(f"{file}: {error}") from error
@@ -181,6 +188,12 @@ def read_signature(root: Fields) -> str:
     if not _SIGNATURE.fullmatch(signature):
         raise UserError(f"{root.where}.signature: not twelve hexadecimal digits")
     return signature
+
+
+def read_flaky(root: Fields) -> bool:
+    """Whether the finding did not show in every run that was to confirm it."""
+    confirmed = root.inner("confirmed")
+    return confirmed.whole("same", 0) < confirmed.whole("runs", 0)
 
 
 def read_limits(fields: Fields) -> Limits:

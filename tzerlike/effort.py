@@ -31,21 +31,26 @@ class Check(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or ""."""
+    """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or "".
+
+    `layout` stirs the heap before the case; see tzerlike.heap.
+    """
 
     checks: frozenset[Check] = frozenset()
     steps: int = STEPS
     inputs: str = ""
+    layout: int = 0
 
     def thorough(self) -> Effort:
         return replace(self, steps=THOROUGH_STEPS)
 
     def to_json(self) -> dict[str, Any]:
-        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": self.inputs}
+        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": self.inputs, "layout": self.layout}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Effort:
-        return cls(frozenset(map(Check, data["checks"])), int(data["steps"]), str(data["inputs"]))
+        checks = frozenset(map(Check, data["checks"]))
+        return cls(checks, int(data["steps"]), str(data["inputs"]), int(data["layout"]))
 
 
 COMPILE_ONLY = Effort()

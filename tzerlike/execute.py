@@ -30,7 +30,8 @@ from tzerlike.coverage import Coverage, DeathRecord, describe_death
 from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.errors import TzerlikeError
-from tzerlike.limits import Limits
+from tzerlike.heap import stir
+from tzerlike.limits import Limits, mapped_bytes
 from tzerlike.localise import localised
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.outcome import Ending, Rejection, Results
@@ -101,7 +102,7 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
     neither costs the worker anything.
     """
     die_with_parent()
-    mapped = _mapped_bytes()
+    mapped = mapped_bytes()
     spare = _fork_child(lane, mapped)
     ending: list[_Child] = []
     while True:
@@ -200,6 +201,7 @@ def _work(lane: Lane, seconds: float) -> None:
         return
 
     effort = Effort.from_json(request["effort"])
+    stir(effort.layout)
 
     def blocks() -> int:
         return lane.coverage.new(lane.slot)
@@ -236,11 +238,6 @@ def _kill_group(leader: int) -> None:
             return
 
 
-def _mapped_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
-
-
 class ForkExecutor:
     """Runs cases through a runner; exactly one Observation per case."""
 
@@ -254,7 +251,14 @@ class ForkExecutor:
         self.waiting = False
         """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
 
-    def run(self, cases: Sequence[Case], *, count: bool = True, limits: Limits | None = None) -> list[Observation]:
+    def run(
+        self,
+        cases: Sequence[Case],
+        *,
+        count: bool = True,
+        limits: Limits | None = None,
+        effort: Effort | None = None,
+    ) -> list[Observation]:
         """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
 
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
@@ -262,25 +266,26 @@ class ForkExecutor:
         interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
         passes, to see which it is. Raises TzerlikeError on a fault of ours.
         """
+        limits, effort = limits or self.limits, effort or self.effort
         observations: list[Observation] = []
         while len(observations) < len(cases):
             remaining = cases[len(observations) :]
-            observations += self._run_child(remaining, count, limits or self.limits, self.effort)
+            observations += self._run_child(remaining, count, limits, effort)
         for index, (case, seen) in enumerate(zip(cases, observations, strict=True)):
-            if seen.results is not None and seen.results.undecided and self.effort.steps < THOROUGH_STEPS:
-                (again,) = self._run_child([case], False, limits or self.limits, self.effort.thorough())
+            if seen.results is not None and seen.results.undecided and effort.steps < THOROUGH_STEPS:
+                (again,) = self._run_child([case], False, limits, effort.thorough())
                 observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
             self._note_reference(case, observations[index].results)
-            once = partial(self._once, limits or self.limits)
-            stroll = partial(self._stroll, limits or self.limits)
+            once = partial(self._once, limits, effort)
+            stroll = partial(self._stroll, limits, effort.inputs)
             observations[index] = localised(case, observations[index], once, stroll)
         return observations
 
-    def _once(self, limits: Limits, case: Case) -> Observation:
-        return self._run_child([case], False, limits, self.effort)[0]
+    def _once(self, limits: Limits, effort: Effort, case: Case) -> Observation:
+        return self._run_child([case], False, limits, effort)[0]
 
-    def _stroll(self, limits: Limits, case: Case) -> Walk | None:
-        return ask_walk(self.call, case, limits, inputs=self.effort.inputs)
+    def _stroll(self, limits: Limits, inputs: str, case: Case) -> Walk | None:
+        return ask_walk(self.call, case, limits, inputs=inputs)
 
     def _note_reference(self, case: Case, results: Results | None) -> None:
         """Remember the programs whose reference build was right, so that it need not be built for other passes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass
 
 
@@ -18,3 +19,9 @@ class Limits:
 
     def relaxed(self, factor: float) -> Limits:
         return Limits(self.seconds * factor, self.memory)
+
+
+def mapped_bytes() -> int:
+    """What this process maps now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()

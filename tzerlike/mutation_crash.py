@@ -8,6 +8,7 @@ from __future__ import annotations
 import faulthandler
 import mmap
 import os
+import resource
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
 from tzerlike.fuzzer import MAX_NODES
-from tzerlike.limits import Limits
+from tzerlike.heap import LAYOUTS, stir
+from tzerlike.limits import Limits, mapped_bytes
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
@@ -29,7 +31,6 @@ from tzerlike.repro import program_source
 from tzerlike.rng import rng_for
 from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 
-_RUNS = 3
 _TRACE_SIZE = 1 << 20
 
 
@@ -41,18 +42,26 @@ class Attempt:
     calls: tuple[str, ...]
 
 
-def attempt(mutation: Mutation, case: Case) -> Attempt:
-    """Repeat `mutation` on the program of `case` in a forked child, without donors from a corpus."""
+def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
+    """Repeat `mutation` on the program of `case` in a forked, limited child, without donors from a corpus.
+
+    `layout` stirs the child's heap; see tzerlike.heap.
+    """
     (mutator,) = make_mutators([mutation.mutator])
     shared = mmap.mmap(-1, _TRACE_SIZE)
     child = os.fork()
     if child == 0:
         try:
             faulthandler.disable()
-            signal.setitimer(signal.ITIMER_PROF, Limits().seconds)
+            limits = Limits()
+            signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+            signal.setitimer(signal.ITIMER_REAL, 10 * limits.seconds)
+            bound = mapped_bytes() + limits.memory
+            resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
             silence = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silence, 1)
             os.dup2(silence, 2)
+            stir(layout)
             record_schedule_calls(_appender(shared))
             rng = rng_for(mutation.seed, mutation.worker, mutation.iteration, "mutate", mutation.draw)
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
@@ -93,7 +102,7 @@ def bundle_mutation(
     cannot be read.
     """
     stored = directory.load_case(mutation.parent)
-    attempts = [attempt(mutation, stored.case) for _ in range(_RUNS)]
+    attempts = [attempt(mutation, stored.case, layout) for layout in LAYOUTS]
     same = [tried for tried in attempts if tried.signal == number]
     if not same:
         return None

@@ -35,7 +35,8 @@ class Replayed:
 
     def line(self) -> str:
         tail = "" if self.same == self.times else f" (last run: {self.seen})"
-        return f"{self.verdict} {self.same}/{self.times}  {self.bundle.path}{tail}"
+        flaky = " [flaky when it was found]" if self.bundle.flaky else ""
+        return f"{self.verdict} {self.same}/{self.times}  {self.bundle.path}{flaky}{tail}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +45,7 @@ class Replayed:
             "times": self.times,
             "same": self.same,
             "verdict": self.verdict,
+            "flaky": self.bundle.flaky,
             "last": self.seen,
         }
 
@@ -61,7 +63,7 @@ def load_bundle(path: Path) -> Bundle | ArithBundle:
 
 
 def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
-    """Run each bundle `times` times, each in a fresh child of a fresh zygote; UserError on an unreadable one."""
+    """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = [load_bundle(path) for path in paths]
     results = []
     with open_family() as family:
@@ -81,6 +83,8 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
                 "memory": bundle.limits.memory,
                 "times": times,
                 "inputs": str((bundle.path / "inputs.npz").resolve()),
+                # What is timed is left the heap of the campaign.
+                "still": bundle.kind == "slow-code",
             }
             answers = family.ask("judge-files", {"items": [item], "oracles": _oracles_of(bundle)})
             same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)

@@ -108,7 +108,7 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
         effort = replace(effort_for(params["oracles"]), inputs=item.get("inputs", ""))
         executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]), effort)
         require_fit(executor.call, case, effort.inputs)
-        _judge(executor, case, params["oracles"], item["times"], report)
+        _judge(executor, case, params["oracles"], item["times"], report, item.get("still", False))
 
 
 def trace_files(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -134,8 +134,8 @@ def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict
     """Repeat a mutation `times` times, each in a child, and report the signal that the child died of, or 0."""
     case = read_stored_case(Path(params["path"])).case
     mutation = Mutation.from_json(params["mutation"])
-    for _ in range(params["times"]):
-        report({"event": "mutated", "signal": attempt(mutation, case).signal})
+    for layout in range(params["times"]):
+        report({"event": "mutated", "signal": attempt(mutation, case, layout).signal})
 
 
 def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -171,10 +171,14 @@ def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict
     _judge(executor, case, params["oracles"], 1, report)
 
 
-def _judge(executor: ForkExecutor, case: Case, oracles: list[str], times: int, report: Report) -> None:
+def _judge(
+    executor: ForkExecutor, case: Case, oracles: list[str], times: int, report: Report, still: bool = False
+) -> None:
+    """Run a case `times` times and report, each time on another heap unless it is to be `still`."""
     judges = make_oracles(oracles)
-    for _ in range(times):
-        seen = executor.run([case], count=False)[0]
+    for layout in range(times):
+        effort = executor.effort if still else replace(executor.effort, layout=layout)
+        seen = executor.run([case], count=False, effort=effort)[0]
         report(
             {
                 "event": "judged",

@@ -20,7 +20,7 @@ from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
 from tzerlike.effort import Check
 from tzerlike.errors import UserError
-from tzerlike.evidence import evidence_for
+from tzerlike.evidence import Evidence, evidence_for
 from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
@@ -35,7 +35,9 @@ from tzerlike.fuzzer import (
     Trial,
     Yield,
 )
+from tzerlike.heap import LAYOUTS
 from tzerlike.known import known_filter
+from tzerlike.limits import Limits
 from tzerlike.metamorphic.bundle import bundle_schedule, look_at
 from tzerlike.mutation import Mutation
 from tzerlike.mutation_crash import bundle_mutation
@@ -59,7 +61,6 @@ SAVE_EVERY = 2.0
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
 
-_CONFIRMATIONS = 2
 _CONFIRMATIONS_OF_SPEED = 3
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
@@ -261,26 +262,21 @@ class Worker:
         limits = self.executor.limits
         if finding.kind == "hang":
             limits = limits.relaxed(_HANG_FACTOR)
-        oracles = self.fuzzer.oracles
-        runs = {"hang": 1, "oom": 1, "slow-code": _CONFIRMATIONS_OF_SPEED}.get(finding.kind, _CONFIRMATIONS)
-        again = [self.executor.run([finding.case], count=False, limits=limits)[0] for _ in range(runs)]
-        same = sum(
-            any(other.signature == finding.signature for other in judged(oracles, finding.case, seen)) for seen in again
-        )
+        evidence = evidence_for(finding.case, finding.observation.results)
+        confirmation = self._confirmation(finding, limits, evidence)
         # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
-        if same < (runs if finding.kind == "slow-code" else 1):
+        if confirmation.same < (confirmation.runs if finding.kind == "slow-code" else 1):
             self.unconfirmed[finding.kind] += 1
             return None
         self.signatures.add(finding.signature)
         environment = read_json(self.directory.environment)
         script, faithful = self.executor.render(finding.case)
-        evidence = evidence_for(finding.case, finding.observation.results)
         path = write_bundle(
             self.directory.findings,
             finding,
             stored,
             self.executor.limits,
-            Confirmation(runs, same),
+            confirmation,
             script,
             repro_script(finding, self.executor.limits, script if faithful else "", evidence.parameters),
             {**environment, "oracles": list(self.config.oracles)},
@@ -292,6 +288,20 @@ class Worker:
             self.last_finding = path.name
         self.save()
         return finding.signature
+
+    def _confirmation(self, finding: Finding, limits: Limits, evidence: Evidence) -> Confirmation:
+        """Run a finding again as `tzerlike replay` will: from the archive of its bundle, each time on another heap."""
+        archive = self.directory.worker(self.number) / "inputs.npz"
+        write_atomic(archive, evidence.archive)
+        layouts = {"hang": (0,), "oom": (0,), "slow-code": (0,) * _CONFIRMATIONS_OF_SPEED}.get(finding.kind, LAYOUTS)
+        same = 0
+        for layout in layouts:
+            effort = replace(self.executor.effort, inputs=str(archive.resolve()), layout=layout)
+            (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
+            found = judged(self.fuzzer.oracles, finding.case, seen)
+            same += any(other.signature == finding.signature for other in found)
+        archive.unlink()
+        return Confirmation(len(layouts), same)
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""

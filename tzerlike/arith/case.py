@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.model import Problem
-from tzerlike.bundle import read_limits, read_signature
+from tzerlike.bundle import read_flaky, read_limits, read_signature
 from tzerlike.campaign import read_json
 from tzerlike.case import SEEDS
 from tzerlike.errors import UserError
@@ -57,6 +57,7 @@ class ArithBundle:
     case: ArithCase
     signature: str
     limits: Limits
+    flaky: bool
 
 
 def is_arith_bundle(path: Path) -> bool:
@@ -84,6 +85,6 @@ def read_arith_bundle(path: Path) -> ArithBundle:
     data = read_json(file)
     try:
         root = Fields.of(data, "bundle")
-        return ArithBundle(path, case, read_signature(root), read_limits(root.inner("limits")))
+        return ArithBundle(path, case, read_signature(root), read_limits(root.inner("limits")), read_flaky(root))
     except UserError as error:
         raise UserError(f"{file}: {error}") from error

@@ -107,4 +107,6 @@ def environment_lines(environment: Mapping[str, Any]) -> list[str]:
 def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int) -> str:
     """Return the line that says where a report comes from and how sure it is."""
     version = environment.get("tzerlike", "")
-    return f"Found by tzerlike {version}".rstrip() + f", signature {signature}; seen again in {same} of {runs} runs."
+    flaky = ", flaky" if same < runs else ""
+    told = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
+    return f"Found by tzerlike {version}".rstrip() + told
