@@ -9,7 +9,7 @@ from typing import Any
 from tzerlike.mutators.buffers import like
 from tzerlike.mutators.scope import constant_int, shape_variables
 from tzerlike.mutators.tree import Tree, key
-from tzerlike.reduction.order import USUAL_ALIGNMENT
+from tzerlike.reduction.order import USUAL_ALIGNMENT, extents_below
 from tzerlike.reduction.program import Make, buffers_of, is_buffer, mapped, number, scalar_type, with_values, without
 from tzerlike.reduction.search import spans
 from tzerlike.tvm_api import array_items, tirx, tvm
@@ -69,11 +69,9 @@ def smaller_buffers(tree: Tree) -> Iterator[Make]:
         for start, stop in spans(len(shape)):
             yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
         for place, extent in enumerate(shape):
-            now = constant_int(extent)
-            for shorter in (1, 2, (now or 0) // 2, (now or 0) - 1):
-                if now is None or 0 < shorter < now:
-                    changed = [*shape[:place], tirx.IntImm(extent.ty.dtype, shorter), *shape[place + 1 :]]
-                    yield partial(_like, tree, buffer, {"shape": changed})
+            for shorter in extents_below(extent):
+                changed = [*shape[:place], tirx.IntImm(extent.ty.dtype, shorter), *shape[place + 1 :]]
+                yield partial(_like, tree, buffer, {"shape": changed})
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.mutators.hole import needs_constant
+from tzerlike.mutators.hole import IMMEDIATES, needs_constant
 from tzerlike.mutators.tree import Kind, Site, Tree
-from tzerlike.reduction.order import weight
+from tzerlike.reduction.order import simpler_numbers
 from tzerlike.reduction.program import Make, mapped, number
 from tzerlike.reduction.search import spans
 from tzerlike.tvm_api import structural_walk, tirx, tvm
@@ -17,7 +17,7 @@ from tzerlike.tvm_api import structural_walk, tirx, tvm
 def constant_values(tree: Tree) -> Iterator[Make]:
     """0 in the place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
     for roles in (("value",), ("indices",)):
-        tops = [site for site in _tops(tree) if site.role in roles and not _constant(site)]
+        tops = [site for site in _tops(tree) if site.role in roles and not is_constant(site.node)]
         for start, stop in spans(len(tops)):
             yield partial(_zeroed, tree, tops[start:stop])
 
@@ -26,10 +26,9 @@ def _tops(tree: Tree) -> list[Site]:
     return [site for site in tree.expressions() if site.parent is not None and site.parent.kind is Kind.STMT]
 
 
-def _constant(site: Site) -> bool:
-    return type(site.node) in (tirx.IntImm, tirx.FloatImm) or (
-        type(site.node) is tirx.Broadcast and type(site.node.value) in (tirx.IntImm, tirx.FloatImm)
-    )
+def is_constant(node: Any) -> bool:
+    """Whether an expression is a number, or a vector of one number."""
+    return type(node.value if type(node) is tirx.Broadcast else node) in (tirx.IntImm, tirx.FloatImm)
 
 
 def _zeroed(tree: Tree, sites: list[Site]) -> Any:
@@ -39,7 +38,7 @@ def _zeroed(tree: Tree, sites: list[Site]) -> Any:
 
 def simpler_expressions(tree: Tree) -> Iterator[Make]:
     """For each expression, the largest first: a constant, or one of the expressions of its dtype that it is made of."""
-    sites = [site for site in tree.expressions() if not _constant(site) and site.dtype]
+    sites = [site for site in tree.expressions() if not is_constant(site.node) and site.dtype]
     sites.sort(key=lambda site: -site.size)
     for site in sites:
         for value in _values(site):
@@ -48,7 +47,7 @@ def simpler_expressions(tree: Tree) -> Iterator[Make]:
         if needs_constant(site):
             continue
         for below in tree.below(site)[1:]:
-            if below.dtype == site.dtype and not _constant(below):
+            if below.dtype == site.dtype and not is_constant(below.node):
                 yield partial(tree.replace, site, below.node)
 
 
@@ -64,11 +63,11 @@ def smaller_numbers(tree: Tree) -> Iterator[Make]:
     found: set[int] = set()
     structural_walk(tree.func, (tirx.IntImm, lambda node: found.add(int(node.value))))
     for value in sorted((value for value in found if value > 1), reverse=True):
-        for nearer in _nearer(value):
-            if nearer > 0:
+        for nearer in (1, 2, 4, value // 2):
+            if nearer < value:
                 yield partial(_everywhere, tree, value, nearer)
     for site in tree.of_type(tirx.IntImm):
-        for nearer in (1,) if site.dtype == "bool" else _nearer(int(site.node.value)):
+        for nearer in (1,) if site.dtype == "bool" else simpler_numbers(int(site.node.value)):
             if nearer > 0 or site.role != "extent":
                 yield partial(_numbered, tree, site, nearer)
     for site in tree.of_type(tirx.FloatImm):
@@ -88,21 +87,23 @@ def _numbered(tree: Tree, site: Site, value: int) -> Any:
     return None if node is None else tree.replace(site, node)
 
 
-def _nearer(value: int) -> Iterator[int]:
-    """Simpler numbers, the simplest first: 0, 1, 2, 4, its absolute value, its half, the next one towards zero."""
-    towards = value - 1 if value > 0 else value + 1
-    for other in dict.fromkeys((0, 1, 2, 4, abs(value), int(value / 2), towards)):
-        if weight(other) < weight(value):
-            yield other
-
-
 def usual_dtypes(tree: Tree) -> Iterator[Make]:
-    """One dtype wherever another one stands: int32 for integers, float32 for floats."""
+    """One dtype wherever another one stands: int32 for integers, float32 for floats, one lane for several.
+
+    Not where a call depends on the dtypes of its operands in its own way.
+    """
+    if any(_particular(site.node) for site in tree.of_type(tvm.ir.Call)):
+        return
     found: set[str] = set()
     structural_walk(tree.func, (tvm.ir.PrimType, lambda ty: found.add(str(ty.dtype))))
     for old in sorted(found):
         for new in _usual(old):
             yield partial(_retyped, tree, old, new)
+
+
+def _particular(call: Any) -> bool:
+    name = str(getattr(call.op, "name", ""))
+    return name in IMMEDIATES or name in ("tirx.reinterpret", "tirx.call_extern", "tirx.call_pure_extern")
 
 
 def _usual(dtype: str) -> Iterator[str]:
@@ -112,8 +113,6 @@ def _usual(dtype: str) -> Iterator[str]:
     elif dtype.startswith(("float", "bfloat")) and dtype != "float32":
         yield "float32"
     elif dtype.startswith(("int", "uint")) and dtype != "int32":
-        yield "int32"
-    if dtype.startswith(("float", "bfloat")):
         yield "int32"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tzerlike import tvm_api
 from tzerlike.apart import run_apart
 from tzerlike.case import Case
+from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.execute import ForkExecutor
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
@@ -26,8 +27,11 @@ class Judge:
         self._executor = executor
         self._oracles = make_oracles(oracles)
         self._signature = signature
+        self._start = start
         self._times = TIMES_OF_SPEED if kind == "slow-code" else 1
         self.well_formed = is_well_formed(start)
+        self.faults: list[str] = []
+        """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
 
     def finding(self, case: Case) -> Finding | None:
         """Run `case` once and return the finding if it shows."""
@@ -37,7 +41,15 @@ class Judge:
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""
-        shows = all(self.finding(case) is not None for _ in range(self._times))
+        try:
+            shows = all(self.finding(case) is not None for _ in range(self._times))
+        except UserError:
+            raise
+        except TzerlikeError as fault:
+            # Of this case alone, if the one that was found still runs.
+            self.finding(self._start)
+            self.faults.append(str(fault).strip())
+            return False
         # Asked last: few cases get here, and it takes a process of its own, since some programs kill the verifiers.
         return shows and (not self.well_formed or is_well_formed(case))
 

@@ -7,15 +7,18 @@ is equal the shorter text is smaller, and at last the text that comes first. Onl
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.case import Case, ContextConfig, canonical_json
+from tzerlike.case import Case, ContextConfig, Scalar, canonical_json
 from tzerlike.dtypes import parse
 from tzerlike.mutators.scope import SERIAL, constant_int
 from tzerlike.mutators.tree import Kind, Tree, is_nop
+from tzerlike.passes.catalog import discover
+from tzerlike.passes.info import Parameter
 from tzerlike.reduction.program import buffers_of, program_of
 from tzerlike.tvm_api import array_items, tirx
 
@@ -76,8 +79,24 @@ def _options(case: Case) -> int:
         case.target != DEFAULT_TARGET,
         case.input_seed != 0,
     )
-    given = sum(len(spec.args) for spec in case.passes)
-    return len(config.options) + len(config.disabled_passes) + given + sum(unusual)
+    arguments = sum(1 + (usual_argument(spec.name, name) != value) for spec in case.passes for name, value in spec.args)
+    return len(config.options) + len(config.disabled_passes) + arguments + sum(unusual)
+
+
+def usual_argument(pass_name: str, argument: str) -> Scalar:
+    """Return what TVM's own pipelines give for an argument; None where that is not known."""
+    parameters = _parameters().get(pass_name, {})
+    return parameters[argument].domain[0] if argument in parameters else None
+
+
+def may_be_left_out(pass_name: str, argument: str) -> bool:
+    parameters = _parameters().get(pass_name, {})
+    return argument in parameters and not parameters[argument].required
+
+
+@cache
+def _parameters() -> Mapping[str, Mapping[str, Parameter]]:
+    return {info.name: {parameter.name: parameter for parameter in info.parameters} for info in discover()}
 
 
 @lru_cache(maxsize=64)
@@ -128,6 +147,25 @@ def _trimmings(buffer: Any) -> int:
 def weight(value: int, *, truth: bool = False) -> int:
     """0 is simplest, then 1, -1, 2, -2, ...; of truth values, the true one: what is always done is simple."""
     return 1 - value if truth else 2 * abs(value) - (value > 0)
+
+
+def simpler_numbers(value: int) -> Iterator[int]:
+    """Yield simpler numbers: small ones, the half, then less and less towards zero, by powers of two.
+
+    The steps do not depend on the number, so that a search that goes on where it was ends at the least number that
+    will do after a few tries for each bit.
+    """
+    sign = 1 if value > 0 else -1
+    steps = [sign << bit for bit in reversed(range(abs(value).bit_length()))]
+    for other in dict.fromkeys((0, 1, 2, 4, abs(value), sign * (abs(value) // 2), *(value - step for step in steps))):
+        if weight(other) < weight(value):
+            yield other
+
+
+def extents_below(extent: Any) -> Iterator[int]:
+    """Yield the numbers to try in the place of an extent: 1 and 2 for one that is no constant."""
+    value = constant_int(extent)
+    yield from (1, 2) if value is None else (number for number in simpler_numbers(value) if number > 0)
 
 
 def _weight_of_float(value: float) -> int:

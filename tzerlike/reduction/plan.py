@@ -10,10 +10,8 @@ from tzerlike import tvm_api
 from tzerlike.apart import run_apart
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.passes import instantiate
-from tzerlike.passes.catalog import discover
-from tzerlike.passes.info import by_name
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.reduction.order import DEFAULT, DEFAULT_TARGET
+from tzerlike.reduction.order import DEFAULT, DEFAULT_TARGET, may_be_left_out, usual_argument
 from tzerlike.reduction.search import Attempt, Reducer, spans
 from tzerlike.refusal import CompilerRefused, ask_compiler
 
@@ -55,18 +53,12 @@ def fewer_options(case: Case) -> Iterator[Attempt[Case]]:
 
 def fewer_arguments(case: Case) -> Iterator[Attempt[Case]]:
     """Passes without arguments that need not be given, and with those that TVM's own pipelines give."""
-    known = by_name(discover())
     for place, spec in enumerate(case.passes):
-        if spec.name not in known:
-            continue
-        parameters = {parameter.name: parameter for parameter in known[spec.name].parameters}
         for index, (name, value) in enumerate(spec.args):
-            if name not in parameters:
-                continue
             others = spec.args[:index] + spec.args[index + 1 :]
-            if not parameters[name].required:
+            if may_be_left_out(spec.name, name):
                 yield partial(_with_pass, case, place, PassSpec(spec.name, others))
-            if value != (usual := parameters[name].domain[0]):
+            if value != (usual := usual_argument(spec.name, name)):
                 yield partial(_with_pass, case, place, PassSpec(spec.name, (*others, (name, usual))))
 
 

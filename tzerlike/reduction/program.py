@@ -11,7 +11,7 @@ from tzerlike import tvm_api
 from tzerlike.case import Case
 from tzerlike.dtypes import parse
 from tzerlike.mutators.dtypes import constant
-from tzerlike.mutators.tree import Kind, Site, Tree, definitions, key, refresh_regions
+from tzerlike.mutators.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions
 from tzerlike.reduction.search import Attempt, Reducer
 from tzerlike.tvm_api import array_items, s_tir, structural_map, tirx, tvm
 
@@ -102,11 +102,22 @@ def rebuilt(func: Node, body: Node, params: Sequence[Node] | None = None) -> Nod
 def mapped(func: Node, *callbacks: tuple[Any, Callable[[Node], Node]], params: Sequence[Node] | None = None) -> Node:
     """`func` with each node of a type replaced by what its callback returns, everywhere: in shapes and regions too.
 
-    `params` are the parameters to keep; all of them when not given.
+    `params` are the parameters to keep; all of them when not given. Raises what TVM's constructors raise when the new
+    nodes do not fit together.
     """
     kept = tirx.PrimFunc(array_items(func.params) if params is None else params, func.body, func.ret_type, func.attrs)
     new = structural_map(kept, callbacks)
-    return rebuilt(func, new.body, array_items(new.params))
+    made = rebuilt(func, new.body, array_items(new.params))
+    _check_types(made)
+    return made
+
+
+def _check_types(func: Node) -> None:
+    """Put each node through its constructor once: the map does not, and TVM's verifiers look at no types."""
+    for site in Tree(func).sites:
+        kind = type(site.node)
+        if kind in SHAPES and kind is not s_tir.SBlock:
+            SHAPES[kind].build(site.node, partial(getattr, site.node))
 
 
 def with_values(func: Node, values: Mapping[int, Node], params: Sequence[Node] | None = None) -> Node:

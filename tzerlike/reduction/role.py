@@ -64,6 +64,7 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
             {
                 "event": "reduced",
                 "status": status,
+                "why": _told(judge.faults),
                 "before": _numbers(before),
                 "after": None if size is None else _numbers(size),
                 "tried": asked,
@@ -86,6 +87,13 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         return
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
     tell(status, size_of(outcome.value), outcome.asked)
+
+
+def _told(faults: list[str]) -> str:
+    if not faults:
+        return ""
+    last = faults[-1].splitlines()[-1]
+    return f"a fault of tzerlike itself in {len(faults)} smaller cases, please report it: {last}"
 
 
 def _measured(bundle: Bundle) -> Size:

@@ -50,10 +50,11 @@ class Reduction:
 
     def line(self) -> str:
         status = _WORDS.get(self.status, self.status)
+        why = f" ({self.why})" if self.why else ""
         if self.before is None or self.after is None:
-            return f"{status}: {self.path}" + (f" ({self.why})" if self.why else "")
+            return f"{status}: {self.path}{why}"
         sizes = ", ".join(f"{self.before[n]} → {self.after[n]} {n}" for n in ("statements", "passes", "nodes"))
-        return f"{status}: {sizes} in {self.seconds:.0f} s  {self.path / REDUCED}"
+        return f"{status}: {sizes} in {self.seconds:.0f} s  {self.path / REDUCED}{why}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -164,7 +165,7 @@ class _Desk:
         slot = packet["slot"]
         index = self._under_way[slot]
         if packet["event"] == "reduced":
-            fields = {key: packet[key] for key in ("status", "before", "after", "tried", "seconds")}
+            fields = {key: packet[key] for key in ("status", "why", "before", "after", "tried", "seconds")}
             self._results[index] = replace(self._results[index], **fields)
         elif packet["event"] == "failed":
             why = packet["message"].strip().splitlines()[-1]

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.mutators.scope import SERIAL, constant_int
+from tzerlike.mutators.scope import SERIAL
 from tzerlike.mutators.tree import Kind, Site, Tree, is_nop, jumps_out, key, loop_with, seq, substitute
+from tzerlike.reduction.expressions import is_constant
+from tzerlike.reduction.order import extents_below
 from tzerlike.reduction.program import Make, block_with, buffers_of, with_layout, with_values, without
 from tzerlike.reduction.search import spans
 from tzerlike.tvm_api import array_items, is_buffer, s_tir, tirx, tvm
@@ -28,7 +30,10 @@ def without_statements(tree: Tree) -> Iterator[Make]:
 
 
 def bodies(tree: Tree) -> Iterator[Make]:
-    """A body in the place of the loop, branch, attribute or block around it; loop variables take their first value."""
+    """A body in the place of the loop, branch, attribute or block around it, and a value in the place of its store.
+
+    Loop variables take their first value.
+    """
     for site in tree.statements():
         for body in _parts(tree, site):
             yield partial(_replaced, tree, site, body)
@@ -54,6 +59,8 @@ def _parts(tree: Tree, site: Site) -> Iterator[Make]:
         yield partial(_attributed, node)
     elif kind is s_tir.SBlockRealize:
         yield partial(_of_block, node)
+    elif kind in (tirx.BufferStore, tirx.Bind) and not is_constant(node.value):
+        yield lambda: tirx.Evaluate(node.value)
 
 
 def _below(tree: Tree, site: Site, role: str) -> Site:
@@ -175,10 +182,8 @@ def smaller_blocks(tree: Tree) -> Iterator[Make]:
         for place in range(len(iter_vars)):
             yield partial(_without_iter_vars, tree, site, (place,), bound=False)
             yield partial(_without_iter_vars, tree, site, (place,), bound=True)
-            extent = constant_int(iter_vars[place].dom.extent)
-            for shorter in (1, 2, (extent or 0) // 2, (extent or 0) - 1):
-                if extent is None or 0 < shorter < extent:
-                    yield partial(_with_domain, tree, site, place, shorter)
+            for shorter in extents_below(iter_vars[place].dom.extent):
+                yield partial(_with_domain, tree, site, place, shorter)
 
 
 def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], *, bound: bool) -> Any:

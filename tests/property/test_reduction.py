@@ -1,0 +1,161 @@
+"""Reducers of real programs: candidates repeat, sizes are a total order, and searches end wherever a property leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import blake2b
+
+import pytest
+
+from tzerlike import tvm_api
+from tzerlike.case import Case, ContextConfig, parse_sequence
+from tzerlike.reduction.catalogue import REDUCERS
+from tzerlike.reduction.judge import is_well_formed
+from tzerlike.reduction.order import Size, size_of
+from tzerlike.reduction.search import Outcome, Task, search
+
+PROGRAMS = {
+    "blocks": '''
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16, 8), "float32"), n: T.int32, C: T.Buffer((16, 8), "float32")):
+    T.func_attr({"tirx.noalias": True})
+    for i, j, k in T.grid(16, 8, 8):
+        with T.sblock("update"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.sblock_attr({"pragma_note": 3})
+            held = T.sblock_alloc_buffer((4,), "float32", scope="local")
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            held[n % 4] = T.exp(A[vi, vk])
+            C[vi, vj] = C[vi, vj] + held[n % 4] * T.Select(vj < 4, A[vj, vk], T.float32(1))
+''',
+    "statements": '''
+@T.prim_func
+def main(a: T.Buffer(("m", 4), "float16"), B: T.Buffer((64,), "int32"), flag: T.bool):
+    view = T.decl_buffer((8, 8), "int32", data=B.data)
+    for t in T.thread_binding(4, thread="threadIdx.x"):
+        for i in T.unroll(2, 6):
+            v: T.let[T.int32] = i * 3 + t
+            if flag:
+                view[v % 8, t] = T.max(v, T.Cast("int32", a[0, t]))
+            else:
+                B[T.min(v, 63)] = T.int32(7)
+    with T.attr(0, "pragma_auto_unroll_max_step", 8):
+        for j in T.vectorized(8):
+            B[j] = B[j] + j * j
+    B[0:4] = T.Broadcast(5, 4)
+''',
+    "loops": '''
+@T.prim_func
+def main(C: T.Buffer((1,), "int64"), D: T.Buffer((3, 1, 5), "float64", strides=(8, 8, 1))):
+    n = T.alloc_buffer((1,), "int64")
+    n[0] = T.int64(0)
+    while n[0] < T.int64(1000):
+        n[0] = n[0] + T.int64(1)
+        if n[0] > T.int64(10):
+            T.break_loop()
+    for p in T.parallel(3):
+        for q in T.serial(5, annotations={"pragma_unroll_explicit": 1}):
+            D[p, 0, q] = T.Cast("float64", n[0]) / T.float64(3.25)
+    C[0] = n[0]
+    assert C[0] > T.int64(0), "positive"
+''',
+}  # fmt: skip
+
+
+def case(name: str) -> Case:
+    ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(PROGRAMS[name])))
+    options = (("tirx.disable_assert", True), ("tirx.UnrollLoop.auto_max_step", 16))
+    passes = parse_sequence("tirx.StmtSimplify; tirx.UnrollLoop; tirx.NarrowDataType{target_bits=16}")
+    return Case(ir, passes, ContextConfig(2, options, ("tirx.RemoveNoOp",)), '{"kind": "llvm", "opt-level": 0}', 77)
+
+
+def reduced(start: Case, keeps: Callable[[Case], bool]) -> Outcome[Case]:
+    return search(start, Task(tuple(REDUCERS.values()), size_of, lambda case: case.id, keeps))
+
+
+def lucky(start: Case, salt: int, one_in: int) -> Callable[[Case], bool]:
+    """A property that the start and by chance one in so many cases have."""
+
+    def keeps(value: Case) -> bool:
+        return value == start or blake2b(f"{salt} {value.id}".encode(), digest_size=4).digest()[0] % one_in == 0
+
+    return keeps
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("reducer", REDUCERS)
+def test_a_reducer_offers_the_same_again_and_each_is_a_program_of_its_own(name: str, reducer: str) -> None:
+    start = case(name)
+    offered = [[attempt() for attempt in REDUCERS[reducer](start)] for _ in range(2)]
+    assert offered[0] == offered[1]
+    for candidate in offered[0]:
+        if candidate is not None:
+            assert tvm_api.dump_ir(tvm_api.load_ir(candidate.ir)) == candidate.ir
+    assert case(name) == start
+
+
+@pytest.mark.parametrize("reducer", [name for name in REDUCERS if name != "passes-applied"])
+def test_each_reducer_makes_some_program_smaller(reducer: str) -> None:
+    starts = [case(name) for name in PROGRAMS] + [replace(case("loops"), config=ContextConfig(pipeline="none"))]
+    attempts = [(size_of(start), attempt) for start in starts for attempt in REDUCERS[reducer](start)]
+    candidates = ((size, candidate) for size, attempt in attempts if (candidate := attempt()) is not None)
+    assert any(size_of(candidate) < size and is_well_formed(candidate) for size, candidate in candidates)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("salt", "one_in"), [(1, 2), (2, 5), (3, 9)])
+def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, salt: int, one_in: int) -> None:
+    start = case(name)
+    keeps = lucky(start, salt, one_in)
+    outcome = reduced(start, keeps)
+    assert outcome.finished
+    assert keeps(outcome.value)
+    assert size_of(outcome.value) < size_of(start)
+    assert reduced(start, keeps).value == outcome.value
+    assert reduced(outcome.value, keeps).value == outcome.value
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_of_what_does_not_matter_nothing_is_left(name: str) -> None:
+    size = size_of(reduced(case(name), is_well_formed).value)
+    assert (size.statements, size.passes, size.options, size.kinds) == (0, 0, 0, 0)
+
+
+def script(found: Case) -> str:
+    return tvm_api.script_of(tvm_api.load_ir(found.ir))
+
+
+def test_what_matters_is_left_in_its_simplest_form() -> None:
+    def keeps(value: Case) -> bool:
+        applies = any(spec.name == "tirx.NarrowDataType" for spec in value.passes)
+        return applies and "T.exp(" in script(value) and is_well_formed(value)
+
+    found = reduced(case("blocks"), keeps).value
+    assert [str(spec) for spec in found.passes] == ["tirx.NarrowDataType{target_bits=32}"]
+    assert script(found).splitlines()[-1].strip() == "T.exp(T.float32(0.0))"
+
+
+def test_the_order_is_total_on_cases_that_differ_in_anything() -> None:
+    start = case("loops")
+    others = [
+        start,
+        replace(start, input_seed=3),
+        replace(start, target="llvm"),
+        replace(start, passes=start.passes[1:]),
+        replace(start, config=replace(start.config, opt_level=3)),
+        case("blocks"),
+    ]
+    sizes = [size_of(other) for other in others]
+    assert len(set(sizes)) == len(others)
+    assert all((a < b) + (b < a) + (a == b) == 1 for a in sizes for b in sizes)
+
+
+def test_statements_count_before_passes_and_passes_before_options() -> None:
+    usual = Size(3, 3, 3, 3, 3, 3, 3, "c")
+    fields = ("statements", "passes", "options", "nodes", "kinds", "magnitude", "length")
+    for place, name in enumerate(fields):
+        worse = {later: 9 for later in fields[place + 1 :]}
+        assert replace(usual, **{name: 2}, **worse, text="z") < usual
+    assert replace(usual, text="b") < usual
