@@ -17,11 +17,12 @@ from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
 from tzerlike.commands.judge import replay, run
 from tzerlike.commands.reduce import reduce
+from tzerlike.commands.report import report
 from tzerlike.commands.triage import triage
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 from tzerlike.untrusted import one_line
 
-COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, seeds, passes, mutators, ci)
+COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, report, seeds, passes, mutators, ci)
 
 
 class _InOrder(click.Group):

@@ -81,7 +81,8 @@ def _plain_name(signature: str) -> str:
     """The name of a C++ function without its types: what all instances of a template share."""
     while (shorter := _TEMPLATE.sub("", signature)) != signature:
         signature = shorter
-    name = signature.partition("(")[0].strip().rpartition(" ")[2] or signature
+    head, _, _ = signature.replace("operator()", "operator ").partition("(")
+    name = head.replace("operator ", "operator()").strip().rpartition(" ")[2] or signature
     return name if len(name) <= _WIDTH else f"{name[:_WIDTH]} ..."
 
 

@@ -1,0 +1,197 @@
+"""A campaign's directory as a value: what a page or a summary shows of it.
+
+Works on a campaign that runs, was interrupted or lost files: what cannot be read is left out, with one line in
+`notes`. Files are taken as a stranger's: bounded, and data only. Imports no TVM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.campaign import CampaignDir
+from tzerlike.config import CampaignConfig
+from tzerlike.errors import UserError
+from tzerlike.report.sights import Sight, sights_in
+from tzerlike.stats import CSV_HEADER, CurvePoint
+from tzerlike.untrusted import read_bytes, read_json
+
+POINTS = 360
+"""Points of a curve at most: more than a screen can show."""
+
+
+@dataclass(frozen=True, slots=True)
+class YieldRow:
+    """What came of a mutator or a pass."""
+
+    name: str
+    tried: int
+    valid: int
+    valuable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything that is shown of a campaign.
+
+    `curve` is in order of time, at most POINTS long, its first and last points those of coverage.csv. `findings` are
+    those that are shown, by kind and then by name, and `more` counts the others by kind. `notes` are lines about what
+    could not be read.
+    """
+
+    name: str
+    config: CampaignConfig | None
+    environment: Mapping[str, Any]
+    stats: Mapping[str, Any]
+    curve: tuple[CurvePoint, ...]
+    findings: tuple[Sight, ...]
+    more: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    def number(self, key: str) -> float:
+        """A number of stats.json; 0 where there is none."""
+        return _number(self.stats.get(key))
+
+    def counts(self, key: str) -> dict[str, int]:
+        """A table of stats.json from names to whole numbers, the largest first."""
+        table = {name: int(_number(value)) for name, value in self._table(key).items()}
+        return dict(sorted(table.items(), key=lambda item: (-item[1], item[0])))
+
+    def seconds(self) -> dict[str, float]:
+        """The time that stages took, those that took any, in the order in which a case goes through them."""
+        table = {name: _number(value) for name, value in self._table("stage_seconds").items()}
+        return {name: value for name, value in table.items() if value > 0}
+
+    def yields(self, key: str) -> tuple[YieldRow, ...]:
+        """The rows of `mutators` or `passes`, what brought most first."""
+        rows = [
+            YieldRow(name, *(int(_number(row.get(column))) for column in ("tried", "valid", "valuable")))
+            for name, row in self._table(key).items()
+            if isinstance(row, dict)
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row.valuable, -row.tried, row.name)))
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """The number of findings by kind, as the directory has them."""
+        kinds: dict[str, int] = dict(self.more)
+        for finding in self.findings:
+            kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+        return dict(sorted(kinds.items()))
+
+    @property
+    def covers(self) -> bool:
+        """Whether the campaign followed coverage."""
+        return self.number("coverage_total") > 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "stats": dict(self.stats),
+            "environment": dict(self.environment),
+            "curve": [point.to_csv() for point in self.curve],
+            "findings": [finding.to_json() for finding in self.findings],
+            "more_findings": dict(self.more),
+            "notes": list(self.notes),
+        }
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        value = self.stats.get(key)
+        return value if isinstance(value, dict) else {}
+
+
+def read_overview(root: Path) -> Overview:
+    """Read a campaign directory; UserError where it is none."""
+    directory = CampaignDir(root)
+    if not root.is_dir():
+        raise UserError(f"{root}: not a campaign (no such directory)")
+    if not any(path.exists() for path in (directory.config, directory.stats, directory.findings)):
+        raise UserError(f"{root}: not a campaign (neither campaign.toml nor stats.json nor findings/)")
+    notes: list[str] = []
+    config = _config(directory, notes)
+    findings, more = sights_in(directory, notes)
+    return Overview(
+        name=root.resolve().name,
+        config=config,
+        environment=_object(directory.environment, notes),
+        stats=_object(directory.stats, notes),
+        curve=_curve(directory.coverage_csv, notes),
+        findings=findings,
+        more=more,
+        notes=tuple(notes),
+    )
+
+
+def thinned(curve: Sequence[CurvePoint], points: int = POINTS) -> tuple[CurvePoint, ...]:
+    """Return at most `points` of a curve, evenly spread over its time, the first and the last among them."""
+    if len(curve) <= points:
+        return tuple(curve)
+    first, last = curve[0], curve[-1]
+    step = (last.elapsed_s - first.elapsed_s) / (points - 1)
+    kept = [first]
+    for point in curve[1:-1]:
+        if len(kept) < points - 1 and point.elapsed_s >= first.elapsed_s + step * len(kept):
+            kept.append(point)
+    return (*kept, last)
+
+
+def _config(directory: CampaignDir, notes: list[str]) -> CampaignConfig | None:
+    try:
+        return CampaignConfig.from_toml(directory.config)
+    except (UserError, ValueError, TypeError) as error:
+        notes.append(_first_line(error))
+        return None
+
+
+def _object(path: Path, notes: list[str]) -> Mapping[str, Any]:
+    try:
+        value = read_json(path)
+    except UserError as error:
+        notes.append(_first_line(error))
+        return {}
+    if not isinstance(value, dict):
+        notes.append(f"{path}: not an object")
+        return {}
+    return value
+
+
+def _curve(path: Path, notes: list[str]) -> tuple[CurvePoint, ...]:
+    try:
+        lines = read_bytes(path).decode(errors="replace").splitlines()
+    except UserError as error:
+        notes.append(f"{_first_line(error)}; there are no curves")
+        return ()
+    points: list[CurvePoint] = []
+    bad = 0
+    for line in lines[1:] if lines[:1] == [CSV_HEADER] else lines:
+        point = _point(line)
+        if point is None or (points and point.elapsed_s < points[-1].elapsed_s):
+            bad += 1
+        elif not points or point != points[-1]:
+            points.append(point)
+    if bad:
+        notes.append(f"{path}: {bad} of {len(lines) - 1} lines do not read and are left out")
+    elif not points:
+        notes.append(f"{path}: no point yet; there are no curves")
+    return thinned(points)
+
+
+def _point(line: str) -> CurvePoint | None:
+    try:
+        point = CurvePoint.from_csv(line)
+    except (ValueError, TypeError):
+        return None
+    numbers = (point.iterations, point.blocks, point.corpus, point.valuable_tests, point.findings)
+    sane = math.isfinite(point.elapsed_s) and point.elapsed_s >= 0 and all(0 <= each < 1 << 62 for each in numbers)
+    return point if sane else None
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,152 @@
+"""The findings of a campaign, each as far as a page shows it: read within bounds, whoever wrote them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.arith.case import is_arith_bundle
+from tzerlike.bisect.record import read_bisection
+from tzerlike.bundle import read_kind, read_signature
+from tzerlike.campaign import CampaignDir, read_stored_case
+from tzerlike.case import print_sequence
+from tzerlike.errors import UserError
+from tzerlike.observation import Observation, Stage
+from tzerlike.oracles.finding import Signed, kind_of
+from tzerlike.reduction import REDUCED
+from tzerlike.report.layout import cut, trace
+from tzerlike.report.markdown import headline
+from tzerlike.report.subject import Subject
+from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
+
+SHOWN = 400
+"""Findings that a page shows with their programs; it counts the others."""
+
+_TEXT = 12_000
+"""Characters of a program or a diff."""
+
+_ALL_TEXT = 4 << 20
+"""Characters of all programs and diffs together; findings after that show their facts alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A finding. `title` is the headline of its report; `facts` are names with a word or a line each.
+
+    `program` is the reduced one where there is one (`reduced`), and `guilty` with `diff` what bisection found. A text
+    that is cut says so.
+    """
+
+    directory: str
+    kind: str
+    signature: str
+    title: str
+    facts: tuple[tuple[str, str], ...] = ()
+    message: str = ""
+    backtrace: str = ""
+    program: str = ""
+    reduced: bool = False
+    guilty: str = ""
+    diff: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "directory": self.directory,
+            "kind": self.kind,
+            "signature": self.signature,
+            "title": self.title,
+            "facts": dict(self.facts),
+            "reduced": self.reduced,
+            "guilty": self.guilty,
+        }
+
+
+def sights_in(directory: CampaignDir, notes: list[str]) -> tuple[tuple[Sight, ...], dict[str, int]]:
+    """Return the findings that are shown, and the number of the others by kind; bundles that do not read are noted."""
+    bundles = sorted(directory.bundles(), key=lambda path: (kind_of(path.name), path.name))
+    shown, others = bundles[:SHOWN], bundles[SHOWN:]
+    sights: list[Sight] = []
+    room = _ALL_TEXT
+    for path in shown:
+        try:
+            sight = _sight(path, room > 0)
+        except UserError as error:
+            notes.append(str(error).splitlines()[0])
+            continue
+        room -= len(sight.program) + len(sight.diff)
+        sights.append(sight)
+    return tuple(sights), dict(Counter(kind_of(path.name) for path in others))
+
+
+def _sight(path: Path, with_texts: bool) -> Sight:
+    best = path / REDUCED if (path / REDUCED / "observation.json").is_file() else path
+    root = Fields.of(read_json(best / "observation.json"), "bundle")
+    seen = Observation.from_json(root.inner("observation").data)
+    parts = root.texts("parts")
+    confirmed = root.inner("confirmed")
+    facts = [("where", f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage))]
+    if seen.stage is Stage.DONE:
+        facts.clear()
+    facts += [
+        ("seen again", f"{confirmed.whole('same', 0)} of {confirmed.whole('runs', 0)} runs"),
+    ]
+    kind, signature = read_kind(root), read_signature(root)
+    title = _title(path)
+    if not is_arith_bundle(path):
+        stored = read_stored_case(best / "case.json")
+        subject = Subject(Signed(kind, parts), stored.case, seen, 0, 0, {}, stored.provenance.origin, "")
+        title = headline(subject)
+        config = stored.case.config
+        facts += [
+            ("passes", print_sequence(stored.case.passes) or "none before the default pipeline"),
+            ("target", stored.case.target),
+            ("opt_level", str(config.opt_level)),
+            ("options", ", ".join(f"{name} = {value}" for name, value in config.options) or "none"),
+            ("from seed", stored.provenance.origin),
+        ]
+    if seen.results is not None:
+        facts += [
+            ("interpreter", " ".join(filter(None, (seen.results.verdict, seen.results.rule)))),
+            ("optimised", str(seen.results.optimised)),
+            ("without optimisation", str(seen.results.reference)),
+        ]
+    bisection = read_bisection(path)
+    return Sight(
+        directory=path.name,
+        kind=kind,
+        signature=signature,
+        title=cut(title.rpartition("[TIR] ")[2] or " / ".join(parts), 1, 300),
+        facts=tuple((name, cut(value, 1, 600)) for name, value in facts),
+        message=cut(seen.message, 12),
+        backtrace="\n".join(trace(seen.backtrace)),
+        program=_program(best) if with_texts else "",
+        reduced=best != path,
+        guilty=bisection.line() if bisection is not None else "",
+        diff=_clipped(bisection.diff) if bisection is not None and with_texts else "",
+    )
+
+
+def _title(path: Path) -> str:
+    """The headline of the report of an arithmetic bundle, without its labels; "" in one of an older tzerlike."""
+    try:
+        first = read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
+    except UserError:
+        return ""
+    return first.partition("[Arith] ")[2]
+
+
+def _program(path: Path) -> str:
+    try:
+        return _clipped(read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace"))
+    except UserError as error:
+        return f"# {error}"
+
+
+def _clipped(text: str) -> str:
+    text = text.strip("\n")
+    if len(text) <= _TEXT:
+        return text
+    kept = text[:_TEXT].rpartition("\n")[0] or text[:_TEXT]
+    return f"{kept}\n... ({len(text) - len(kept)} more characters, in the bundle)"
