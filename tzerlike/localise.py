@@ -134,7 +134,7 @@ def _guilty(case: Case, faulty: Test, cured: Test) -> str:
             return LLVM
         return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
     if case.config.pipeline == "default":
-        return _short(_first_fault(case, faulty).name)
+        return _short(first_fault(case, faulty).name)
     return _first_needed(case, cured)
 
 
@@ -157,8 +157,11 @@ def _disabled(case: Case, name: str) -> Case:
     return replace(case, config=replace(case.config, disabled_passes=disabled))
 
 
-def _first_fault(case: Case, faulty: Test) -> PassSpec:
-    """The pass at which the fault comes about, by bisection; it is not there without passes, and there with all."""
+def first_fault(case: Case, faulty: Test) -> PassSpec:
+    """The pass of a prefix at which a fault comes about, by bisection of the prefix.
+
+    The fault is not there without passes, and there with all.
+    """
     good, bad = 0, len(case.passes)
     while bad - good > 1:
         middle = (good + bad) // 2

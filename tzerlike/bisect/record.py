@@ -22,10 +22,10 @@ class Bisection:
 
     `guilty` is TVM's name of a pass, with its namespace; what tzerlike.localise calls code generation, LLVM or passes
     that cannot be told apart; or "" where nothing can be told. `build` is the build that was looked at, optimised or
-    reference. `index` is the place of the guilty pass among the `passes` that had begun, from 0. `change` is what
-    it does, `detail` says so in words, `difference` is the first element that is another behind it. `diff` is the TIR
-    before and after it, as a unified diff, or the TIR that a pass failed on. `reduced` says that all this is of the
-    reduced case.
+    reference. `index` is the place of the guilty pass among the `passes` that had begun, from 0; None where it was
+    found by building without it, or is no pass. `change` is what it does, `detail` says so in words, `difference` is
+    the first element that is another behind it. `diff` is the TIR before and after it, as a unified diff, or the TIR
+    that a pass failed on. `reduced` says that all this is of the reduced case.
     """
 
     signature: str
@@ -73,6 +73,8 @@ class Bisection:
             Change.RAISED: "it raises",
             Change.NONE: "found by building with less",
         }[self.change]
+        if self.index is None and "." in self.guilty:
+            what = "without it the finding is gone"
         build = ", in the reference build" if self.build == "reference" else ""
         return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
 

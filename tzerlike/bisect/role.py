@@ -12,8 +12,9 @@ from tzerlike.bisect.ask import ask_walk
 from tzerlike.bisect.record import Bisection, write_bisection
 from tzerlike.bisect.walk import Change, Walk
 from tzerlike.bundle import read_bundle
+from tzerlike.case import Case
 from tzerlike.execute import ForkExecutor, Lane
-from tzerlike.localise import CODE_GENERATION, to_blame
+from tzerlike.localise import CODE_GENERATION, first_fault, to_blame
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.outcome import Ending
@@ -36,7 +37,15 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     effort = replace(effort_for(params["oracles"]), inputs=str((bundle.path / "inputs.npz").resolve()))
     executor = ForkExecutor(lane, runner, bundle.limits, effort)
     seen = executor.run([case], count=False)[0]
-    shows = any(finding.kind == kind for finding in judged(make_oracles(params["oracles"]), case, seen))
+    judges = make_oracles(params["oracles"])
+
+    def finding_in(other: Case, observed: Observation) -> bool:
+        return any(finding.kind == kind for finding in judged(judges, other, observed))
+
+    def faulty(other: Case) -> bool:
+        return finding_in(other, executor.run([other], count=False)[0])
+
+    shows = finding_in(case, seen)
     if shows:
         reference = _in_reference(seen)
         at_fault = to_blame(case, "reference") if reference else case
@@ -44,6 +53,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         if kind != "slow-code":
             walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
         found = bisection(bundle.signature, seen, walk)
+        if found.guilty == CODE_GENERATION and kind != "wrong-code":
+            found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
         build = "reference" if reference else "optimised"
         write_bisection(path, replace(found, build=build, reduced=reduced))
     report({"event": "bisected", "shows": shows})
@@ -71,6 +82,14 @@ def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection
         difference=walk.difference,
         diff=walk.diff,
     )
+
+
+def _first_of_prefix(case: Case, faulty: Callable[[Case], bool]) -> str:
+    """The pass in front of the default pipeline without which code generation does not fail; "" where there is none."""
+    plain = replace(case, passes=())
+    if not case.passes or case.config.pipeline != "default" or faulty(plain):
+        return ""
+    return first_fault(case, faulty).name
 
 
 def _in_reference(seen: Observation) -> bool:
