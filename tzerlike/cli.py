@@ -13,16 +13,18 @@ import click
 from tzerlike import __version__
 from tzerlike.commands.bisect import bisect
 from tzerlike.commands.ci import ci
+from tzerlike.commands.coverage import coverage
 from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
 from tzerlike.commands.judge import replay, run
 from tzerlike.commands.reduce import reduce
 from tzerlike.commands.report import report
 from tzerlike.commands.triage import triage
+from tzerlike.commands.tvm import tvm
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 from tzerlike.untrusted import one_line
 
-COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, report, seeds, passes, mutators, ci)
+COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, report, coverage, seeds, passes, mutators, tvm, ci)
 
 
 class _InOrder(click.Group):

@@ -19,6 +19,7 @@ from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_apart
+from tzerlike.atlas.role import list_blocks
 from tzerlike.bisect import job
 from tzerlike.bisect.role import bisect_bundle
 from tzerlike.campaign import CampaignDir, read_stored_case
@@ -309,6 +310,7 @@ ROLES: dict[str, Role] = {
     "judge-files": judge_files,
     "judge-script": judge_script,
     "trace-files": trace_files,
+    "list-blocks": list_blocks,
     "mutate-again": mutate_again,
     "judge-schedule": judge_schedule,
     "arith-campaign": arith_campaign,

@@ -219,9 +219,9 @@ def test_trees_that_cannot_be_built(tmp_path: Path) -> None:
 
 
 def test_the_key_is_of_source_and_compiler(tmp_path: Path) -> None:
-    tools = Toolchain("clang++", "clang 1", "llvm-config", "llvm-symbolizer")
+    tools = Toolchain("clang++", "clang 1", "llvm-config")
     one, other = tree(make_tree(tmp_path / "one")), tree(make_tree(tmp_path / "other"))
-    newer = Toolchain("clang++", "clang 2", "llvm-config", "llvm-symbolizer")
+    newer = Toolchain("clang++", "clang 2", "llvm-config")
     keys = [Recipe(one, tools).key, Recipe(other, tools).key, Recipe(one, newer).key]
     assert len(set(keys)) == 3
     assert keys[0] == Recipe(tree(tmp_path / "one"), tools).key

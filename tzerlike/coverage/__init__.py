@@ -11,7 +11,7 @@ from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.choice import open_coverage, prepare_coverage
 from tzerlike.coverage.death import Death, DeathRecord, Frame, describe, describe_death
 from tzerlike.coverage.native import MEMCOV
-from tzerlike.coverage.protocol import Coverage, Indices, NoCoverage
+from tzerlike.coverage.protocol import Coverage, CoveredLibrary, Indices, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "OWN_PREFIX",
     "BreakpointCoverage",
     "Coverage",
+    "CoveredLibrary",
     "Death",
     "DeathRecord",
     "Frame",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 
 import numpy as np
 
 from tzerlike.coverage.native import NativeCoverage, load, u32_p
-from tzerlike.coverage.protocol import Indices
+from tzerlike.coverage.protocol import CoveredLibrary, Indices
 from tzerlike.errors import TzerlikeError
 
 
@@ -17,12 +18,15 @@ class BreakpointCoverage(NativeCoverage):
 
     `base` is the library's load bias, `blocks` its basic blocks as ascending file addresses (uint32), and
     `successors` for each the index of the block that is certain to run next, or 0xFFFFFFFF; these spare traps and
-    change nothing else. Only a forked child that calls `enter` runs text with breakpoints.
+    change nothing else. Only a forked child that calls `enter` runs text with breakpoints. `path` is the library's
+    file.
     """
 
     backend = "breakpoint"
 
-    def __init__(self, base: int, blocks: Indices, slots: int, successors: Indices | None = None) -> None:
+    def __init__(
+        self, base: int, blocks: Indices, slots: int, successors: Indices | None = None, path: Path = Path()
+    ) -> None:
         if successors is not None and len(successors) != len(blocks):
             raise ValueError("not one successor a block")
         blocks = np.ascontiguousarray(blocks, np.uint32)
@@ -32,3 +36,4 @@ class BreakpointCoverage(NativeCoverage):
         if not handle:
             raise TzerlikeError(f"cannot prepare breakpoint coverage: {os.strerror(ctypes.get_errno())}")
         super().__init__("memcov_", handle, len(blocks))
+        self.libraries: tuple[CoveredLibrary, ...] = (CoveredLibrary(path, 0, blocks),)

@@ -48,7 +48,7 @@ def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | N
     blocks, successors = blocks_of(library, identity, base, cache_dir, prefix)
     if not len(blocks):
         raise UserError(f"{library} has no code of its own that coverage could follow; use --coverage none")
-    return BreakpointCoverage(base, blocks, slots, successors)
+    return BreakpointCoverage(base, blocks, slots, successors, library)
 
 
 def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> None:

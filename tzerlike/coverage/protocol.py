@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredLibrary:
+    """The blocks of one library: those from `first` on, and where each begins, as in the file."""
+
+    path: Path
+    first: int
+    addresses: npt.NDArray[np.unsignedinteger[Any]]
 
 
 class Coverage(Protocol):
@@ -21,6 +32,9 @@ class Coverage(Protocol):
     """`breakpoint`, `sancov` or `none`."""
     total: int
     """The number of blocks that exist; with `sancov`, of edges, and so for every block below."""
+
+    libraries: tuple[CoveredLibrary, ...]
+    """Where the blocks are."""
 
     def covered(self) -> int:
         """Return the number of blocks counted so far, by all workers."""
@@ -58,6 +72,7 @@ class NoCoverage:
 
     backend = "none"
     total = 0
+    libraries: tuple[CoveredLibrary, ...] = ()
 
     def covered(self) -> int:
         return 0

@@ -5,27 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from tzerlike.coverage.native import CLibrary, NativeCoverage, load
+from tzerlike.coverage.protocol import CoveredLibrary
 from tzerlike.errors import TzerlikeError, UserError
-
-
-@dataclass(frozen=True, slots=True)
-class InstrumentedLibrary:
-    """The edges of one library: `first` is the index of its first one.
-
-    `addresses` says where each begins, as in the file, and `entries` whether a function begins there.
-    """
-
-    path: Path
-    first: int
-    addresses: npt.NDArray[np.uint64]
-    entries: npt.NDArray[np.bool_]
 
 
 class SancovCoverage(NativeCoverage):
@@ -59,7 +45,6 @@ def _explained(error: int) -> TzerlikeError:
     return TzerlikeError(f"cannot prepare sancov coverage: {os.strerror(error)}")
 
 
-def _described(library: CLibrary) -> InstrumentedLibrary:
+def _described(library: CLibrary) -> CoveredLibrary:
     table = np.ctypeslib.as_array(library.pcs, shape=(library.n, 2))
-    addresses = table[:, 0] - np.uint64(library.base)
-    return InstrumentedLibrary(Path(os.fsdecode(library.path)), library.first, addresses, table[:, 1] == 1)
+    return CoveredLibrary(Path(os.fsdecode(library.path)), library.first, table[:, 0] - np.uint64(library.base))

@@ -16,7 +16,6 @@ _PROGRAMS = {
     f"clang++-{LLVM}": f"clang-{LLVM}",
     f"ld.lld-{LLVM}": f"lld-{LLVM}",
     f"llvm-config-{LLVM}": f"llvm-{LLVM}-dev",
-    f"llvm-symbolizer-{LLVM}": f"llvm-{LLVM}",
     "cmake": "cmake",
     "ninja": "ninja-build",
 }
@@ -31,7 +30,6 @@ class Toolchain:
     clang: str
     version: str
     llvm_config: str
-    symbolizer: str
 
 
 def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolchain:
@@ -48,9 +46,17 @@ def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolcha
             missing.append(_RUNTIME[1])
     if missing or clang is None:
         raise UserError(f"a build of TVM takes more than there is here: apt-get install {' '.join(missing)}")
-    config, symbolizer = paths[f"llvm-config-{LLVM}"], paths[f"llvm-symbolizer-{LLVM}"]
-    assert config is not None and symbolizer is not None
-    return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config, symbolizer)
+    config = paths[f"llvm-config-{LLVM}"]
+    assert config is not None
+    return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config)
+
+
+def find_symbolizer(which: Callable[[str], str | None] = shutil.which) -> tuple[str, str]:
+    """Return llvm-symbolizer and llvm-cxxfilt; UserError with the line that installs them."""
+    symbolizer, filt = which(f"llvm-symbolizer-{LLVM}"), which(f"llvm-cxxfilt-{LLVM}")
+    if symbolizer is None or filt is None:
+        raise UserError(f"the places of edges are told by llvm-symbolizer: apt-get install llvm-{LLVM}")
+    return symbolizer, filt
 
 
 def _answer(program: str, *arguments: str) -> str:

@@ -1,0 +1,82 @@
+"""A campaign's coverage with the places of its blocks: read from its directory, and asked of the TVM that it ran on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tzerlike.atlas.places import Places, joined
+from tzerlike.atlas.recover import recovered
+from tzerlike.atlas.symbolise import symbolised
+from tzerlike.atlas.totals import Bits
+from tzerlike.campaign import CampaignDir, read_json
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+from tzerlike.tvm_builds.tools import find_symbolizer
+
+_SAME = ("compiler_library", "coverage_backend", "coverage_total")
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What a campaign reached, and what identifies the blocks: two campaigns can be compared where `facts` agree."""
+
+    directory: CampaignDir
+    facts: tuple[str, str, int]
+    reached: Bits
+
+
+def read_covered(root: Path) -> Covered:
+    """Read a campaign's coverage; UserError when it has none."""
+    directory = CampaignDir(root)
+    environment = read_json(directory.environment)
+    library, backend, total = (environment.get(key) for key in _SAME)
+    if not total:
+        raise UserError(f"{root}: the campaign ran without coverage")
+    reached = np.zeros(int(total), np.bool_)
+    for path in sorted(root.glob("workers/*/coverage.bits")):
+        bits = np.frombuffer(path.read_bytes(), np.uint8)
+        if len(bits) != (len(reached) + 7) // 8:
+            raise UserError(f"{path}: not of the {total} blocks that the campaign had")
+        reached |= np.unpackbits(bits, bitorder="little")[: len(reached)].astype(np.bool_)
+    return Covered(directory, (str(library), str(backend), int(total)), reached)
+
+
+def places_of(covered: Covered, cache: Path, open_family: Callable[[str], Family]) -> Places:
+    """Return the places of the blocks, from `cache` or, the first time, found.
+
+    `open_family` starts the TVM that the campaign ran on, with coverage of the backend given. UserError when that is
+    another TVM by now.
+    """
+    library, backend, total = covered.facts
+    path = cache / f"places-{library}-{backend}-{total}.npz"
+    try:
+        return Places.load(path)
+    except (OSError, ValueError):
+        pass  # absent or damaged: found anew
+    cache.mkdir(parents=True, exist_ok=True)
+    with open_family(backend) as family:
+        facts = tuple(family.facts[key] for key in _SAME)
+        if facts != covered.facts:
+            raise UserError(
+                f"{covered.directory.root}: the campaign ran on a TVM with {total:,} blocks ({backend}), here is "
+                f"another with {facts[2]:,}; run this where that TVM is installed"
+            )
+        answers = family.ask("list-blocks", {"directory": str(cache)})
+    places = joined([_places_in(answer) for answer in answers if answer["event"] == "blocks"])
+    places.save(path)
+    return places
+
+
+def _places_in(answer: dict[str, Any]) -> Places:
+    listing = Path(answer["addresses"])
+    addresses = np.load(listing, allow_pickle=False)
+    listing.unlink()
+    library = Path(answer["library"])
+    if answer["backend"] == "sancov":
+        return symbolised(library, addresses, *find_symbolizer())
+    return recovered(library, addresses)
