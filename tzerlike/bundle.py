@@ -84,7 +84,6 @@ def write_bundle(
         confirmation.runs,
         confirmation.same,
         environment,
-        stored.provenance.origin,
         script,
         test,
     )

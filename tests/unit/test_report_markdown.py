@@ -21,7 +21,7 @@ OFF = Difference(1, "B", "int32", (0, 2), "7", "0.0", "8", 3, 12, "value")
 
 def subject(kind: str, seen: Observation, parts: tuple[str, ...] = ("x",), test: str = "") -> Subject:
     case = Case("{}", (PassSpec("tirx.UnrollLoop"),))
-    return Subject(Signed(kind, parts), case, seen, 2, 2, ENVIRONMENT, "topi.add", SCRIPT, test)
+    return Subject(Signed(kind, parts), case, seen, 2, 2, ENVIRONMENT, SCRIPT, test)
 
 
 def wrong(blame: str = "both", difference: Difference | None = OFF, ending: Ending = Ending.DIFFERS) -> Observation:
@@ -128,9 +128,16 @@ def test_a_test_that_reads_files_says_which() -> None:
     assert "A[0] = 1" in text, "the test has no program to read, so the report shows it"
 
 
+def test_what_does_not_always_show_is_no_promise() -> None:
+    told = subject("wrong-code", wrong(), test="def test_x(): pass")
+    assert "it fails as long as the bug is there." in report(told)
+    assert "it fails when the bug shows, not in every run." in report(replace(told, same=1))
+
+
 def test_a_reduced_program_says_what_it_was() -> None:
-    told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80)
+    told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80, folder="reduced/")
     assert "The program was reduced from 80 lines to 3." in report(told)
+    assert "is in `reduced/test_regression.py`" in report(replace(told, test="x = 1\n" * 999))
 
 
 def test_nothing_in_a_program_ends_its_block() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tzerlike.bisect.bundles import Bisected, bisect_bundles
+from tzerlike.report.refresh import refresh_report
 from tzerlike.surroundings import open_family
 
 
@@ -17,9 +18,11 @@ from tzerlike.surroundings import open_family
 @click.option("--diff", is_flag=True, help="Print the TIR before and after the guilty pass too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bisect(bundles: tuple[Path, ...], diff: bool, as_json: bool) -> None:
-    """Find the guilty pass of each bundle, with what it changes, and write it to bisect.json."""
+    """Find the guilty pass of each bundle, with what it changes, and write it to bisect.json and report.md."""
 
     def tell(result: Bisected) -> None:
+        if result.bisection is not None:
+            refresh_report(result.path)
         if as_json:
             return
         click.echo(result.line())

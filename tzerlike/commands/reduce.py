@@ -12,6 +12,7 @@ import psutil
 from tzerlike.config import parse_duration
 from tzerlike.errors import INTERRUPTED
 from tzerlike.reduction.run import Reduction, reduce_bundles
+from tzerlike.report.refresh import refresh_report
 from tzerlike.surroundings import open_family
 
 
@@ -21,9 +22,11 @@ from tzerlike.surroundings import open_family
 @click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bool) -> None:
-    """Make bundles smaller, each into its own reduced/, with the same finding."""
+    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md tells then."""
 
     def tell(reduction: Reduction) -> None:
+        if reduction.after is not None:
+            refresh_report(reduction.path)
         if not as_json:
             click.echo(reduction.line())
 

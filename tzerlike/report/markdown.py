@@ -230,41 +230,44 @@ def _speeds(subject: Subject) -> list[str]:
 
 def _steps(subject: Subject) -> list[str]:
     lines: list[str] = []
-    if subject.original_lines:
-        shorter = len(subject.script.splitlines())
+    shorter = len(subject.script.splitlines())
+    if subject.original_lines > shorter:
         lines += [f"The program was reduced from {subject.original_lines} lines to {shorter}.", ""]
     if subject.test:
-        lines += [*_test_lines(subject.test, subject.finding.kind), ""]
+        lines += [*_test_lines(subject), ""]
     else:
-        lines += ["Run `python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows.", ""]
+        repro = f"{subject.folder}repro.py"
+        lines += [f"Run `python {repro}` (tvm and numpy alone); it exits non-zero when the bug shows.", ""]
     in_test = subject.test and f'"{_CASE_FILE}"' not in subject.test
     if in_test and _inline(subject.test):
         return lines[:-1]
     if not subject.script:
-        return [*lines, f"TVM cannot print the program; `{_CASE_FILE}` has it."]
+        return [*lines, f"TVM cannot print the program; `{subject.folder}{_CASE_FILE}` has it."]
     if _inline(subject.script):
         if subject.test and not in_test:
             lines += ["The program as far as TVMScript can tell:", ""]
         return [*lines, *fenced(subject.script, "python")]
-    return [*lines, f"The program ({len(subject.script.splitlines())} lines) is in `module.py`."]
+    return [*lines, f"The program ({len(subject.script.splitlines())} lines) is in `{subject.folder}module.py`."]
 
 
 def _inline(text: str) -> bool:
     return len(text.splitlines()) <= _INLINE_LINES
 
 
-def _test_lines(test: str, kind: str) -> list[str]:
+def _test_lines(subject: Subject) -> list[str]:
+    test = subject.test
     what = {
         "crash": "it takes pytest down with it",
         "hang": "an alarm ends it",
         "oom": "it runs into a limit of memory",
-    }.get(kind, "it fails")
+    }.get(subject.finding.kind, "it fails")
     files = [name for name in ("inputs.npz", _CASE_FILE) if f'"{name}"' in test]
     needs = f" and `{'` and `'.join(files)}` next to it" if files else ""
-    head = f"`pytest {TEST_FILE}`, with tvm and numpy alone{needs}: {what} as long as the bug is there."
+    moment = "as long as the bug is there" if subject.same == subject.runs else "when the bug shows, not in every run"
+    head = f"`pytest {TEST_FILE}`, with tvm and numpy alone{needs}: {what} {moment}."
     if _inline(test):
         return [head, "", *fenced(test, "python")]
-    return [head, f"The test is in `{TEST_FILE}` ({len(test.splitlines())} lines)."]
+    return [head, f"The test is in `{subject.folder}{TEST_FILE}` ({len(test.splitlines())} lines)."]
 
 
 def _guilt(guilt: Guilt) -> list[str]:

@@ -96,7 +96,7 @@ def _sight(path: Path, with_texts: bool) -> Sight:
     title = _title(path)
     if not is_arith_bundle(path):
         stored = read_stored_case(best / "case.json")
-        subject = Subject(Signed(kind, parts), stored.case, seen, 0, 0, {}, stored.provenance.origin, "")
+        subject = Subject(Signed(kind, parts), stored.case, seen, 0, 0, {}, "")
         title = headline(subject)
         config = stored.case.config
         facts += [

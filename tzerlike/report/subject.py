@@ -25,8 +25,8 @@ class Subject:
     """A finding of the tensor compiler with everything that its report may use.
 
     `runs` and `same` count the confirming runs and those that showed it again. `script` is the program's TVMScript, ""
-    where TVM cannot print it; `test` the text of the regression test, "" where there is none. `original_lines` is the
-    length of the program that was found, where `script` is that of a reduced one; else 0.
+    where TVM cannot print it; `test` the text of the regression test, "" where there is none. `folder` is the place of
+    both in the bundle, and `original_lines` the length of the program that was found, where they are reduced ones.
     """
 
     finding: Signed
@@ -35,8 +35,8 @@ class Subject:
     runs: int
     same: int
     environment: Mapping[str, Any]
-    origin: str
     script: str
     test: str = ""
     guilt: Guilt | None = None
+    folder: str = ""
     original_lines: int = 0

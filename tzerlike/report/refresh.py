@@ -1,0 +1,80 @@
+"""The report of a bundle as it stands: with the reduced program and the guilty pass, once they are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tzerlike.arith.case import is_arith_bundle
+from tzerlike.bisect.record import read_bisection
+from tzerlike.bundle import read_bundle
+from tzerlike.campaign import write_atomic
+from tzerlike.oracles.finding import Signed
+from tzerlike.reduction import REDUCED
+from tzerlike.report.markdown import report
+from tzerlike.report.pytest_file import TEST_FILE
+from tzerlike.report.subject import Guilt, Subject
+from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
+
+REPORT = "report.md"
+
+_NO_SCRIPT = "# TVM cannot print this module"
+
+
+def is_bundle(path: Path) -> bool:
+    return (path / "case.json").is_file() and (path / "observation.json").is_file()
+
+
+def report_of(path: Path) -> str:
+    """Return the report of a bundle; UserError where something that it needs does not read.
+
+    That of an arithmetic finding is the one written with it: its expression is reduced already.
+    """
+    if is_arith_bundle(path):
+        return _text(path / REPORT)
+    return report(_subject(path))
+
+
+def refresh_report(path: Path) -> None:
+    """Write a bundle's report.md anew, whole or not at all."""
+    if not is_arith_bundle(path):
+        write_atomic(path / REPORT, report_of(path))
+
+
+def _subject(path: Path) -> Subject:
+    reduced = path / REDUCED
+    best = reduced if is_bundle(reduced) else path
+    bundle = read_bundle(best)
+    confirmed = Fields.of(read_json(best / "observation.json"), "bundle").inner("confirmed")
+    test = best / TEST_FILE
+    return Subject(
+        finding=Signed(bundle.kind, bundle.parts),
+        case=bundle.stored.case,
+        seen=bundle.observation,
+        runs=confirmed.whole("runs", 0),
+        same=confirmed.whole("same", 0),
+        environment=read_bundle(path).environment,
+        script=_script(best),
+        test=_text(test) if test.exists() else "",
+        guilt=_guilt(path, bundle.signature),
+        folder=f"{REDUCED}/" if best == reduced else "",
+        original_lines=len(_script(path).splitlines()) if best == reduced else 0,
+    )
+
+
+def _guilt(path: Path, signature: str) -> Guilt | None:
+    """None where no bisection told anything, or one of another finding."""
+    bisection = read_bisection(path)
+    if bisection is None or not bisection.guilty or bisection.signature != signature:
+        return None
+    what = bisection.line().partition(": ")[2]
+    detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, bisection.diff)
+
+
+def _script(path: Path) -> str:
+    text = _text(path / "module.py")
+    return "" if text.startswith(_NO_SCRIPT) else text
+
+
+def _text(path: Path) -> str:
+    return read_bytes(path, SCRIPT_BYTES).decode(errors="replace")
