@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.bundle import Bundle, Confirmation, write_bundle
-from tzerlike.campaign import StoredCase
+from tzerlike.campaign import StoredCase, write_atomic
 from tzerlike.case import Case
 from tzerlike.errors import UserError
 from tzerlike.evidence import evidence_for
@@ -21,10 +21,8 @@ from tzerlike.reduction.judge import Judge
 from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 
-SAVE_EVERY = 5.0
+SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on: a kill loses no more than that."""
-
-CONFIRMATIONS = 2
 
 
 class Recorder:
@@ -53,30 +51,31 @@ class Recorder:
         """Write `case` as the reduced bundle; False, with everything left as it was, when it does not show again."""
         if case == self.saved:
             return True
-        found = [self._judge.finding(case) for _ in range(1 + CONFIRMATIONS)]
         self._saved_at = time.monotonic()
-        finding = found[0]
-        if finding is None or None in found:
+        finding = self._judge.finding(case)
+        if finding is None:
             return False
-        script, faithful = self._executor.render(case)
         evidence = evidence_for(case, finding.observation.results)
         temporary = self._bundle.path / f".tmp-{os.getpid()}-{REDUCED}"
         shutil.rmtree(temporary, ignore_errors=True)
         try:
             temporary.mkdir()
+            confirmation = self._confirmation(case, temporary / "inputs.npz", evidence.archive)
+            if confirmation.flaky:
+                return False
+            script, faithful = self._executor.render(case)
+            readable = script if faithful else ""
             path = write_bundle(
                 temporary,
                 finding,
                 StoredCase(case, self._bundle.stored.provenance),
                 self._limits,
-                Confirmation(CONFIRMATIONS, CONFIRMATIONS),
+                confirmation,
                 script,
-                repro_script(finding, self._limits, script if faithful else "", evidence.parameters),
+                repro_script(finding, self._limits, readable, evidence.parameters),
                 self._environment,
                 evidence.archive,
-                regression_test(
-                    finding, self._limits, script if faithful else "", evidence.parameters, evidence.archive
-                ),
+                regression_test(finding, self._limits, readable, evidence.parameters, evidence.archive),
             )
             if path is not None:
                 put_in_place(path, self._bundle.path / REDUCED)
@@ -86,6 +85,12 @@ class Recorder:
             shutil.rmtree(temporary, ignore_errors=True)
         self.saved = case
         return True
+
+    def _confirmation(self, case: Case, archive: Path, inputs: bytes) -> Confirmation:
+        """Run `case` again as `tzerlike replay` will: from the archive of its bundle, each time on another heap."""
+        write_atomic(archive, inputs)
+        shown = [self._judge.finding(case, layout, str(archive.resolve())) for layout in self._judge.layouts]
+        return Confirmation(len(shown), sum(finding is not None for finding in shown))
 
 
 def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:

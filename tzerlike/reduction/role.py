@@ -17,7 +17,7 @@ from tzerlike.execute import ForkExecutor, Lane
 from tzerlike.oracles import effort_for
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.catalogue import REDUCERS
-from tzerlike.reduction.judge import TIMES_OF_SPEED, Judge
+from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.order import Size, size_of
 from tzerlike.reduction.record import Recorder, recovered
 from tzerlike.reduction.search import Task, search
@@ -73,9 +73,9 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         )
 
     earlier = _earlier(bundle)
-    shown = [judge.finding(first) is not None for _ in range(TIMES_OF_SPEED)]
-    if not all(shown):
-        tell("flaky" if any(shown) else "does not show", None)
+    same, times = judge.times_shown(first)
+    if same < times:
+        tell("flaky" if same else "does not show", None)
         return
     start = first
     if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):

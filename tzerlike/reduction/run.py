@@ -12,13 +12,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tzerlike.arith.case import is_arith_bundle, read_arith_bundle
-from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.arith.case import ArithBundle
+from tzerlike.bundle import Bundle
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES
 from tzerlike.reduction import REDUCED
+from tzerlike.replay import load_bundle
 
 _STOP_PATIENCE = 30.0
 _REFRESH = 0.2
@@ -111,18 +112,24 @@ def reduce_bundles(
 
 def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
     """Read a bundle; None in its place where there is nothing to reduce."""
-    if is_arith_bundle(path):
-        arith = read_arith_bundle(path)
-        return None, Reduction(
-            path, "arith", arith.signature, "left alone", "an expression is reduced when it is found"
-        )
-    bundle = read_bundle(path)
-    if bundle.observation.stage is Stage.MUTATE:
-        why = "TVM dies while the program is built in memory; repro.py has the calls that it takes"
+    bundle = load_bundle(path)
+    if isinstance(bundle, ArithBundle):
+        why = "an expression is reduced when it is found"
+        return None, Reduction(path, "arith", bundle.signature, "left alone", why)
+    if why := _left_alone(bundle):
         return None, Reduction(path, bundle.kind, bundle.signature, "left alone", why)
-    if path.name == REDUCED and (path.parent / "case.json").is_file():
-        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", "it is a reduced bundle")
     return bundle, Reduction(path, bundle.kind, bundle.signature)
+
+
+def _left_alone(bundle: Bundle) -> str:
+    """Why a bundle is not reduced; "" for most."""
+    if bundle.observation.stage is Stage.MUTATE:
+        return "TVM dies while the program is built in memory; repro.py has the calls that it takes"
+    if "schedule" in bundle.environment:
+        return "it is about a schedule, which the program alone does not show"
+    if bundle.path.name == REDUCED and (bundle.path.parent / "case.json").is_file():
+        return "it is a reduced bundle"
+    return ""
 
 
 class _Desk:
