@@ -4,7 +4,8 @@
 
 Makes NUMBER mutants (5,000 when not given), equally many with each mutator, each of a seed drawn anew. `made` is the
 share of calls that gave one: a mutator that does not apply is asked again with another seed. The other shares are of
-the mutants; what is not well-formed counts against them too. Times are of the calls that gave a mutant, on seeds of at
+the mutants; what is not well-formed counts against them too. `defined` are those that the reference interpreter calls
+so on inputs of their own, within STEPS operations. Times are of the calls that gave a mutant, on seeds of at
 most 500 nodes: each mutation is made three times and the shortest counts, since other processes only ever add to it.
 """
 
@@ -22,11 +23,13 @@ from typing import Any
 from standalone import cache_directory, executor_with
 
 from tzerlike.apart import each_apart
-from tzerlike.case import Case, ContextConfig
+from tzerlike.case import Case, ContextConfig, content_hash
 from tzerlike.coverage import NoCoverage
+from tzerlike.effort import Effort
 from tzerlike.execute import ForkExecutor
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.observation import Exit
+from tzerlike.results import interpret
 from tzerlike.rng import rng_for
 from tzerlike.seedgen import Seed, builtin_seeds
 from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed
@@ -34,6 +37,9 @@ from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed
 TARGET = '{"kind": "llvm", "opt-level": 0}'
 REFERENCE = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
 """The reference build: as little optimisation as TVM and LLVM offer, and the default pipeline."""
+
+STEPS = 100_000
+"""What the interpreter may spend on a mutant; one that takes more is not counted as defined."""
 
 REPEATS = 3
 TIMED_NODES = 500
@@ -70,12 +76,19 @@ def columns(executor: ForkExecutor) -> tuple[Column, ...]:
     return (
         Column("well-formed", 0.90, lambda mutant: True),
         Column("compiles", 0.75, partial(compiles, executor)),
+        Column("defined", 0.40, defined),
     )
 
 
 def compiles(executor: ForkExecutor, mutant: Mutant) -> bool:
     """Whether the reference build takes the mutant."""
     return executor.run([Case(mutant.ir, config=REFERENCE, target=TARGET)])[0].exit is Exit.OK
+
+
+def defined(mutant: Mutant) -> bool:
+    """Whether the mutant, run on inputs of its own, is free of undefined behaviour, and the interpreter can tell."""
+    _, _, results = interpret(entry_of(load_ir(mutant.ir)), int(content_hash(mutant.ir)[:8], 16), Effort(steps=STEPS))
+    return results.defined
 
 
 class Program:

@@ -55,7 +55,9 @@ def load_bundle(path: Path) -> Bundle | ArithBundle:
     if is_arith_bundle(path):
         return read_arith_bundle(path)
     bundle = read_bundle(path)
-    if bundle.observation.stage is Stage.MUTATE and "schedule" not in bundle.environment:
+    if "schedule" in bundle.environment:
+        _trace_of(bundle)
+    elif bundle.observation.stage is Stage.MUTATE:
         _mutation_of(bundle)
     else:
         _oracles_of(bundle)
@@ -127,14 +129,18 @@ def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
     return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")
 
 
-def _replay_schedule(bundle: Bundle, times: int, family: Family) -> Replayed:
+def _trace_of(bundle: Bundle) -> str:
     schedule = bundle.environment["schedule"]
     if not isinstance(schedule, dict) or not isinstance(schedule.get("trace"), str):
         raise UserError(f"{bundle.path / 'observation.json'}: environment.schedule has no trace")
+    return str(schedule["trace"])
+
+
+def _replay_schedule(bundle: Bundle, times: int, family: Family) -> Replayed:
     params = {
         "path": str((bundle.path / "case.json").resolve()),
         "inputs": str((bundle.path / "inputs.npz").resolve()),
-        "trace": schedule["trace"],
+        "trace": _trace_of(bundle),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,
         "times": times,

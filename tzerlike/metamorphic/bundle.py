@@ -15,6 +15,7 @@ from tzerlike.case import Case
 from tzerlike.execute import ForkExecutor
 from tzerlike.inputs import parameters_of
 from tzerlike.metamorphic.judge import SUSPECT
+from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.metamorphic import judge_metamorphic
@@ -23,7 +24,7 @@ from tzerlike.repro import build_source, program_source
 from tzerlike.repro_run import RUN_IMPORTS, WRONG_END, run_source
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
 from tzerlike.rng import rng_for
-from tzerlike.tvm_api import entry_of, load_ir
+from tzerlike.tvm_api import entry_of, load_ir, s_tir, tvm
 
 _CONFIRMATIONS = 2
 
@@ -144,7 +145,7 @@ def limit():
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
 
 
-# The schedule, in words:
+{intrinsics}# The schedule, in words:
 {calls}
 schedule = s_tir.Schedule(module, debug_mask=0)
 trace = tvm.ir.load_json({trace})
@@ -167,8 +168,18 @@ def _repro(looked: Looked, script: str) -> str:
         memory=2 << 30,
         calls="\n".join(f"# {line}" for line in "\n".join(looked.calls).splitlines()),
         trace=json.dumps(looked.trace),
+        intrinsics="".join(
+            map(_intrinsic, (n for n in map(product_intrinsic, (False, True)) if json.dumps(n) in looked.trace))
+        ),
     )
     return head + run_source(parameters) + build_source("build", finding.case) + WRONG_END
+
+
+def _intrinsic(name: str) -> str:
+    """The statement that registers a tensor intrinsic of ours, which a trace knows by name."""
+    found = s_tir.TensorIntrin.get(name)
+    parts = (f"tvm.ir.load_json({json.dumps(str(tvm.ir.save_json(part)))})" for part in (found.desc, found.impl))
+    return f"s_tir.TensorIntrin.register({name!r}, {', '.join(parts)})\n"
 
 
 def _quotable(text: str) -> str:

@@ -1,0 +1,85 @@
+"""A wrong schedule primitive of TVM 0.27, from a campaign to its bundle: loop_partition starts a sum in each part."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Command, environment
+from tzerlike.campaign import CampaignDir
+
+SEED = """
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 8):
+        with T.sblock("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+NO_CALLS = '{"root_index":1,"nodes":[{"type":"ffi.Array","data":[]},{"type":"ffi.Array","data":[0,0]}]}'
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    seeds, root = tmp_path_factory.mktemp("seeds"), tmp_path_factory.mktemp("campaign") / "c"
+    (seeds / "sum.py").write_text(SEED)
+    options = ["--seed", "1", "--iterations", "6", "--jobs", "1", "--seeds", str(seeds), "--out", str(root)]
+    options += ["--oracles", "metamorphic", "--mutators", "schedule-loops", "--pass-mode", "none", "--ui", "none"]
+    command = [sys.executable, "-m", "tzerlike", "fuzz", *options, "--coverage", "none"]
+    subprocess.run(command, env=environment(), check=True, timeout=600)
+    (found,) = CampaignDir(root).bundles()
+    return found
+
+
+def test_it_names_the_primitive_and_shows_again(tzerlike: Command, bundle: Path) -> None:
+    assert bundle.name.startswith("wrong-code-schedule-looppartition-float")
+    done = tzerlike("replay", bundle, "--times", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("shows 2/2")
+
+
+def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -> None:
+    for name in ("repro.py", "inputs.npz"):
+        shutil.copy(bundle / name, tmp_path)
+    assert "tzerlike" not in (tmp_path / "repro.py").read_text()
+    command = [sys.executable, "-I", tmp_path / "repro.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "B[5] is" in done.stdout
+    assert done.stdout.endswith("the bug shows\n")
+
+
+def test_without_the_guilty_call_it_does_not_show(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
+    other = tmp_path / "b"
+    shutil.copytree(bundle, other)
+    observed = json.loads((other / "observation.json").read_text())
+    observed["environment"]["schedule"]["trace"] = NO_CALLS
+    (other / "observation.json").write_text(json.dumps(observed))
+    done = tzerlike("replay", other)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "does not show 0/1" in done.stdout
+
+
+@pytest.mark.parametrize("schedule", [None, {}, {"trace": 3}, "trace"])
+def test_a_damaged_schedule_is_one_line(tzerlike: Command, bundle: Path, tmp_path: Path, schedule: object) -> None:
+    other = tmp_path / "b"
+    shutil.copytree(bundle, other)
+    observed = json.loads((other / "observation.json").read_text())
+    observed["environment"]["schedule"] = schedule
+    (other / "observation.json").write_text(json.dumps(observed))
+    done = tzerlike("replay", other)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "observation.json" in done.stderr

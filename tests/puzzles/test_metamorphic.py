@@ -1,0 +1,213 @@
+"""Schedules with planted faults, and programs whose own promises are broken: what is claimed of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tzerlike.case import Case
+from tzerlike.effort import Effort
+from tzerlike.metamorphic.honest import honest
+from tzerlike.metamorphic.judge import SAME, STEPS, SUSPECT, Base, base_of, claim_of, first_wrong
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.inconsistency import judge_inconsistency
+from tzerlike.oracles.metamorphic import judge_metamorphic
+from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
+
+HEAD = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((6, 8), "{dtype}"), B: T.Buffer((6,), "{dtype}")):
+"""
+
+SUM = (
+    HEAD
+    + """
+    for i, k in T.grid(6, 8):
+        with T.sblock("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.{dtype}(0)
+            B[vi] = B[vi] + A[vi, vk]
+"""
+)
+
+
+def base(text: str, dtype: str = "int32", seed: int = 0) -> Base:
+    made = base_of(dump_ir(module_of(parse_script(text.format(dtype=dtype)))), seed, Effort(steps=STEPS))
+    assert isinstance(made, Base), made
+    return made
+
+
+def child(text: str, dtype: str = "int32") -> Any:
+    """The program as a campaign has it: loaded, with parameters of its own."""
+    return entry_of(load_ir(dump_ir(module_of(parse_script(text.format(dtype=dtype))))))
+
+
+AXES = 'vi, vk = T.axis.remap("SR", [i, k])'
+AGAIN = "vi = T.axis.spatial(6, i)\n            vk = T.axis.reduce((k // 4 * 4, k // 4 * 4 + 4), k)"
+UNGUARDED = "vi, vk = T.axis.spatial(6, i), T.axis.reduce(8, k)"
+
+PLANTED = {
+    "the last column is left out": (SUM.replace("T.grid(6, 8)", "T.grid(6, 7)"), "other values"),
+    "the start is done again": (SUM.replace(AXES, AGAIN), "other values"),
+    "the guard is dropped": (SUM.replace("T.grid(6, 8)", "T.grid(6, 9)").replace(AXES, UNGUARDED), "block-domain"),
+    "a row too many": (
+        HEAD
+        + """
+    for i, k in T.grid(7, 8):
+        if k == 0:
+            B[i] = T.{dtype}(0)
+        B[i] = B[i] + A[i, k]
+""",
+        "out-of-bounds",
+    ),
+    "the cache is copied before it is filled": (
+        HEAD
+        + """
+    C = T.alloc_buffer((6,), "{dtype}")
+    for i in range(6):
+        B[i] = C[i]
+    for i, k in T.grid(6, 8):
+        if k == 0:
+            C[i] = T.{dtype}(0)
+        C[i] = C[i] + A[i, k]
+""",
+        "uninitialised",
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_suspect(fault: str, dtype: str) -> None:
+    text, what = PLANTED[fault]
+    claim = claim_of(base(SUM, dtype), child(text, dtype))
+    assert (claim.word, claim.what) == (SUSPECT, what), claim
+
+
+SUM_OF_PARTS = (
+    HEAD
+    + """
+    for i in range(6):
+        B[i] = ((A[i, 0] + A[i, 4]) + (A[i, 2] + A[i, 6])) + ((A[i, 1] + A[i, 5]) + (A[i, 3] + A[i, 7]))
+"""
+)
+
+
+def test_another_order_of_a_sum_is_the_same_within_both_bounds() -> None:
+    inexact = next(b for b in (base(SUM, "float16", seed) for seed in range(40)) if b.judgement.expected[1].bound.any())
+    assert claim_of(inexact, child(SUM_OF_PARTS, "float16")).word == SAME
+    wrong = SUM_OF_PARTS.replace("A[i, 7]", "A[i, 6]")
+    assert claim_of(inexact, child(wrong, "float16")).word == SUSPECT
+
+
+def test_an_overflow_that_another_order_brings_is_not_claimed() -> None:
+    less, more = "        B[i] = B[i] - T.{dtype}(90)\n", "        B[i] = B[i] + T.{dtype}(100)\n"
+    start = HEAD + "    for i in range(6):\n        B[i] = T.{dtype}(100)\n"
+    assert claim_of(base(start + less + more, "int8"), child(start + more + less, "int8")).word == "undefined after"
+
+
+def test_a_race_and_another_signature_are_not_claimed() -> None:
+    race = SUM.replace("for i, k in T.grid(6, 8):", "for i in range(6):\n     for k in T.parallel(8):")
+    assert claim_of(base(SUM), child(race)).word == "undefined after"
+    other = SUM.replace('B: T.Buffer((6,), "{dtype}")', 'B: T.Buffer((2, 3), "{dtype}")').replace(
+        "B[vi]", "B[vi // 3, vi % 3]"
+    )
+    assert claim_of(base(SUM), child(other)).word == "other parameters"
+
+
+def test_an_undefined_original_says_nothing() -> None:
+    text = dump_ir(
+        module_of(parse_script(SUM.replace("B[vi] + A[vi, vk]", "B[vi] + A[vi, vk + 8]").format(dtype="int32")))
+    )
+    assert base_of(text, 0, Effort(steps=STEPS)) == "undefined before"
+
+
+Steps = Callable[[Any], None]
+
+
+def scheduled(original: Base, steps: Steps) -> Any:
+    schedule = s_tir.Schedule(tvm.IRModule({"main": original.func()}), debug_mask=0)
+    steps(schedule)
+    return schedule
+
+
+def keep(sch: Any) -> None:
+    block = sch.get_sblock("sum")
+    i, k = sch.get_loops(block)
+    outer, inner = sch.split(k, [None, 3])
+    sch.reorder(inner, outer)
+    factored = sch.rfactor(outer, 0)
+    sch.cache_read(factored, 0, "local")
+    sch.add_unit_loop(i)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32"])
+def test_primitives_that_keep_the_meaning_are_no_finding(dtype: str) -> None:
+    for seed in range(6):
+        original = base(SUM, dtype, seed)
+        assert first_wrong(original, scheduled(original, keep)) is None
+
+
+def partition(sch: Any) -> None:
+    i, k = sch.get_loops(sch.get_sblock("sum"))
+    sch.parallel(i)
+    sch.loop_partition(k, [4, None])
+    sch.add_unit_loop(sch.get_loops(sch.get_sblock("sum_k1"))[-1])
+
+
+def test_the_first_wrong_primitive_is_named() -> None:
+    """TVM 0.27: loop_partition of a reduction starts it anew in each part."""
+    original = base(SUM)
+    suspect = first_wrong(original, scheduled(original, partition))
+    assert suspect is not None
+    assert (suspect.primitive, suspect.claim.what) == ("LoopPartition", "other values")
+    assert str(suspect.trace.insts[-1].kind.name) == "LoopPartition"
+
+
+def transpose(sch: Any) -> None:
+    sch.transform_layout(sch.get_sblock("sum"), ("read", 0), lambda i, j: (j, i))
+
+
+def test_a_parameter_with_another_layout_is_the_callers_affair() -> None:
+    square = base(SUM.replace("(6, 8)", "(8, 8)").replace("(6,)", "(8,)"))
+    assert first_wrong(square, scheduled(square, transpose)) is None
+
+
+UPDATE = "            B[vi] = B[vi] + A"
+
+DISHONEST = {
+    "iterations that depend on each other": SUM.replace("A[vi, vk]", "T.if_then_else(vi > 0, B[vi - 1], A[vi, vk])"),
+    "more is declared than is written": SUM.replace("with T.init():", "T.writes(B[0:6])\n            with T.init():"),
+    "an order that matters": SUM.replace("B[vi] + A[vi, vk]", "A[vi, vk] - B[vi]"),
+    "work outside of blocks": SUM + "    B[0] = B[1]\n",
+    "a store under a condition": SUM.replace(UPDATE, "            if vk > 2:\n    " + UPDATE),
+    "a sum of what it sums up": SUM.replace("A[vi, vk]", "B[vi] * A[vi, vk]"),
+}
+
+
+@pytest.mark.parametrize("how", DISHONEST)
+def test_a_program_that_breaks_its_promises_is_not_honest(how: str) -> None:
+    func = parse_script(DISHONEST[how].format(dtype="int32"))
+    made = base_of(dump_ir(module_of(parse_script(SUM.format(dtype="int32")))), 0, Effort())
+    assert isinstance(made, Base)
+    assert honest(made.func(), made.inputs.arguments, STEPS)
+    assert not honest(func, made.inputs.arguments, STEPS)
+
+
+def test_only_a_wrong_build_is_a_finding() -> None:
+    difference = Difference(1, "B", "int32", (2,), "3", "0.0", "4", 1, 6, "value")
+    wrong = Results("defined", optimised=Ran(Ending.DIFFERS, difference=difference), guilty="LoopPartition")
+    case = Case("{}")
+    seen = Observation(Exit.OK, Stage.MUTATE, pass_name="LoopPartition", results=wrong)
+    finding = judge_metamorphic(case, seen)
+    assert finding is not None
+    assert (finding.kind, finding.parts) == ("wrong-code", ("schedule", "LoopPartition", "int", "value"))
+    assert judge_inconsistency(case, seen) is None, "one bug, one finding"
+    right = Results("defined", optimised=Ran(Ending.AGREES))
+    assert judge_metamorphic(case, Observation(Exit.OK, Stage.MUTATE, results=right)) is None
+    assert judge_metamorphic(case, Observation(Exit.OK, Stage.DONE, results=wrong)) is None
