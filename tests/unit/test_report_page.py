@@ -158,6 +158,7 @@ def test_nothing_of_a_campaign_is_markup(tmp_path: Path) -> None:
 
 
 def test_a_diff_is_coloured_line_by_line() -> None:
+    assert diff_lines("--- a\n+++ b") == '<span class="at">--- a</span>\n<span class="at">+++ b</span>'
     html = diff_lines("@@ -1 +1 @@\n-a < b\n+a > b\n c")
     assert html == (
         '<span class="at">@@ -1 +1 @@</span>\n<span class="del">-a &lt; b</span>\n'

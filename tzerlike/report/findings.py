@@ -58,6 +58,7 @@ def diff_lines(diff: str) -> str:
     """Return the HTML of a unified diff, a class on each line that is added, removed or a place."""
     lines = []
     for line in diff.splitlines():
-        style = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
+        heading = line.startswith(("--- ", "+++ "))
+        style = "at" if heading else {"+": "add", "-": "del", "@": "at"}.get(line[:1])
         lines.append(f'<span class="{style}">{escape(line)}</span>' if style else escape(line))
     return "\n".join(lines)
