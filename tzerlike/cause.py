@@ -33,6 +33,9 @@ from tzerlike.outcome import Ending, Results
 _OWN_LIBRARY = "libtvm"
 _MOST_FRAMES = 3
 
+_CODE_GENERATION = "code generation"
+"""What a bisection calls it too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -113,7 +116,7 @@ def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
 
 
 def _code_generation(seen: Observation) -> str:
-    return Stage.BUILD.value if seen.stage is Stage.BUILD else ""
+    return _CODE_GENERATION if seen.stage is Stage.BUILD else ""
 
 
 _CHECK = re.compile(r"(?P<error>\w+: )?Check failed: (?P<rest>.*)", re.DOTALL)

@@ -65,6 +65,12 @@ def test_the_guilty_pass_tells_causes_apart() -> None:
     assert blamed[0] == blamed[1] != first
 
 
+def test_code_generation_is_named_as_a_bisection_names_it() -> None:
+    seen = replace(refused("", CHECK, NARROW), stage=Stage.BUILD)
+    assert cause_of("ice-on-valid", seen) == cause_of("ice-on-valid", seen, "code generation")
+    assert cause_of("ice-on-valid", replace(seen, stage=Stage.LOAD)) is None
+
+
 def test_another_condition_or_function_is_another_cause() -> None:
     first = ice("a.B", CHECK.format("x"), NARROW)
     assert first != ice("a.B", CHECK.replace("found", "lost").format("x"), NARROW)
