@@ -117,6 +117,11 @@ def uses_blocks(func: Any) -> bool:
     return bool(func.attrs is not None and func.attrs.get("s_tir", False))
 
 
+def packed(func: Any) -> bool:
+    """Whether `func` takes its arguments packed, as TVM's runtime hands them over."""
+    return bool(func.attrs is not None and func.attrs.get("calling_conv", 0))
+
+
 def well_formed(module: Any) -> bool:
     """Whether TVM's own verifiers accept `module` (tirx or s_tir VerifyWellFormed, and VerifySSA)."""
     for func in module.functions.values():

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.case import Case, ContextConfig, PassSpec, parse_sequence
 from tzerlike.effort import Check, Effort
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles import ORACLES, effort_for
@@ -113,6 +113,18 @@ def test_a_program_that_dies_of_its_own_undefined_behaviour_is_no_finding(verdic
     assert judge_crash(CASE, died) is None
     assert died.results is not None
     assert died.results.undecided == (rule == "step-budget")
+
+
+def test_a_pass_that_ran_where_it_should_not_is_not_wrong_for_that() -> None:
+    blocks = json.dumps({"nodes": [{"type": "s_tir.SBlock", "data": {"iter_vars": 1, "init": 2, "alloc_buffers": 1,
+        "match_buffers": 1}}, {"type": "ffi.Array", "data": []}, {"type": "None"}]})  # fmt: skip
+    misused = Case(blocks, parse_sequence("tirx.StmtSimplify; s_tir.HoistExpression"))
+    assert judge_inconsistency(misused, seen(optimised=WRONG)) is None
+    assert judge_inconsistency(misused, seen(WRONG, WRONG)) is not None, "the reference build is wrong too"
+    simplified = replace(misused, passes=misused.passes[:1])
+    assert judge_inconsistency(simplified, seen(optimised=WRONG)) is not None
+    own = replace(simplified, config=ContextConfig(pipeline="none"))
+    assert judge_inconsistency(own, seen(optimised=WRONG)) is None, "blocks are left to code generation"
 
 
 FRAMES = tuple(

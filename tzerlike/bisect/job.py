@@ -104,7 +104,7 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
     found = turning_point(len(turns), state)
     if found is None:
         known = last_known(len(turns), state)
-        unpacked = [turn for turn in turns[known + 1 :] if meaning.comparable(turn.after)]
+        unpacked = [turn for turn in turns[known + 1 :] if not tvm_api.packed(tvm_api.entry_of(turn.after))]
         return Walk(trail.begun, unjudged=_names(unpacked)), None
     right, wrong = found
     suspects = turns[right + 1 : wrong + 1]

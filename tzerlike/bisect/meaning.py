@@ -46,7 +46,7 @@ class Meaning:
         hangs on rounding. An infinity or NaN where there was none is WRONG.
         """
         func = tvm_api.entry_of(module)
-        if not self.comparable(module):
+        if _parameters(func) != _parameters(self.func):
             return Look(State.UNKNOWN)
         limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
         try:
@@ -62,10 +62,6 @@ class Meaning:
             if difference is not None:
                 return Look(State.WRONG, Change.RESULT, str(difference), difference)
         return Look(State.RIGHT)
-
-    def comparable(self, module: Any) -> bool:
-        """Whether `main` of `module` takes the same arguments: it does until they are packed."""
-        return _parameters(tvm_api.entry_of(module)) == _parameters(self.func)
 
     def _difference(self, position: int, expected: Expected, got: Expected) -> Difference | None:
         """The first element that no build of the one program and of the other can agree on."""

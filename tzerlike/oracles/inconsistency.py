@@ -1,6 +1,7 @@
 """The inconsistency oracle: a build of a defined program does not compute what the program says.
 
-Only programs that the reference interpreter calls defined on their inputs count. A signature holds which build is
+Only programs that the reference interpreter calls defined on their inputs count, and passes that ran on what their
+preconditions allow: one that does not say no to the rest is not wrong for that. A signature holds which build is
 wrong, the pass it is due to as far as that is known, the class of dtype and in what way the result is wrong: none of
 these vary with the shape of the program.
 """
@@ -11,6 +12,8 @@ from tzerlike.case import Case
 from tzerlike.observation import Observation, Stage, message_template
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Ran, Results
+from tzerlike.passes.facts import facts_of
+from tzerlike.passes.preconditions import legal
 
 
 def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
@@ -18,8 +21,18 @@ def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
     results = observation.results
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
         return None
+    if results.blame == "optimised" and _misused(case):
+        return None
     parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(blamed(results)))
     return Finding("wrong-code", parts, case, observation)
+
+
+def _misused(case: Case) -> bool:
+    """Whether a pass of the case's own was given what its preconditions exclude."""
+    if not case.passes:
+        return False
+    whole = case.config.pipeline == "none"
+    return legal(case.passes, facts_of(case.ir), to_code=whole) is not None
 
 
 def blamed(results: Results) -> Ran:

@@ -201,7 +201,9 @@ RULES: Final[Mapping[str, Rule]] = {
         source="doc: run after FlattenBuffer; trial: SIGSEGV on blocks, fails on the calls that MakePackedAPI makes",
     ),
     "tirx.PointerValueTypeRewrite": Rule(
-        forbids=_facts(F.BLOCK_BUFFERS), source="check: loads and stores after the declaration, which a block is not"
+        forbids=_facts(F.BLOCK_BUFFERS, F.BUFFER_PARAMS),
+        source="check: loads and stores after the declaration, which a block is not; doc: rewrites the type of "
+        "arguments, after which callers of a function of buffers no longer fit",
     ),
     "tirx.RemapThreadAxis": _ANYWHERE,
     "tirx.RemoveAssume": _ANYWHERE,
