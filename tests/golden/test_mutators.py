@@ -10,17 +10,18 @@ import pytest
 
 from tzerlike import tvm_api
 from tzerlike.mutators import ALL, MutationEnv, make_mutators
-from tzerlike.testing import LOOPS, MATMUL, VECTORS, sample_functions
+from tzerlike.testing import LOOPS, MATMUL, THREADS, VECTORS, sample_functions
 
 DIRECTORY = Path(__file__).parent / "mutators"
-SUBJECTS = {"LOOPS": LOOPS, "MATMUL": MATMUL, "VECTORS": VECTORS}
+SUBJECTS = {"LOOPS": LOOPS, "MATMUL": MATMUL, "VECTORS": VECTORS, "THREADS": THREADS}
+OTHERS = {"predicated-access": "VECTORS", "shared-memory": "THREADS"}
 BLOCKS = ("schedule-loops", "schedule-blocks", "block-annotations", "software-pipeline")
 
 
 def render(name: str) -> str:
     """The golden text of the mutator: the first seed whose child is well-formed is the one shown."""
     (mutator,) = make_mutators([name])
-    subject = "MATMUL" if name in BLOCKS else "VECTORS" if name == "predicated-access" else "LOOPS"
+    subject = "MATMUL" if name in BLOCKS else OTHERS.get(name, "LOOPS")
     parent = tvm_api.parse_script(SUBJECTS[subject])
     env = MutationEnv(donor=lambda: sample_functions()[3], defined_weight=1.0)
     for seed in range(50):

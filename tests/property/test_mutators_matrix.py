@@ -16,6 +16,9 @@ CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"
 
 SLICES = 3
 
+LEAST = {"shared-memory": 4}
+"""Children at least; a few dozen seeds are kernels without blocks."""
+
 
 @pytest.fixture(scope="module")
 def grid() -> Grid:
@@ -27,6 +30,6 @@ def grid() -> Grid:
 def test_seeds(grid: Grid, place: int, mutator: Mutator) -> None:
     row = grid.row(mutator, part=slice(place % SLICES, None, SLICES))
     assert row.breaches == ()
-    assert row.children >= 20
+    assert row.children >= LEAST.get(mutator.name, 20)
     # A primitive that segfaults (loop_partition of 0.27 does) is TVM's fault; nobody else calls such things.
     assert row.deaths == () or mutator.name in SCHEDULE

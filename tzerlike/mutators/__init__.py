@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.mutators import annotate, buffers, domain, general, schedule, splice, starter
+from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.plugins import extended, load_plugin
@@ -37,6 +37,7 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     "loop-nesting": domain.LoopNesting,
     "memory": domain.MemoryOperations,
     "thread-binding": domain.ThreadBinding,
+    "shared-memory": kernels.SharedMemory,
     "buffer-dtype": buffers.BufferDtype,
     "buffer-shape": buffers.BufferShape,
     "symbolic-shape": buffers.SymbolicShape,
@@ -57,8 +58,8 @@ STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
 GENERAL = ("insertion", "deletion", "replacement")
 """The general-purpose mutators of the paper's section 3.2."""
 
-DOMAIN = ("loop-nesting", "memory", "thread-binding")
-"""The tensor-compiler mutators of the paper's section 3.3."""
+DOMAIN = ("loop-nesting", "memory", "thread-binding", "shared-memory")
+"""The tensor-compiler mutators of the paper's section 3.3, and one for kernels."""
 
 BUFFERS = ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout")
 """Mutators of whole buffers."""

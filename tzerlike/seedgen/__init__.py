@@ -42,10 +42,17 @@ def _relax() -> Iterable[Recipe]:
     return lowered.recipes()
 
 
+def _kernels() -> Iterable[Recipe]:
+    from tzerlike.seedgen import kernels
+
+    return kernels.recipes()
+
+
 SOURCES: dict[str, Factory] = {
     "handwritten": _handwritten,
     "topi": _topi,
     "relax": _relax,
+    "kernels": _kernels,
 }
 """The built-in sources; of equal functions the one from the earlier source stays."""
 
