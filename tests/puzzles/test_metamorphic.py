@@ -184,6 +184,8 @@ DISHONEST = {
     "iterations that depend on each other": SUM.replace("A[vi, vk]", "T.if_then_else(vi > 0, B[vi - 1], A[vi, vk])"),
     "more is declared than is written": SUM.replace("with T.init():", "T.writes(B[0:6])\n            with T.init():"),
     "an order that matters": SUM.replace("B[vi] + A[vi, vk]", "A[vi, vk] - B[vi]"),
+    "points that are left out": SUM.replace(AXES, AXES + "\n            T.where(i * 8 + k < 40)"),
+    "a block that is never executed": SUM.replace(AXES, AXES + "\n            T.where(i * 8 + k < 0)"),
     "work outside of blocks": SUM + "    B[0] = B[1]\n",
     "a store under a condition": SUM.replace(UPDATE, "            if vk > 2:\n    " + UPDATE),
     "a sum of what it sums up": SUM.replace("A[vi, vk]", "B[vi] * A[vi, vk]"),

@@ -1,8 +1,9 @@
 """Whether a program keeps the promises that schedule primitives rely on.
 
-A primitive trusts what blocks say: that iterations over spatial axes are independent, that a reduction may be done in
-any order, that a block writes all that it declares to write, and that there is no computation outside of blocks. A
-program that breaks one of these may be scheduled into another, and that is nobody's bug. Mutation makes many such.
+A primitive trusts what blocks say: that they are executed at every point of their domain, that iterations over spatial
+axes are independent, that a reduction may be done in any order, that a block writes all that it declares to write,
+and that there is no computation outside of blocks. A program that breaks one of these may be scheduled into another,
+and that is nobody's bug. Mutation makes many such.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def honest(func: Any, arguments: Sequence[Argument], max_steps: int) -> bool:
     """
     if not _plain(func.body):
         return False
-    judgement = reference.prepare(func, promises=True).run(arguments, max_steps)
-    return judgement.verdict is Verdict.DEFINED
+    program = reference.prepare(func, promises=True)
+    return program.run(arguments, max_steps).verdict is Verdict.DEFINED and program.covers_domains
 
 
 def _plain(node: Any) -> bool:

@@ -42,6 +42,8 @@ class Program:
         """Interpret the function on `arguments`, one for each parameter; they stay as they are."""
         state = self.state
         state.path, state.steps, state.limit, state.executions = (), 0, max_steps, 0
+        for domain in state.domains:
+            domain.points.clear()
         try:
             buffers = self._bind(arguments)
             if self.cost is not None and self.cost > max_steps and not _data_dependent(self):
@@ -53,6 +55,11 @@ class Program:
             return Judgement(verdict, fault.rule, _describe(fault), state.steps)
         except RecursionError:
             return Judgement(Verdict.UNKNOWN, "unsupported", "nested too deeply", state.steps)
+
+    @property
+    def covers_domains(self) -> bool:
+        """Whether each block, in a program prepared with `promises`, was executed at every point of its domain."""
+        return all(domain.covered for domain in self.state.domains)
 
     def _bind(self, arguments: Sequence[Argument]) -> dict[int, View]:
         frame = self.state.frame
@@ -138,7 +145,8 @@ class Program:
 def prepare(func: Node, *, promises: bool = False) -> Program:
     """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached.
 
-    With `promises` a block is held to what it says of its axes: iterations over spatial ones count as concurrent.
+    With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
+    and `covers_domains` tells whether a run reached all of them.
     """
     state = State()
     slots = Slots(state)

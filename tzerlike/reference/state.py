@@ -13,6 +13,18 @@ Node = Any
 
 
 @dataclass(slots=True)
+class Domain:
+    """The points of a block's domain at which it was executed, and how many there are."""
+
+    size: int | None = None
+    points: set[tuple[int, ...]] = field(default_factory=set)
+
+    @property
+    def covered(self) -> bool:
+        return len(self.points) == self.size
+
+
+@dataclass(slots=True)
 class State:
     """`frame` holds the values of variables and the views of buffers by slot; `path` is where a concurrent access
     stands; `steps` counts scalar operations up to `limit`."""
@@ -25,6 +37,8 @@ class State:
     """How many concurrent loops have been started: each execution has a number of its own."""
     routine: object = None
     """The thread that runs, where threads wait for each other; see `tzerlike.reference.threads`."""
+    domains: list[Domain] = field(default_factory=list)
+    """Of blocks that are held to their promises."""
     shared: dict[int, Any] = field(default_factory=dict)
     """The memory that the threads of the present block share, by slot."""
 

@@ -13,7 +13,7 @@ from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
 from tzerlike.reference.memory import Memory, PipelinePoint, View, row_major, size_of
 from tzerlike.reference.regions import Regions
-from tzerlike.reference.state import Node, Slots, State, concurrent_kind, pipeline_of
+from tzerlike.reference.state import Domain, Node, Slots, State, concurrent_kind, pipeline_of
 from tzerlike.reference.threads import barrier, run_crew
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
@@ -56,7 +56,8 @@ class StatementCompiler:
     tracked: bool
     barriers: bool
     promises: bool = False
-    """Whether the iterations over a block's spatial axes count as concurrent: so annotated, they promise to be."""
+    """Whether blocks are held to what they say of their axes: iterations over spatial ones count as concurrent, and it
+    is noted which points of a block's domain are reached."""
     regions: Regions = field(init=False)
     expressions: Compiler = field(init=False)
     axes: frozenset[str] = frozenset()
@@ -479,20 +480,28 @@ class StatementCompiler:
         frame, state, spend, promises = self.state.frame, self.state, self.state.spend, self.promises
         own = cost + 2 * len(axes) + 1
         this = object()
+        domain = Domain()
+        if promises:
+            state.domains.append(domain)
 
         def enter() -> bool | None:
             """Bind the axes; whether the reduction starts here, None when the predicate is false."""
             if not predicate():
                 return None
             first = True
+            size = 1
             points = [value() for value in values]
             for slot, point, (low, extent), reduces in zip(axes, points, domains, reduced, strict=True):
                 frame[slot] = point
-                start = low()
-                if not start <= point < start + extent():
+                start, length = low(), extent()
+                size *= length
+                if not start <= point < start + length:
                     raise Fault("block-domain", f"{point} in the block {block.name_hint}")
                 if reduces and point != start:
                     first = False
+            if promises:
+                domain.size = size
+                domain.points.add(tuple(points))
             for match in matches:
                 match()
             for make in fresh:
