@@ -30,8 +30,9 @@ IRModule = tvm.IRModule
 PrimFunc = tirx.PrimFunc
 structural_equal = tvm_ffi.structural_equal
 structural_hash = tvm_ffi.structural_hash
-structural_walk = tvm_ffi.structural_walk
-structural_map = tvm_ffi.structural_map
+# What follows is missing from older versions; who needs it there finds out when it is called.
+structural_walk = getattr(tvm_ffi, "structural_walk", None)
+structural_map = getattr(tvm_ffi, "structural_map", None)
 
 
 _array_size = tvm_ffi.get_global_func("ffi.ArraySize")
@@ -176,6 +177,25 @@ def is_buffer(param: Any) -> bool:
 
 def is_variable(expr: Any) -> bool:
     return type(expr) is tirx.Var
+
+
+def parameter_types(func: Any) -> list[tuple[str, tuple[int | None, ...] | None]]:
+    """Return the dtype of each parameter of a PrimFunc and, of a buffer, its shape, None for an extent that varies.
+
+    Up to 0.26 a buffer's parameter is a handle, and `buffer_map` has the buffer.
+    """
+    older = getattr(func, "buffer_map", None)
+    found: list[tuple[str, tuple[int | None, ...] | None]] = []
+    for param in array_items(func.params):
+        if older is None and is_buffer(param):
+            dtype, shape = str(param.ty.dtype.dtype), array_items(param.ty.shape)
+        elif older is not None and param in older:
+            dtype, shape = str(older[param].dtype), array_items(older[param].shape)
+        else:
+            found.append((scalar_dtype(param) if older is None else str(param.dtype), None))
+            continue
+        found.append((dtype, tuple(shape_arithmetic(extent, {}) for extent in shape)))
+    return found
 
 
 def scalar_dtype(param: Any) -> str:

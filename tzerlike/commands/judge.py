@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from tzerlike.commands.shared import names_in
+from tzerlike.commands.shared import names_in, print_table
 from tzerlike.config import TARGETS, parse_size
-from tzerlike.replay import judge_file, replay_bundles
-from tzerlike.surroundings import open_family
+from tzerlike.elsewhere.history import History, Word, histories
+from tzerlike.elsewhere.host import Guest
+from tzerlike.replay import Replayed, judge_file, replay_bundles
+from tzerlike.surroundings import open_family, zygote_environment
 from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
+from tzerlike.untrusted import one_line
 
 JUDGES = "crash,inconsistency,internal-error"
 """The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
@@ -69,11 +73,20 @@ def run(
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
+@click.option(
+    "--python",
+    "pythons",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="The python of an environment with another TVM, to compare with; again for more.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def replay(bundles: tuple[Path, ...], times: int, as_json: bool) -> None:
+def replay(bundles: tuple[Path, ...], times: int, pythons: tuple[Path, ...], as_json: bool) -> None:
     """Run bundles again in a fresh process and compare signatures."""
     results = replay_bundles(bundles, times, open_family)
-    if as_json:
+    if pythons:
+        _print_histories(_histories(results, pythons, times), as_json)
+    elif as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     else:
         for result in results:
@@ -81,3 +94,31 @@ def replay(bundles: tuple[Path, ...], times: int, as_json: bool) -> None:
     if any(0 < result.same < result.times for result in results):
         sys.exit(3)
     sys.exit(0 if all(result.same == result.times for result in results) else 1)
+
+
+def _histories(results: list[Replayed], pythons: tuple[Path, ...], times: int) -> list[History]:
+    with ExitStack() as scope:
+        environment = zygote_environment()
+        home, *guests = (scope.enter_context(Guest(python, environment)) for python in (Path(sys.executable), *pythons))
+        return histories(results, home, guests, times)
+
+
+def _print_histories(found: list[History], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([history.to_json() for history in found]))
+        return
+    versions = list(dict.fromkeys(version for history in found for version in history.cells))
+    rows = [
+        {
+            "bundle": history.title,
+            **{version: cell.word.value for version, cell in history.cells.items()},
+            "first bad": history.first_bad,
+            "fixed in": history.fixed_in,
+        }
+        for history in found
+    ]
+    print_table(("bundle", *versions, "first bad", "fixed in"), rows)
+    for history in found:
+        for version, cell in history.cells.items():
+            if cell.word is Word.UNKNOWN:
+                click.echo(f"{history.title} on {version}: {one_line(cell.detail)}")

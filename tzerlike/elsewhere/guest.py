@@ -1,0 +1,96 @@
+"""The process of the other Python: `python -m tzerlike.elsewhere.guest`.
+
+Reads one JSON object a line from its standard input and answers each with one on its standard output. What a line asks
+for is done in a forked child with limits of its own, so that this process survives whatever TVM does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TextIO
+
+from tzerlike.limits import mapped_bytes
+from tzerlike.observation import Exit, Stage
+from tzerlike.tray import Tray
+
+Work = Callable[[Mapping[str, Any], Tray], dict[str, Any]]
+
+
+def main() -> None:
+    """Say which TVM this is, then answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    try:
+        from tzerlike import tvm_api
+        from tzerlike.elsewhere import judge
+    except Exception:  # noqa: BLE001 - whatever another TVM raises on import is the answer
+        _say(answers, {"fault": traceback.format_exc().strip().splitlines()[-1]})
+        return
+    table: dict[str, Work] = {"judge": judge.judge_case, "print": judge.print_case}
+    _say(answers, {"tvm": str(tvm_api.tvm.__version__)})
+    tray = Tray()
+    for line in sys.stdin:
+        item = json.loads(line)
+        _say(answers, _in_child(table[item["do"]], item, tray))
+
+
+def _say(answers: TextIO, packet: dict[str, Any]) -> None:
+    answers.write(json.dumps(packet) + "\n")
+    answers.flush()
+
+
+def _in_child(work: Work, item: Mapping[str, Any], tray: Tray) -> dict[str, Any]:
+    tray.lay_request({})
+    tray.begin_case(0)
+    child = os.fork()
+    if child == 0:
+        _work(work, item, tray)
+    handle = os.pidfd_open(child)
+    ended, _, _ = select.select([handle], [], [], 10 * item["seconds"] + 5)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(handle)
+    place = {"stage": tray.stage().value, "pass": tray.pass_name()}
+    records = tray.results()
+    if records:
+        return place | records[0]
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if not ended or number == signal.SIGPROF:
+        return place | {"exit": Exit.TIMEOUT.value}
+    # A program that dies of running computes nothing that is right.
+    ran = {"wrong": True} if tray.stage() is Stage.RUN else {}
+    return place | ran | {"exit": Exit.CRASH.value, "signal": number}
+
+
+def _work(work: Work, item: Mapping[str, Any], tray: Tray) -> NoReturn:
+    try:
+        os.setpgid(0, 0)
+        os.close(0)
+        bound = mapped_bytes() + item["memory"]
+        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # TVM's own handler would print a backtrace for many seconds.
+        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL):
+            signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, item["seconds"])
+        tray.add_result(work(item, tray))
+    except MemoryError:
+        tray.add_result({"exit": Exit.OOM.value})
+    except BaseException:  # noqa: BLE001 - a fault of ours must reach the one who asked
+        tray.add_result({"exit": Exit.HARNESS.value, "message": traceback.format_exc()[-2000:]})
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
