@@ -238,6 +238,18 @@ def _kill_group(leader: int) -> None:
             return
 
 
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A module as TVMScript, "" where TVM cannot print it; `faithful` when parsing it gives the module back.
+
+    `again` is the JSON of the module that it gives, where that is another one; "" where it does not parse.
+    """
+
+    script: str = ""
+    faithful: bool = False
+    again: str = ""
+
+
 class ForkExecutor:
     """Runs cases through a runner; exactly one Observation per case."""
 
@@ -313,15 +325,20 @@ class ForkExecutor:
         return records, None if done else self._died(status, timed_out, 0)
 
     def render(self, case: Case) -> tuple[str, bool]:
-        """Return the TVMScript of the case's module and whether it parses back; ("", False) if printing fails.
+        """Return the TVMScript of the case's module and whether it parses back; ("", False) if printing fails."""
+        rendering = self.rendering(case)
+        return rendering.script, rendering.faithful
+
+    def rendering(self, case: Case) -> Rendering:
+        """Return the case's module as TVMScript, an empty one if printing fails.
 
         Printing runs in a child too: a program that breaks a pass may well break the printer.
         """
         self._order([case], render=True, count=False, limits=self.limits.relaxed(3), effort=COMPILE_ONLY)
         results = self._lane.tray.results()
         if not results or results[0]["exit"] != Exit.OK.value:
-            return "", False
-        return results[0]["script"], results[0]["faithful"]
+            return Rendering()
+        return Rendering(results[0]["script"], results[0]["faithful"], results[0]["again"])
 
     def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
         lane = self._lane

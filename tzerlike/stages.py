@@ -126,7 +126,7 @@ def touch(case: Case) -> None:
 
 
 def render_module(ir: str) -> dict[str, Any]:
-    """Return the TVMScript of a module, and whether parsing it gives the same module back."""
+    """Return the TVMScript of a module, and what parsing it gives: the same module, another one, or nothing."""
     try:
         module = ask_compiler(lambda: tvm_api.load_ir(ir))
         script = ask_compiler(lambda: tvm_api.script_of(module))
@@ -135,6 +135,7 @@ def render_module(ir: str) -> dict[str, Any]:
     try:
         again = ask_compiler(lambda: tvm_api.parse_script(script))
         faithful = bool(ask_compiler(lambda: tvm_api.structural_equal(again, module)))
+        other = "" if faithful else ask_compiler(lambda: tvm_api.dump_ir(again))
     except CompilerRefused:
-        faithful = False
-    return {"exit": Exit.OK.value, "script": script, "faithful": faithful}
+        faithful, other = False, ""
+    return {"exit": Exit.OK.value, "script": script, "faithful": faithful, "again": other}

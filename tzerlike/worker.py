@@ -48,6 +48,7 @@ from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.source import RandomSource
+from tzerlike.readable import readable_script
 from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
@@ -270,18 +271,19 @@ class Worker:
             return None
         self.signatures.add(finding.signature)
         environment = read_json(self.directory.environment)
-        script, faithful = self.executor.render(finding.case)
+        rendering = self.executor.rendering(finding.case)
+        readable = readable_script(rendering, finding, evidence, self._judge)
         path = write_bundle(
             self.directory.findings,
             finding,
             stored,
             self.executor.limits,
             confirmation,
-            script,
-            repro_script(finding, self.executor.limits, script if faithful else "", evidence.parameters),
+            rendering.script,
+            repro_script(finding, self.executor.limits, readable, evidence.parameters),
             {**environment, "oracles": list(self.config.oracles)},
             evidence.archive,
-            regression_test(finding, limits, script if faithful else "", evidence.parameters, evidence.archive),
+            regression_test(finding, limits, readable, evidence.parameters, evidence.archive),
         )
         if path is not None:
             self.findings[finding.kind] += 1

@@ -16,6 +16,8 @@ from tzerlike.errors import UserError
 from tzerlike.evidence import evidence_for
 from tzerlike.execute import ForkExecutor
 from tzerlike.limits import Limits
+from tzerlike.oracles.finding import Finding
+from tzerlike.readable import readable_script
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
 from tzerlike.report.regression import regression_test
@@ -63,15 +65,15 @@ class Recorder:
             confirmation = self._confirmation(case, temporary / "inputs.npz", evidence.archive)
             if confirmation.flaky:
                 return False
-            script, faithful = self._executor.render(case)
-            readable = script if faithful else ""
+            rendering = self._executor.rendering(case)
+            readable = readable_script(rendering, finding, evidence, self._found)
             path = write_bundle(
                 temporary,
                 finding,
                 StoredCase(case, self._bundle.stored.provenance),
                 self._limits,
                 confirmation,
-                script,
+                rendering.script,
                 repro_script(finding, self._limits, readable, evidence.parameters),
                 self._environment,
                 evidence.archive,
@@ -85,6 +87,10 @@ class Recorder:
             shutil.rmtree(temporary, ignore_errors=True)
         self.saved = case
         return True
+
+    def _found(self, case: Case) -> list[Finding]:
+        finding = self._judge.finding(case)
+        return [] if finding is None else [finding]
 
     def _confirmation(self, case: Case, archive: Path, inputs: bytes) -> Confirmation:
         """Run `case` again as `tzerlike replay` will: from the archive of its bundle, each time on another heap."""
