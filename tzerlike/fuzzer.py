@@ -235,7 +235,7 @@ class Fuzzer:
         if not len(self.corpus):
             return None
         entry = self.corpus.choose(rng)
-        if self.pass_mode == "joint" and entry.n >= self.n_max:
+        if not self.mutators or (self.pass_mode == "joint" and entry.n >= self.n_max):
             return self._mutate_passes(entry, iteration, rng)
         return self._mutate_program(entry, iteration, rng)
 

@@ -72,7 +72,12 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
 
 def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Check what only a process with TVM can check, and make the seeds once: they are cached for the workers."""
-    make_mutators(params["mutators"])
+    made = make_mutators(params["mutators"])
+    if not tvm_api.KNOWN_IR and (made or set(params["oracles"]) != {"crash"}):
+        raise UserError(
+            f"TVM {tvm_api.tvm.__version__}: programs are changed and interpreted from 0.27 on; with an older one, "
+            "passes are mutated alone: --mutators none --oracles crash"
+        )
     seeds, problems = load_seeds(params["seeds"], params["target"], Path(params["cache_dir"]))
     report({"event": "prepared", "seeds": len(seeds), "problems": problems[:50]})
 

@@ -119,6 +119,7 @@ class Supervisor:
     def _prepare(self, family: Family) -> None:
         params = {
             "mutators": list(self.config.mutator_names),
+            "oracles": list(self.config.oracles),
             "seeds": self.config.seeds,
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),

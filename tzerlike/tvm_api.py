@@ -20,8 +20,12 @@ import tvm_ffi as tvm_ffi
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
 
+from tzerlike import older_tvm
 from tzerlike.case import ContextConfig
 from tzerlike.targets import DEFAULT_ARCH
+
+KNOWN_IR = older_tvm.fill_in()
+"""Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
 
 ENTRY = "main"
 """The name of the function under test in every module."""
@@ -31,8 +35,8 @@ PrimFunc = tirx.PrimFunc
 structural_equal = tvm_ffi.structural_equal
 structural_hash = tvm_ffi.structural_hash
 # What follows is missing from older versions; who needs it there finds out when it is called.
-structural_walk = getattr(tvm_ffi, "structural_walk", None)
-structural_map = getattr(tvm_ffi, "structural_map", None)
+structural_walk: Any = getattr(tvm_ffi, "structural_walk", None) or older_tvm.structural_walk
+structural_map: Any = getattr(tvm_ffi, "structural_map", None)
 
 
 _array_size = tvm_ffi.get_global_func("ffi.ArraySize")

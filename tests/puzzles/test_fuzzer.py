@@ -158,6 +158,12 @@ def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> Non
     assert child.provenance.parent == parent.case.id
 
 
+def test_without_mutators_passes_are_mutated_alone(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW), mutators=[])
+    hows = [step.trial.how for _ in range(5) for step in fuzzer.step()]
+    assert hows[1:] == [PASS_MUTATION] * 4
+
+
 def test_joint_mode_changes_the_sequence_along_with_about_half_of_the_programs(make: Make) -> None:
     executor = Scripted(OK_NEW)
     fuzzer = make(executor, n_max=1000)

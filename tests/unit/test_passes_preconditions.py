@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -222,4 +223,20 @@ def test_facts_come_from_the_json_alone() -> None:
     empty = '{"root_index": 0, "nodes": [{"type": "None"}]}'
     assert facts_of(empty) == {Fact.TARGET}
     assert facts_after(PIPELINE, ANY_PROGRAM) >= {Fact.PACKED, Fact.SPLIT}
+
+
+def test_facts_of_programs_from_before_0_27() -> None:
+    nodes: list[dict[str, object]] = [
+        {"type": "tirx.PrimFunc", "data": {"params": 1, "buffer_map": 3}},
+        {"type": "ffi.Array", "data": [2]},
+        {"type": "tirx.Var", "data": {"dtype": "handle"}},
+        {"type": "ffi.Map", "data": [2, 4]},
+        {"type": "tirx.Buffer", "data": {}},
+    ]
+    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS}
+    nodes[3] = {"type": "ffi.Map", "data": []}
+    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET}
+
+
+def test_contexts_differ_by_their_pipeline() -> None:
     assert ContextConfig(pipeline="none") != ContextConfig()

@@ -80,6 +80,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "schedule": SCHEDULE,
     "annotations": ANNOTATIONS,
     "all": ALL,
+    "none": (),
 }
 """Names that stand for several mutators."""
 

@@ -113,7 +113,7 @@ def facts_of(ir: str) -> Facts:
     for node in nodes:
         kind: str = node["type"]
         data: Any = node.get("data")
-        if kind == "s_tir.SBlock":
+        if kind in ("s_tir.SBlock", "tirx.SBlock"):
             found.add(Fact.BLOCKS)
             if filled(data, "iter_vars"):
                 found.add(Fact.ITERATORS)
@@ -162,8 +162,11 @@ def facts_of(ir: str) -> Facts:
         elif kind == "tirx.AllocBuffer":
             found.add(Fact.ALLOCATIONS)
         elif kind == "tirx.PrimFunc":
-            parameters = (nodes[index] for index in nodes[data["params"]]["data"])
-            if any(nodes[p["data"]["ty"]]["type"] == "tirx.BufferType" for p in parameters):
+            types = (nodes[index]["data"].get("ty") for index in nodes[data["params"]]["data"])
+            # Up to 0.26 parameters are handles, and there is a map of their buffers.
+            if ("buffer_map" in data and filled(data, "buffer_map")) or any(
+                ty is not None and nodes[ty]["type"] == "tirx.BufferType" for ty in types
+            ):
                 found.add(Fact.BUFFER_PARAMS)
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
