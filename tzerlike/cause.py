@@ -8,8 +8,9 @@ are no chains of likenesses. It says
 - what failed, and where:
   an internal error by the condition that did not hold (else the message's template) and the functions from the one
   that raised out to the first that is a class's own: below it lie helpers that every pass shares;
-  a crash in a pass by its signal and the deepest telling function of TVM; a stack overflow by the classes that
-  its recursion goes through;
+  a crash in a pass by its signal and the deepest telling function of TVM, or the deepest three where no instruction
+  failed, as with abort(), unless it told which check did; a stack overflow by the classes that its recursion goes
+  through;
   wrong or slow code, a hang and lack of memory, which fail nowhere in particular, by how the result is
   wrong and the kinds of nodes of the reduced program, and only where a pass was found guilty.
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +34,9 @@ from tzerlike.outcome import Ending, Results
 
 _OWN_LIBRARY = "libtvm"
 _MOST_FRAMES = 3
+
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+"""Signals of an instruction. Who sends another, abort() above all, does so from a helper that others use as well."""
 
 _CODE_GENERATION = "code generation"
 """What a bisection calls it too."""
@@ -165,7 +170,11 @@ def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
     if seen.stack_overflow:
         cycle = tuple(sorted({_owner(name) for name, count in Counter(telling).items() if count > 1}))
         return Cause(kind, where, "stack overflow", cycle) if cycle else None
-    return Cause(kind, where, manner_of_death(seen)[0], tuple(telling[:1])) if telling else None
+    uncaught = seen.message.partition("what():")[2].strip()
+    if _CHECK.match(uncaught):
+        return Cause(kind, where, f"{manner_of_death(seen)[0]} {failed_check(uncaught)}")
+    deep = 1 if seen.signal in _FAULTS else _MOST_FRAMES
+    return Cause(kind, where, manner_of_death(seen)[0], tuple(telling[:deep])) if telling else None
 
 
 def _owner(function: str) -> str:

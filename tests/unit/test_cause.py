@@ -109,6 +109,22 @@ def test_a_crash_is_its_pass_signal_and_deepest_telling_function() -> None:
     assert crash(deep) != ice("s_tir.Inject", "SIGSEGV", "lib+0x1")
 
 
+def test_an_abort_takes_more_functions() -> None:
+    """The deepest is what ends the process, whoever asked for it."""
+    aborts = [replace(crashed("a.B", "lib+0x1", "lib+0x2", last), signal=6) for last in ("lib+0x3", "lib+0x4")]
+    assert crash(aborts[0]) != crash(aborts[1])
+    assert crash(aborts[0]) == crash(replace(aborts[0], backtrace=(*aborts[0].backtrace, *aborts[1].backtrace)))
+
+
+def test_an_exception_that_nothing_caught_is_the_check_that_raised_it() -> None:
+    what = "SIGABRT   what():  Check failed: constraints_.size() == size ({} vs. 2) :"
+    one = replace(crashed("a.B", "lib+0x1", "lib+0x2"), signal=6, message=what.format(4))
+    other = replace(crashed("a.B", "lib+0x3"), signal=6, message=what.format(8))
+    assert crash(one) == crash(other)
+    assert crash(one) != crash(replace(one, message=what.replace("size ", "length ")))
+    assert crash(one) != crash(replace(one, pass_name="a.C"))
+
+
 def test_a_crash_of_no_pass_or_of_no_function_has_no_cause() -> None:
     assert crash(replace(crashed("", "lib+0x1"), stage=Stage.BUILD)) is None
     assert crash(crashed("a.B")) is None

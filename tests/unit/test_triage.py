@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tzerlike.bisect.record import Bisection, write_bisection
 from tzerlike.cli import cli
 from tzerlike.errors import UserError
 from tzerlike.known import Known
+from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Signed
 from tzerlike.sightings import collect
 from tzerlike.triage import triage
@@ -50,6 +52,8 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     add_bundle(second / "findings", OTHER, crashed("s_tir.Vectorize", "lib+0x1", "lib+0x2"))
     event(first, 0, 5.0)
     event(first, 0, 30.0, DEEP.signature)
+    event(first, 1, 15.0, DEEP.signature)
+    event(first, 2, 40.0, DEEP.signature)
     event(first, 1, 20.0, DEEPER.signature, "0" * 12)
     event(second, 0, 70.0, DEEP.signature)
     return first, second
@@ -64,7 +68,7 @@ def test_campaigns_are_merged_by_cause(two: tuple[Path, Path]) -> None:
     crash, other, internal = found.groups
     assert crash.signatures == tuple(sorted((DEEP.signature, DEEPER.signature)))
     assert len(crash.members) == 3
-    assert crash.first_seen == 20.0
+    assert crash.first_seen == 15.0
     assert (crash.same, crash.runs) == (6, 6)
     assert other.signatures == (OTHER.signature,)
     assert internal.kind == "ice-on-valid"
@@ -72,7 +76,7 @@ def test_campaigns_are_merged_by_cause(two: tuple[Path, Path]) -> None:
 
 
 def test_the_order_of_directories_does_not_matter(two: tuple[Path, Path]) -> None:
-    paths = [*two, two[0] / "findings", next((two[1] / "findings").iterdir())]
+    paths = [*two, two[0] / "findings" / ".." / "findings", next((two[1] / "findings").iterdir())]
     answers = {invoke(*order, "--json").stdout for order in permutations(paths)}
     assert len(answers) == 1
     assert sum(group["bundles"] for group in json.loads(answers.pop())["groups"]) == 5
@@ -182,3 +186,12 @@ def test_a_hostile_title_keeps_to_its_line(tmp_path: Path) -> None:
     done = invoke(path)
     assert "\x1b" not in done.stdout
     assert "\nnew:" not in done.stdout
+
+
+def test_the_analysis_that_was_asked_tells_no_arithmetic_bugs_apart(tmp_path: Path) -> None:
+    text = "InternalError: Check failed: (x) is false: y"
+    for name, where in (("simplify", "f"), ("int_set", "f"), ("prove", "g")):
+        seen = replace(refused("", text, f"void tvm::sym::A::{where}()"), stage=Stage.ANALYZE)
+        path = add_bundle(tmp_path, Signed("ice-on-valid", (name, text)), seen)
+        (path / "case.json").write_text(json.dumps({"harness": "arith", "check": name}))
+    assert [len(group.members) for group in triage(collect([tmp_path]), Known()).groups] == [2, 1]

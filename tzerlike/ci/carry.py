@@ -48,7 +48,9 @@ class Carry:
         The rest compiled no more, or reached nothing that the others do not. What is new is written before anything is
         removed, so an interruption loses nothing.
         """
-        states = [read_json(p) for number in range(jobs) if (p := campaign.worker_state(number)).exists()]
+        states = [
+            read_json(p, limit=1 << 30) for number in range(jobs) if (p := campaign.worker_state(number)).exists()
+        ]
         through = {int(state["worker"]): str(state.get("carried_through", "")) for state in states}
         superseded = {case_id for state in states for case_id in state.get("superseded", [])}
         kept = set(campaign.corpus_ids()) - superseded
