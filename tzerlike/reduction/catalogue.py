@@ -1,6 +1,7 @@
 """The table of reducers, in the order in which the search goes through them.
 
-What takes away most for one run comes first: passes before statements, statements before expressions.
+What takes away most for one run comes first: passes before statements, statements before expressions. Sizes come early,
+since everything after them then takes less time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "without-statements": statements.without_statements,
     "bodies": statements.bodies,
     "without-buffers": buffers.without_buffers,
+    "smaller-sizes": expressions.smaller_sizes,
     "without-names": statements.without_names,
     "plainer": statements.plainer,
     "constant-values": expressions.constant_values,

@@ -58,14 +58,18 @@ def _values(site: Site) -> tuple[int, ...]:
     return (1, 0) if site.dtype == "bool" else (0, 1)
 
 
-def smaller_numbers(tree: Tree) -> Iterator[Make]:
-    """Every number closer to zero: first wherever it stands, in shapes and loops at once, then place by place."""
+def smaller_sizes(tree: Tree) -> Iterator[Make]:
+    """A smaller number wherever one stands, in shapes and loops at once, the largest first."""
     found: set[int] = set()
     structural_walk(tree.func, (tirx.IntImm, lambda node: found.add(int(node.value))))
     for value in sorted((value for value in found if value > 1), reverse=True):
         for nearer in (1, 2, 4, value // 2):
             if nearer < value:
                 yield partial(_everywhere, tree, value, nearer)
+
+
+def smaller_numbers(tree: Tree) -> Iterator[Make]:
+    """Each number closer to zero, place by place."""
     for site in tree.of_type(tirx.IntImm):
         for nearer in (1,) if site.dtype == "bool" else simpler_numbers(int(site.node.value)):
             if nearer > 0 or site.role != "extent":
