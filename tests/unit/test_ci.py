@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
 from tzerlike.bundle import read_bundle
@@ -16,6 +17,7 @@ from tzerlike.ci.campaign import judged_campaign
 from tzerlike.ci.carry import Carry
 from tzerlike.ci.expectation import FIXED, SHOWS, judged, judged_replay
 from tzerlike.ci.outcome import Outcome, Status
+from tzerlike.cli import cli
 from tzerlike.errors import UserError
 from tzerlike.known import Known, KnownEntry
 from tzerlike.oracles.finding import Signed
@@ -194,3 +196,30 @@ def test_an_unreadable_bundle_fails_and_the_rest_is_run(campaign: CampaignDir, m
 def test_nothing_to_replay_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no bundles in it"):
         judged_replay([tmp_path], 1, SHOWS, lambda: pytest.fail("not needed here"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("batch", "--carry", "{file}"), "--carry: cannot make"),
+        (("batch", "--carry", "{new}", "--output", "{file}"), "--output: cannot make"),
+        (("batch", "--carry", "{new}", "--known", "{new}"), "--known: "),
+        (("batch", "--carry", "{new}", "--known", "{file}"), "entry 1: give either a signature or a pattern"),
+        (("pr", "--carry", "{new}", "--oracles", "nobody"), "--oracles: no oracle 'nobody'"),
+        (("pr", "--carry", "{new}", "--budget", "soon"), "--budget: 'soon' is not a duration"),
+        (("pr", "--carry", "{new}", "--output", "{used}"), "is there already; remove it"),
+        (("replay", "{new}"), "no such directory"),
+        (("replay", "{file}"), "not a directory"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_leaves_no_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("[[known]]\n")
+    (tmp_path / "used" / "campaign").mkdir(parents=True)
+    done = CliRunner().invoke(cli, ["ci", *(word.strip("{}") for word in arguments)])
+    assert isinstance(done.exception, UserError), done.exception
+    assert says in str(done.exception)
+    assert "\n" not in str(done.exception)
+    assert not list(tmp_path.rglob("campaign.toml"))
