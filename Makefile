@@ -10,7 +10,7 @@ MEMCOV_SOURCES := $(wildcard memcov/*.cc memcov/*.h memcov/*.ld memcov/Makefile)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test lint bench clean
+.PHONY: help setup fuzz test test-gpu lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ fuzz: setup ## Run a two-minute campaign (BUDGET=30m OUT=dir to change that)
 test: setup $(VENV)/ready-dev ## Run the tests
 	@$(MAKE) --no-print-directory -C memcov fixture
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
+
+test-gpu: setup $(VENV)/ready-dev ## Run the tests that need a GPU, and no others
+	$(BIN)/python -m pytest -m gpu -rs
 
 lint: setup $(VENV)/ready-dev ## Check style and types
 	$(BIN)/ruff check .

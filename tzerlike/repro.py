@@ -13,7 +13,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.repro_run import RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.targets import arch_of_target
+from tzerlike.targets import arch_of_target, kind_of_target
 from tzerlike.tvm_api import grouped_options
 
 _HEAD = '''\
@@ -49,7 +49,7 @@ def {name}():
     target = tvm.target.Target(json.loads(text) if text.startswith("{{") else {{"kind": text}})
     host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm", "opt-level": 0}})
     target = target.with_host(host)
-    context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r})
+    context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r}{more})
     passes = [{passes}]
     with target, context:
         mod = tirx.transform.BindTarget(target)(module)
@@ -100,6 +100,27 @@ build()
 print("TVM compiles the program: the bug does not show")
 """
 
+_LOWERED = """\
+Prints what the device passes make of the program, up to the first pass behind the barriers. That was interpreted, and
+does not mean the same: see report.md. It takes a GPU to see the kernel go wrong, so this always exits 0."""
+
+_PRINTER = """
+@tvm.ir.instrument.pass_instrument
+class Printer:
+    def run_before_pass(self, module, info):
+        if info.name == "s_tir.LowerThreadAllreduce":
+            self.module = module
+
+
+printer = Printer()
+
+"""
+
+_LOWERED_END = """
+build()
+print(printer.module.script())
+"""
+
 _REFUSED = """\
 Shows that a CUDA compiler refuses the source that TVM generates for a well-formed program, and exits non-zero.
 Exits 0 when it compiles. It takes nvcc on the PATH, or NVRTC with the package cuda-bindings."""
@@ -124,6 +145,9 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
 
     `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle.
     """
+    if finding.kind == "wrong-code" and kind_of_target(finding.case.target) == "cuda":
+        build = build_source("build", finding.case, ", instruments=[printer]")
+        return _head(finding, limits, script, _LOWERED) + _PRINTER + build + _LOWERED_END
     if finding.kind == "wrong-code":
         return _head(finding, limits, script, WRONG, RUN_IMPORTS) + run_source(parameters) + _build(finding) + WRONG_END
     if finding.kind == "slow-code":
@@ -173,14 +197,15 @@ def _about_reference(finding: Finding) -> bool:
     return seen.stage is Stage.BUILD_REFERENCE or (finding.kind == "wrong-code" and blamed)
 
 
-def build_source(name: str, case: Case) -> str:
-    """Return the definition of a function that builds `module` as `case` says."""
+def build_source(name: str, case: Case, more: str = "") -> str:
+    """Return the definition of a function that builds `module` as `case` says, with `more` options of PassContext."""
     return _BUILD.format(
         name=name,
         target=case.target,
         opt_level=case.config.opt_level,
         options=grouped_options(case.config),
         disabled=list(case.config.disabled_passes),
+        more=more,
         passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
         lowering=_LOWERING[case.config.pipeline],
     )

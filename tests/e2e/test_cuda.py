@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import ROOT, Command
+from tests.e2e.conftest import ROOT, Command, environment
 from tzerlike.apart import run_apart
 from tzerlike.case import Case, ContextConfig
 from tzerlike.cuda.source import first_refusal
@@ -17,8 +19,9 @@ from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for
 from tzerlike.oracles.crash import judge_crash
+from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
-from tzerlike.outcome import Rejection
+from tzerlike.outcome import Ending, Ran, Rejection, Results
 from tzerlike.repro import repro_script
 from tzerlike.seedgen import Seed, builtin_seeds
 from tzerlike.stages import run_case
@@ -122,6 +125,20 @@ def test_a_program_that_races_has_no_claim_on_a_compiler(
     seen = run_with(nvcc, case, monkeypatch, effort_for(["internal-error"]))
     assert seen.exit is Exit.REJECTED
     assert judge_internal_error(case, seen) is None
+
+
+def test_the_repro_of_a_kernel_gone_wrong_prints_what_the_device_passes_make_of_it(
+    tmp_path: Path, seeds: dict[str, Seed]
+) -> None:
+    case = Case(seeds["handwritten.gpu.two_kernels"].ir, (), ContextConfig(), target_text("cuda"))
+    results = Results("defined", optimised=Ran(Ending.UNDEFINED, "race\nread and written by different iterations"))
+    finding = judge_inconsistency(case, Observation(Exit.OK, Stage.DONE, results=results))
+    assert finding is not None and finding.parts == ("optimised", "undefined", "race")
+    script = tmp_path / "repro.py"
+    script.write_text(repro_script(finding, Limits(), ""))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("launch_thread") == 2
 
 
 def test_run_judges_a_kernel(tzerlike: Command) -> None:

@@ -69,7 +69,9 @@ def _ran(look: Look, config: ContextConfig) -> Ran:
         return Ran(Ending.DIFFERS, difference=look.difference)
     # A pass that is left out may be the one that keeps the threads apart, or a load behind its guard.
     if look.detail.startswith(_FAULTS) and not config.disabled_passes:
-        return Ran(Ending.UNDEFINED, look.detail)
+        rule, _, where = look.detail.partition(": ")
+        # A signature goes by the first line.
+        return Ran(Ending.UNDEFINED, f"{rule}\n{where}")
     return Ran()
 
 

@@ -1,0 +1,14 @@
+"""Tests that are marked `gpu` run where there is one, and say why not elsewhere. Nothing here starts CUDA."""
+
+from __future__ import annotations
+
+import pytest
+
+from tzerlike.cuda.doctor import devices
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("gpu") is not None]
+    if marked and not devices():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU in this machine"))
