@@ -24,7 +24,10 @@ DEFAULT_PIPELINE = "default pipeline"
 """No more can be told than that it is wrong without a pass of its own."""
 
 CODE_GENERATION = "code generation"
-"""Every pass leaves the program's meaning alone until its arguments are packed; LLVM's level makes no difference."""
+"""No pass is known to change the program's meaning, and LLVM's level makes no difference.
+
+The interpreter knows little of what LowerTVMBuiltin and LowerIntrin leave: they count as code generation then.
+"""
 
 LLVM = "LLVM optimisation"
 """The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""

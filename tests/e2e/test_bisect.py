@@ -149,6 +149,7 @@ def test_again_it_says_the_same_and_prints_it(tzerlike: Command, bundles: dict[s
     assert done.returncode == 0
     assert "tirx.StorageRewrite (pass " in done.stdout
     assert "+++ after tirx.StorageRewrite" in done.stdout
+    assert "+++ after tirx.StorageRewrite" in (bundles["wrong"] / "report.md").read_text()
 
 
 def test_a_reduced_case_is_taken_in_the_place_of_the_whole(

@@ -14,17 +14,17 @@ from tests.planted.table import HARMLESS, MISCOMPILES
 from tests.planted.test_planted import SEEDS, programs
 from tzerlike.apart import run_apart
 from tzerlike.bisect.walk import Change, Walk
-from tzerlike.case import Case
+from tzerlike.case import Case, ContextConfig
 
 __all__ = ["programs"]
 
 BUGS = {
-    "bfloat16_in_a_bind": (),
+    "bfloat16_in_a_bind": ("tirx.BF16StorageLegalize",),
     "loop_start_in_memory": ("s_tir.CanonicalizeLoop",),
     "reuse_of_a_live_buffer": ("tirx.StorageRewrite",),
     "vectorized_allocation": ("tirx.VectorizeLoop",),
 }
-"""The passes that docs/bugs are due to; none where it comes about once arguments are packed."""
+"""The passes that docs/bugs are due to."""
 
 
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
@@ -84,3 +84,35 @@ def test_known_bugs_are_named(path: Path) -> None:
     walk = walked(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(path.read_text()))))
     assert walk.suspects == BUGS[path.stem]
     assert walk.unjudged == ()
+
+
+SMALL_FLOATS = """
+@T.prim_func
+def main(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "bfloat16"), n: T.int32):
+    for i in range(4):
+        B[3 - i] = A[i]
+        if i < n:
+            B[i] = T.bfloat16(2)
+"""
+
+
+def test_packed_arguments_and_small_floats_as_integers_are_understood() -> None:
+    """Every module down to code generation can be judged here, and is right."""
+    from tzerlike import tvm_api
+    from tzerlike.bisect.job import meaning_of
+
+    def work() -> str:
+        module = tvm_api.module_of(tvm_api.parse_script("# from tvm.script import tirx as T\n" + SMALL_FLOATS))
+        meaning = meaning_of(Case(tvm_api.dump_ir(module)), module, "")
+        assert meaning is not None
+        trail = tvm_api.PassTrail(lambda index, name: None)
+        target = tvm_api.target_of("llvm")
+        with target, tvm_api.pass_context(ContextConfig(), [trail]):
+            tvm_api.build(tvm_api.bind_target(module, target), target)
+        return json.dumps([(turn.name, meaning.look(turn.after).state) for turn in trail.turns])
+
+    answer, _ = run_apart(work)
+    assert answer is not None
+    looks = json.loads(answer)
+    assert {state for _, state in looks} == {"right"}
+    assert {"tirx.MakePackedAPI", "tirx.BF16StorageLegalize", "tirx.LowerTVMBuiltin"} <= {name for name, _ in looks}

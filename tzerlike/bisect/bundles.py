@@ -14,6 +14,7 @@ from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES
+from tzerlike.report.refresh import refresh_report
 
 KINDS = ("crash", "hang", "oom", "ice-on-valid", "wrong-code", "slow-code")
 """Findings that come about in a compilation."""
@@ -38,7 +39,7 @@ class Bisected:
 def bisect_bundles(
     paths: Sequence[Path], open_family: Callable[[], Family], tell: Callable[[Bisected], None] = lambda bisected: None
 ) -> list[Bisected]:
-    """Bisect each bundle and write its bisect.json; `tell` hears of each as it ends.
+    """Bisect each bundle, and write its bisect.json and its report anew; `tell` hears of each as it ends.
 
     UserError on a bundle that cannot be read, before anything is done.
     """
@@ -68,6 +69,7 @@ def _bisected(bundle: Bundle, family: Family) -> Bisected:
     (answer,) = family.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": _oracles_of(bundle)})
     if not answer["shows"]:
         return Bisected(bundle.path, f"does not show, so {BISECTION} stays as it is")
+    refresh_report(bundle.path)
     return Bisected(bundle.path, bisection=read_bisection(bundle.path))
 
 

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from tzerlike import reference, tvm_api
 from tzerlike.bisect.search import State
+from tzerlike.bisect.unpack import unpacked
 from tzerlike.bisect.walk import Change
+from tzerlike.dtypes import parse
 from tzerlike.inputs import Inputs
 from tzerlike.outcome import Difference
-from tzerlike.reference import Expected, Judgement, Verdict
+from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.results import compare
+from tzerlike.storage import element_type
 
 _MORE_STEPS = 20
 """How many times the steps of the original a program may take once passes have been at it."""
@@ -46,11 +50,14 @@ class Meaning:
         hangs on rounding. An infinity or NaN where there was none is WRONG.
         """
         func = tvm_api.entry_of(module)
-        if _parameters(func) != _parameters(self.func):
+        if tvm_api.packed(func):
+            func = unpacked(func, self.func)
+        arguments = None if func is None else self._arguments(func)
+        if arguments is None:
             return Look(State.UNKNOWN)
         limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
         try:
-            seen = reference.prepare(func).run(self.inputs.arguments, limit)
+            seen = reference.prepare(func).run(arguments, limit)
         except (MemoryError, RecursionError):
             return Look(State.UNKNOWN)
         if seen.verdict is Verdict.UNDEFINED or seen.rule == "exceptional-value":
@@ -63,12 +70,31 @@ class Meaning:
                 return Look(State.WRONG, Change.RESULT, str(difference), difference)
         return Look(State.RIGHT)
 
+    def _arguments(self, func: Any) -> list[Argument] | None:
+        """The arguments as `func` takes them: small floats may have become the integers with their bits."""
+        was, now = _parameters(self.func), _parameters(func)
+        if len(was) != len(now):
+            return None
+        arguments: list[Argument] = []
+        for argument, before, after in zip(self.inputs.arguments, was, now, strict=True):
+            if before == after:
+                arguments.append(argument)
+            elif after == (_stored_as(before[0]), before[1]):
+                arguments.append(_bits_of(numpy.asarray(argument), before[0]))
+            else:
+                return None
+        return arguments
+
     def _difference(self, position: int, expected: Expected, got: Expected) -> Difference | None:
         """The first element that no build of the one program and of the other can agree on."""
         parameter = self.inputs.parameters[position]
+        dtype = str(parameter.dtype)
         first = numpy.asarray(self.inputs.arguments[position])
+        values = numpy.asarray(got.values)
+        if expected.values.dtype == numpy.float64 and values.dtype != numpy.float64:
+            values = _values_of(values, dtype)
         both = Expected(expected.values, expected.bound + got.bound)
-        return compare(position, parameter.name, str(parameter.dtype), numpy.asarray(got.values), both, first)
+        return compare(position, parameter.name, dtype, values, both, first)
 
 
 def _parameters(func: Any) -> list[tuple[str, int]]:
@@ -80,3 +106,27 @@ def _parameters(func: Any) -> list[tuple[str, int]]:
         else:
             found.append((str(param.ty), -1))
     return found
+
+
+def _stored_as(text: str) -> str:
+    """The dtype that the legalisation of storage puts in the place of one; "" where it leaves it."""
+    dtype = parse(text)
+    if dtype is None or not dtype.is_float or not text.startswith(("bfloat16", "float8")):
+        return ""
+    return f"uint{dtype.bits}" + (f"x{dtype.lanes}" if dtype.lanes > 1 else "")
+
+
+def _bits_of(values: NDArray[Any], text: str) -> NDArray[numpy.uint64]:
+    dtype = parse(text)
+    assert dtype is not None
+    kind = element_type(dtype)
+    assert kind is not None
+    return values.astype(kind).view(f"u{kind.itemsize}").astype(numpy.uint64)
+
+
+def _values_of(bits: NDArray[Any], text: str) -> NDArray[numpy.float64]:
+    dtype = parse(text)
+    assert dtype is not None
+    kind = element_type(dtype)
+    assert kind is not None
+    return bits.astype(f"u{kind.itemsize}").view(kind).astype(numpy.float64)

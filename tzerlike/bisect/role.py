@@ -30,7 +30,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     was guilty when it was written, so any finding of its kind will do.
     """
     path = Path(params["path"])
-    kind = read_bundle(path).kind
+    whole = read_bundle(path)
+    kind = whole.kind
     reduced = (path / REDUCED / "case.json").is_file()
     bundle = read_bundle(path / REDUCED if reduced else path)
     case = bundle.stored.case
@@ -52,7 +53,7 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         walk = None
         if kind != "slow-code":
             walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
-        found = bisection(bundle.signature, seen, walk)
+        found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
         build = "reference" if reference else "optimised"

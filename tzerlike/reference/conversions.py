@@ -59,17 +59,32 @@ _CODES = {
 }  # fmt: skip
 
 
+_UPPER_HALF = "bfloat16"
+
+
 def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | None:
-    if source.scalar not in _CODES or target.scalar not in _CODES:
+    """Return what takes a value of one dtype to the value with the same bits of another; None where it is not modelled.
+
+    A bfloat16 is the upper half of a float32.
+    """
+    codes = {**_CODES, _UPPER_HALF: _CODES["float32"]}
+    if source.scalar not in codes or target.scalar not in codes:
         return None
-    read, write = struct.Struct("<" + _CODES[source.scalar]), struct.Struct("<" + _CODES[target.scalar])
+    read, write = struct.Struct("<" + codes[source.scalar]), struct.Struct("<" + codes[target.scalar])
 
     def run(value: Any) -> Any:
         if source.is_float:
             if value[1]:
                 raise Fault("float-rounding", "the bits of an inexact value")
             value = value[0]
-        (result,) = write.unpack(read.pack(value))
+        bits = read.pack(value)
+        if source.scalar == _UPPER_HALF:
+            if any(bits[:2]):
+                raise Fault("float-rounding", "the bits of a value that is yet to be rounded")
+            bits = bits[2:]
+        if target.scalar == _UPPER_HALF:
+            bits = bytes(2) + bits
+        (result,) = write.unpack(bits)
         if not target.is_float:
             return result
         if result - result != 0.0:
