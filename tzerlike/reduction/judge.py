@@ -18,8 +18,10 @@ _ALL = {"hang": (0,), "oom": (0,), "slow-code": (0, 0, 0)}
 """The heaps to confirm on, for kinds other than usual. What is timed is left the heap of the campaign; speed is the
 one thing that noise alone could fake, so that each of several runs has to show it."""
 
-_FEW = (LAYOUTS[0], LAYOUTS[-1])
-"""The heaps that a smaller case has to show the finding on before it is taken."""
+_FEW = {"wrong-code": (LAYOUTS[-1],)}
+_FEW_USUALLY = (LAYOUTS[0], LAYOUTS[-1])
+"""The heaps that a smaller case has to show the finding on before it is taken. Wrong code is walked along its passes
+each time that it shows: one heap, on which fresh memory is filled."""
 
 
 class Judge:
@@ -36,7 +38,7 @@ class Judge:
         self._start = start
         self.layouts = _ALL.get(kind, LAYOUTS)
         """The heaps that the finding is confirmed on, as a campaign does."""
-        self._few = _ALL.get(kind, _FEW)
+        self._few = _ALL.get(kind) or _FEW.get(kind, _FEW_USUALLY)
         self.well_formed = is_well_formed(start)
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
