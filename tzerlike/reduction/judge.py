@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tzerlike import tvm_api
@@ -14,11 +14,11 @@ from tzerlike.heap import LAYOUTS
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
 
-_ALL = {"hang": (0,), "oom": (0,), "slow-code": (0, 0, 0)}
+_ALL: Mapping[str, tuple[int, ...]] = {"hang": (0,), "oom": (0,), "slow-code": (0, 0, 0)}
 """The heaps to confirm on, for kinds other than usual. What is timed is left the heap of the campaign; speed is the
 one thing that noise alone could fake, so that each of several runs has to show it."""
 
-_FEW = {"wrong-code": (LAYOUTS[-1],)}
+_FEW: Mapping[str, tuple[int, ...]] = {"wrong-code": (LAYOUTS[-1],)}
 _FEW_USUALLY = (LAYOUTS[0], LAYOUTS[-1])
 """The heaps that a smaller case has to show the finding on before it is taken. Wrong code is walked along its passes
 each time that it shows: one heap, on which fresh memory is filled."""
