@@ -17,15 +17,12 @@ def junit_xml(outcome: Outcome) -> str:
     """Return the document; findings that are known or were carried over count as skipped."""
     failures = len(outcome.failing)
     skipped = sum(item.status in (Status.KNOWN, Status.CARRIED) for item in outcome.items)
-    counts = (
-        f'tests="{len(outcome.items) + 1}" failures="{failures}" errors="0" skipped="{skipped}" '
-        f'time="{outcome.seconds:.3f}"'
-    )
+    counts = f'tests="{len(outcome.items) + 1}" failures="{failures}" errors="0" time="{outcome.seconds:.3f}"'
     name = _attribute(f"tzerlike {outcome.mode}")
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<testsuites name={name} {counts}>",
-        f"  <testsuite name={name} {counts}>",
+        f'  <testsuite name={name} {counts} skipped="{skipped}">',
         "    <properties>",
         *(
             f"      <property name={_attribute(key)} value={_attribute(value)}/>"
