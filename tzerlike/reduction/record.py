@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.readable import readable_script
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
+from tzerlike.reduction.place import put_in_place
 from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 
@@ -97,24 +98,3 @@ class Recorder:
         write_atomic(archive, inputs)
         shown = [self._judge.finding(case, layout, str(archive.resolve())) for layout in self._judge.layouts]
         return Confirmation(len(shown), sum(finding is not None for finding in shown))
-
-
-def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:
-    """Rename the directory `new` to `target`, in the place of what is there.
-
-    Between the two renames that this takes, the old one lies next to it as `.old-` and its name; see `recovered`.
-    """
-    old = target.with_name(f".old-{target.name}")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        rename(target, old)
-    rename(new, target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recovered(target: Path) -> Path | None:
-    """Return `target` if it is there, put back first where a kill came between two renames; else None."""
-    old = target.with_name(f".old-{target.name}")
-    if not target.exists() and old.exists():
-        os.rename(old, target)
-    return target if target.is_dir() else None

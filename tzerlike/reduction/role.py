@@ -19,7 +19,8 @@ from tzerlike.reduction import REDUCED
 from tzerlike.reduction.catalogue import REDUCERS
 from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.order import Size, size_of
-from tzerlike.reduction.record import Recorder, recovered
+from tzerlike.reduction.place import recovered
+from tzerlike.reduction.record import Recorder
 from tzerlike.reduction.search import Task, search
 
 Report = Callable[[dict[str, Any]], None]

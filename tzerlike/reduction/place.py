@@ -1,0 +1,29 @@
+"""A directory put in the place of another, so that one of the two is there whenever the process is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+
+def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:
+    """Rename the directory `new` to `target`, in the place of what is there.
+
+    Between the two renames that this takes, the old one lies next to it as `.old-` and its name; see `recovered`.
+    """
+    old = target.with_name(f".old-{target.name}")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        rename(target, old)
+    rename(new, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recovered(target: Path) -> Path | None:
+    """Return `target` if it is there, put back first where a kill came between two renames; else None."""
+    old = target.with_name(f".old-{target.name}")
+    if not target.exists() and old.exists():
+        os.rename(old, target)
+    return target if target.is_dir() else None
