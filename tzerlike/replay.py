@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES, make_oracles
+from tzerlike.oracles.finding import ROUND_TRIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,9 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
                 continue
             if "schedule" in bundle.environment:
                 results.append(_replay_schedule(bundle, times, family))
+                continue
+            if bundle.parts[:1] == (ROUND_TRIP,):
+                results.append(_asked(bundle, times, family, "judge-text", {}))
                 continue
             if bundle.observation.stage is Stage.MUTATE:
                 results.append(_replay_mutation(bundle, times, family))
@@ -137,18 +141,23 @@ def _trace_of(bundle: Bundle) -> str:
 
 
 def _replay_schedule(bundle: Bundle, times: int, family: Family) -> Replayed:
+    given = {"inputs": str((bundle.path / "inputs.npz").resolve()), "trace": _trace_of(bundle)}
+    return _asked(bundle, times, family, "judge-schedule", given)
+
+
+def _asked(bundle: Bundle, times: int, family: Family, role: str, given: Mapping[str, str]) -> Replayed:
+    """Replay what a role of its own looks at: a schedule, or the text of a program."""
     params = {
         "path": str((bundle.path / "case.json").resolve()),
-        "inputs": str((bundle.path / "inputs.npz").resolve()),
-        "trace": _trace_of(bundle),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,
         "times": times,
+        **given,
     }
-    answers = family.ask("judge-schedule", params)
+    answers = family.ask(role, params)
     same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
     last = answers[-1]
-    return Replayed(bundle, times, same, f"the schedule is {last['word']}" if not last["findings"] else _found(last))
+    return Replayed(bundle, times, same, f"nothing ({last['word']})" if not last["findings"] else _found(last))
 
 
 def _describe(answer: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 import tzerlike
-from tzerlike import fitness, seedgen, tvm_api
+from tzerlike import fitness, seedgen, text_bundle, tvm_api
 from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
@@ -150,16 +150,22 @@ def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: di
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
     for _ in range(params["times"]):
         looked = look_again(executor, case, params["trace"], params["inputs"])
-        finding = looked.finding
-        report(
-            {
-                "event": "judged",
-                "word": looked.word,
-                "findings": []
-                if finding is None
-                else [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}],
-            }
-        )
+        report({"event": "judged", "word": looked.word, "findings": _found(looked.finding)})
+
+
+def judge_text(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Print and parse a program `times` times, each in a child, and report what is found."""
+    case = read_stored_case(Path(params["path"])).case
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    for _ in range(params["times"]):
+        finding = text_bundle.look_at_text(executor, case)
+        report({"event": "judged", "word": "the same", "findings": _found(finding)})
+
+
+def _found(finding: Finding | None) -> list[dict[str, Any]]:
+    if finding is None:
+        return []
+    return [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}]
 
 
 def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -318,11 +324,12 @@ ROLES: dict[str, Role] = {
     "list-blocks": list_blocks,
     "mutate-again": mutate_again,
     "judge-schedule": judge_schedule,
+    "judge-text": judge_text,
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
     "reduce": reduce_bundle,
     "bisect": bisect_bundle,
 }
 
-JOBS = {**batch.JOBS, **judge.JOBS, **job.JOBS, **fitness.JOBS}
+JOBS = {**batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS}
 """What a runner's child can do besides taking cases."""

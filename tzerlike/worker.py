@@ -55,6 +55,7 @@ from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
 from tzerlike.shorten import shortened
+from tzerlike.text_bundle import SHARE, bundle_text, look_at_text
 
 SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
@@ -189,6 +190,8 @@ class Worker:
         signatures = [self.report(finding, stored) for finding in step.findings]
         if self.looks_at_schedules and step.trial.how in SCHEDULE:
             signatures.append(self.look_at_schedule(step.trial, stored))
+        if step.inserted and self.looks_at_text(step.trial.provenance.iteration):
+            signatures.append(self.look_at_text(stored))
         self.events.add(
             {
                 "t": round(self.shard.elapsed(), 3),
@@ -222,8 +225,27 @@ class Worker:
         environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
         findings = self.directory.findings
         path = bundle_schedule(findings, self.executor, looked, stored, self.executor.render, environment)
+        return self._bundled(finding, path, "schedule")
+
+    def looks_at_text(self, iteration: int) -> bool:
+        if Check.REJECTIONS not in effort_for(self.config.oracles).checks:
+            return False
+        return rng_for(self.config.seed, self.number, iteration, "text").random() < SHARE
+
+    def look_at_text(self, stored: StoredCase) -> str | None:
+        """Print and parse a program, and bundle what TVM does not read back."""
+        finding = look_at_text(self.executor, stored.case)
+        if finding is None or self._told(finding):
+            return None if finding is None else finding.signature
+        environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
+        render = self.executor.render
+        path = bundle_text(self.directory.findings, self.executor, finding, stored, render, environment)
+        return self._bundled(finding, path, "text")
+
+    def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
+        """Count a bundle that was written, or `what` did not show again."""
         if path is None:
-            self.unconfirmed["schedule"] += 1
+            self.unconfirmed[what] += 1
             return None
         self.signatures.add(finding.signature)
         self.findings[finding.kind] += 1

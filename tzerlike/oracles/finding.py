@@ -11,6 +11,9 @@ from tzerlike.observation import Observation
 KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid")
 """What a finding may be."""
 
+ROUND_TRIP = "roundtrip"
+"""The first part of an internal error that is about a program's text: printed by TVM, and not read back."""
+
 
 def kind_of(directory: str) -> str:
     """Return the kind that the name of a bundle's directory starts with."""

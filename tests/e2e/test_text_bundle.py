@@ -1,0 +1,69 @@
+"""Programs that TVM 0.27 does not read back from its own text, from a campaign to their bundle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Command, environment
+from tzerlike.campaign import CampaignDir
+from tzerlike.case import Case
+from tzerlike.roundtrip import PARSER, PRINTER, UNEQUAL, Fault, round_trip
+from tzerlike.text_bundle import reportable
+from tzerlike.tvm_api import dump_ir, module_of, parse_script, tirx, tvm
+
+SCRIPT = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        B[i] = A[i]
+"""
+
+
+def virtual_thread() -> object:
+    """Virtual threads named vthread.x, as schedules make them: their text is read back as threads."""
+    func = parse_script(SCRIPT)
+    loop = func.body
+    axis = tirx.IterVar(tvm.ir.Range(0, 8), loop.loop_var, tirx.IterVar.ThreadIndex, "vthread.x")
+    body = tirx.AttrStmt(axis, "virtual_thread", tirx.IntImm("int32", 8), loop.body)
+    return tirx.PrimFunc(func.params, body, func.ret_type, func.attrs)
+
+
+def test_only_what_tvmscript_does_not_mean_to_do_is_reportable() -> None:
+    fault = round_trip(module_of(virtual_thread()))
+    assert fault is not None
+    assert (fault.stage, fault.cause) == (UNEQUAL, "attr_key: virtual_thread becomes thread_extent")
+    assert reportable(fault)
+    simplified = round_trip(module_of(parse_script(SCRIPT.replace("A[i]", "A[i] + T.float32(0)"))))
+    assert simplified is None, "this much the parser leaves alone"
+    assert not reportable(Fault(UNEQUAL, "Max is rewritten", ""))
+    assert not reportable(Fault(UNEQUAL, "layout: TileLayout becomes NoneType", ""))
+    folding = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
+    assert not reportable(Fault(PRINTER, folding, folding))
+    unread = "DiagnosticError: error: unsupported operand type(s) for *: 'Var' and 'FloatImm'"
+    assert reportable(Fault(PARSER, unread, unread))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    seeds, root = tmp_path_factory.mktemp("seeds"), tmp_path_factory.mktemp("campaign") / "c"
+    (seeds / "threads.json").write_text(json.dumps(Case(dump_ir(module_of(virtual_thread()))).to_json()))
+    options = ["--iterations", "40", "--jobs", "1", "--seeds", str(seeds), "--out", str(root), "--seed", "1"]
+    options += ["--oracles", "internal-error", "--mutators", "constants", "--pass-mode", "none", "--ui", "none"]
+    subprocess.run([sys.executable, "-m", "tzerlike", "fuzz", *options], env=environment(), check=True, timeout=600)
+    (found,) = [path for path in CampaignDir(root).bundles() if "-roundtrip-" in path.name]
+    return found
+
+
+def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
+    assert bundle.name.startswith("ice-on-valid-roundtrip-another-program-comes-back")
+    done = tzerlike("replay", bundle, "--times", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("shows 2/2")
+    repro = subprocess.run([sys.executable, "-I", bundle / "repro.py"], capture_output=True, text=True, timeout=300)
+    assert repro.returncode == 1, repro.stderr
+    assert "another program comes back" in repro.stdout

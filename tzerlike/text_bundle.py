@@ -1,0 +1,130 @@
+"""Programs of a campaign that do not survive their own text: looked for in a child, and bundled once for each cause.
+
+Not all of it is TVM's fault. TVMScript's operators fold constants and simplify what they are given, by design, so a
+program that comes back simplified is none; nor is one that it refuses to fold. What is left is text that TVM printed
+and does not parse, or parses as something else: `round_trip` names its cause.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.campaign import StoredCase
+from tzerlike.case import Case
+from tzerlike.execute import ForkExecutor, Job
+from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.oracles.finding import ROUND_TRIP, Finding
+from tzerlike.passes.label import documented
+from tzerlike.repro import program_source
+from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.roundtrip import UNEQUAL, Fault, round_trip
+from tzerlike.tray import Tray
+from tzerlike.tvm_api import load_ir
+
+SHARE = 1 / 8
+"""Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
+
+_CONFIRMATIONS = 2
+_BY_DESIGN = (
+    r"is rewritten$",
+    r"^layout: ",
+    r"^(body|seq|then_case|else_case): ",
+)
+"""Causes that are TVMScript's way: operators simplify, a default layout goes unsaid, and so does the grouping of
+statements that attributes stand in front of."""
+
+_REFUSED = (r"\bp[ab]->(value|ty)\b", r"not supported for")
+"""What TVM says where it will not fold constants (a division by zero, a shift too far), which may well stand where they
+are never computed, or does not take an operator with a dtype."""
+
+
+def reportable(fault: Fault) -> bool:
+    """Whether a fault is one that TVMScript does not mean to have."""
+    if fault.stage == UNEQUAL:
+        return not any(re.search(pattern, fault.cause) for pattern in _BY_DESIGN)
+    return not documented(fault.detail) and not any(re.search(pattern, fault.detail) for pattern in _REFUSED)
+
+
+def examine(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
+    """Print and parse a program, and lay down what is wrong with the outcome."""
+    tray.enter_stage(Stage.LOAD)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    fault = round_trip(load_ir(item["ir"]))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    tray.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
+
+
+JOBS: Mapping[str, Job] = {"round-trip": examine}
+"""What the runner's children can do for this."""
+
+
+def look_at_text(executor: ForkExecutor, case: Case) -> Finding | None:
+    """Return the finding of a program that does not survive its text; a printer that dies is not looked at here."""
+    records, death = executor.call("round-trip", {"ir": case.ir})
+    if death is not None or not records or records[0]["fault"] is None:
+        return None
+    fault = Fault(*records[0]["fault"])
+    if not reportable(fault):
+        return None
+    plain = Case(case.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, case.input_seed)
+    seen = Observation(Exit.REJECTED, Stage.LOAD, message=f"{fault.stage}: {fault.detail}")
+    return Finding("ice-on-valid", (ROUND_TRIP, fault.stage, fault.cause), plain, seen)
+
+
+def bundle_text(
+    directory: Path,
+    executor: ForkExecutor,
+    finding: Finding,
+    stored: StoredCase,
+    render: Callable[[Case], tuple[str, bool]],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Confirm and bundle a finding of `look_at_text`; None when it does not show again, or has a bundle."""
+    again = [look_at_text(executor, finding.case) for _ in range(_CONFIRMATIONS)]
+    same = sum(other is not None and other.signature == finding.signature for other in again)
+    if not same:
+        return None
+    script, _ = render(finding.case)
+    title = finding.title.replace("\\", "/").replace('"""', "'''")
+    return write_bundle(
+        directory,
+        finding,
+        StoredCase(finding.case, stored.provenance),
+        executor.limits,
+        Confirmation(len(again), same),
+        script,
+        _REPRO.format(title=title, program=program_source(finding.case, "")),
+        environment,
+    )
+
+
+_REPRO = '''\
+"""{title}
+
+A well-formed program that TVM does not read back from its own TVMScript. Exits non-zero while that is so.
+"""
+
+import sys
+
+import tvm
+from tvm_ffi import get_first_structural_mismatch
+
+{program}
+try:
+    script = module.script()
+    print(script)
+    again = tvm.script.from_source(script)
+except Exception as error:
+    print(f"the program does not survive its text: {{error}}")
+    sys.exit(1)
+mismatch = get_first_structural_mismatch(module, again)
+if mismatch is not None:
+    print(f"another program comes back: it differs first at {{mismatch[0]}}")
+    sys.exit(1)
+print("the program comes back from its text: the bug does not show")
+'''
