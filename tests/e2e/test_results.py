@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 import subprocess
@@ -162,6 +163,17 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     repro.write_text(mended)
     done = subprocess.run([sys.executable, repro], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_campaign_has_a_page_with_the_program(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    done = tzerlike("report", bundle.parent.parent, "--html", file)
+    assert done.returncode == 0, done.stderr
+    assert "Wrong code (StorageRewrite)" in done.stdout
+    text = file.read_text()
+    assert f'id="{bundle.name.rpartition("-")[2]}"' in text
+    assert html.escape("S = T.alloc_buffer((3, 4)") in text
+    assert tzerlike("report", bundle).stdout == (bundle / "report.md").read_text()
 
 
 def test_its_regression_test_fails_until_the_pass_is_mended(bundle: Path, tmp_path: Path) -> None:
