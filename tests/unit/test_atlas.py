@@ -87,6 +87,7 @@ def test_lines_that_nobody_reached() -> None:
     }
     assert SIMPLIFY not in Tally(SMALL, bits(0, 1, 2)).unreached_lines()
     assert ranges_text([(1, 1), (4, 9)]) == "1, 4-9"
+    assert Tally(places((SIMPLIFY, "visit(int)", 0)), np.zeros(1, np.bool_)).unreached_lines() == {}
 
 
 def test_the_difference_of_two_campaigns() -> None:

@@ -123,6 +123,8 @@ class Tally:
     def _lines(self, reached: Bits) -> Iterable[tuple[str, list[int], list[bool]]]:
         """Yield each file with its lines that have blocks, ascending, and whether they were reached."""
         (at,) = np.nonzero((self.places.file >= 0) & (self.places.line > 0))
+        if not len(at):
+            return
         keys = self.places.file[at].astype(np.int64) << 32 | self.places.line[at]
         unique, inverse = np.unique(keys, return_inverse=True)
         hit = np.zeros(len(unique), np.bool_)
