@@ -44,7 +44,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_names_the_primitive_and_shows_again(tzerlike: Command, bundle: Path) -> None:
-    assert bundle.name.startswith("wrong-code-schedule-looppartition-float")
+    assert bundle.name.startswith("wrong-code-schedule-looppartition-other-values-f")
     done = tzerlike("replay", bundle, "--times", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("shows 2/2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -205,11 +206,17 @@ def test_only_a_wrong_build_is_a_finding() -> None:
     difference = Difference(1, "B", "int32", (2,), "3", "0.0", "4", 1, 6, "value")
     wrong = Results("defined", optimised=Ran(Ending.DIFFERS, difference=difference), guilty="LoopPartition")
     case = Case("{}")
-    seen = Observation(Exit.OK, Stage.MUTATE, pass_name="LoopPartition", results=wrong)
+    seen = Observation(Exit.OK, Stage.MUTATE, "other values: B[2] is 4", "LoopPartition", results=wrong)
     finding = judge_metamorphic(case, seen)
     assert finding is not None
-    assert (finding.kind, finding.parts) == ("wrong-code", ("schedule", "LoopPartition", "int", "value"))
+    assert (finding.kind, finding.parts) == (
+        "wrong-code",
+        ("schedule", "LoopPartition", "other values", "int", "value"),
+    )
     assert judge_inconsistency(case, seen) is None, "one bug, one finding"
+    chance = judge_metamorphic(case, replace(seen, message="uninitialised: B[2] = C[2]"))
+    assert chance is not None
+    assert chance.parts == ("schedule", "LoopPartition", "uninitialised")
     right = Results("defined", optimised=Ran(Ending.AGREES))
     assert judge_metamorphic(case, Observation(Exit.OK, Stage.MUTATE, results=right)) is None
     assert judge_metamorphic(case, Observation(Exit.OK, Stage.DONE, results=wrong)) is None

@@ -20,6 +20,7 @@ from tzerlike.metamorphic.honest import honest
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import ScheduleBlocks, ScheduleLoops, product_intrinsic
 from tzerlike.observation import Stage
+from tzerlike.oracles.metamorphic import OTHER_VALUES
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.results import Builds, compare, compile_reference, interpret, judge_builds
@@ -72,7 +73,7 @@ class Claim:
     """How a scheduled program compares with the original.
 
     `word` is SAME, SUSPECT, or why nothing can be said. For a suspect, `what` says what is wrong by the interpreter:
-    the rule that the program breaks, or "other values"; `detail` is the place.
+    the rule that the program breaks, or OTHER_VALUES; `detail` is the place.
     """
 
     word: str
@@ -114,7 +115,7 @@ def claim_of(base: Base, child: Any) -> Claim:
         got = judgement.expected[position].values
         difference = compare(position, parameter.name, str(parameter.dtype), got, expected, first)
         if difference is not None:
-            return Claim(SUSPECT, "other values", str(difference))
+            return Claim(SUSPECT, OTHER_VALUES, str(difference))
     return Claim(SAME)
 
 
@@ -184,7 +185,7 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         if claim.word != SUSPECT:
             continue
         inexact = any(expected.bound.any() for expected in base.judgement.expected.values())
-        if claim.what != "other values" and inexact and not order_kept:
+        if claim.what != OTHER_VALUES and inexact and not order_kept:
             return None
         return Suspect(name, claim, prefix, child)
     return None
