@@ -259,6 +259,22 @@ def test_a_page_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "Not shown here, in findings/: 2 crash." in Reader(html).text
 
 
+def test_no_kind_takes_the_place_of_a_rarer_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sights, "SHOWN", 6)
+    directory = campaign(tmp_path / "c")
+    first = bundle(directory, "finding")
+    for kind, count in (("crash", 20), ("hang", 1), ("wrong-code", 9)):
+        for i in range(count):
+            copy = directory.findings / f"{kind}-copy{i}-{first.name.rpartition('-')[2]}"
+            shutil.copytree(first, copy)
+            text = (copy / "observation.json").read_text()
+            (copy / "observation.json").write_text(text.replace('"kind": "crash"', f'"kind": "{kind}"'))
+    overview = read_overview(directory.root)
+    assert [sight.kind for sight in overview.findings] == ["crash"] * 3 + ["hang"] + ["wrong-code"] * 2
+    assert overview.more == {"crash": 18, "wrong-code": 7}
+    assert overview.kinds == {"crash": 21, "hang": 1, "wrong-code": 9}
+
+
 def test_a_thinned_curve_keeps_its_ends_and_its_spread() -> None:
     points = [CurvePoint(float(i), i, i, i, i, i) for i in range(10_000)]
     kept = thinned(points, 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,7 @@ class Sight:
 
 def sights_in(directory: CampaignDir, notes: list[str]) -> tuple[tuple[Sight, ...], dict[str, int]]:
     """Return the findings that are shown, and the number of the others by kind; bundles that do not read are noted."""
-    bundles = sorted(directory.bundles(), key=lambda path: (kind_of(path.name), path.name))
-    shown, others = bundles[:SHOWN], bundles[SHOWN:]
+    shown, others = _chosen(directory.bundles())
     sights: list[Sight] = []
     room = _ALL_TEXT
     for path in shown:
@@ -78,6 +78,20 @@ def sights_in(directory: CampaignDir, notes: list[str]) -> tuple[tuple[Sight, ..
         room -= len(sight.program) + len(sight.diff)
         sights.append(sight)
     return tuple(sights), dict(Counter(kind_of(path.name) for path in others))
+
+
+def _chosen(bundles: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """What is shown, by kind and name, and what is not: no kind takes the place of a rarer one."""
+    kinds: dict[str, list[Path]] = {}
+    for path in sorted(bundles):
+        kinds.setdefault(kind_of(path.name), []).append(path)
+    left = SHOWN
+    quota: dict[str, int] = {}
+    for number, kind in enumerate(sorted(kinds, key=lambda kind: len(kinds[kind]))):
+        quota[kind] = min(len(kinds[kind]), left // (len(kinds) - number))
+        left -= quota[kind]
+    shown = [path for kind in sorted(kinds) for path in kinds[kind][: quota[kind]]]
+    return shown, [path for kind in sorted(kinds) for path in kinds[kind][quota[kind] :]]
 
 
 def _sight(path: Path, with_texts: bool) -> Sight:
