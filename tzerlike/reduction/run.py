@@ -123,10 +123,10 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
 
 def _left_alone(bundle: Bundle) -> str:
     """Why a bundle is not reduced; "" for most."""
-    if bundle.observation.stage is Stage.MUTATE:
-        return "TVM dies while the program is built in memory; repro.py has the calls that it takes"
     if "schedule" in bundle.environment:
         return "it is about a schedule, which the program alone does not show"
+    if bundle.observation.stage is Stage.MUTATE:
+        return "TVM dies while the program is built in memory; repro.py has the calls that it takes"
     if bundle.path.name == REDUCED and (bundle.path.parent / "case.json").is_file():
         return "it is a reduced bundle"
     return ""
