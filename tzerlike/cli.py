@@ -13,6 +13,7 @@ import click
 from tzerlike import __version__
 from tzerlike.commands.bisect import bisect
 from tzerlike.commands.ci import ci
+from tzerlike.commands.corpus import corpus
 from tzerlike.commands.coverage import coverage
 from tzerlike.commands.fuzz import fuzz
 from tzerlike.commands.inventory import doctor, mutators, passes, seeds
@@ -24,7 +25,10 @@ from tzerlike.commands.tvm import tvm
 from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
 from tzerlike.untrusted import one_line
 
-COMMANDS = (doctor, fuzz, run, replay, reduce, bisect, triage, report, coverage, seeds, passes, mutators, tvm, ci)
+COMMANDS = (
+    *(doctor, fuzz, run, replay, reduce, bisect, triage, report, coverage, corpus),
+    *(seeds, passes, mutators, tvm, ci),
+)
 
 
 class _InOrder(click.Group):

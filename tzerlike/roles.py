@@ -136,6 +136,18 @@ def trace_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
         )
 
 
+def trace_blocks(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run case files, each from nothing covered, and lay down under `out` the blocks that each reaches."""
+    limits = Limits(params["seconds"], params["memory"])
+    for index, path in enumerate(params["paths"]):
+        lane.coverage.reset()
+        # A new one for each: what one remembers of programs that it has seen would spare a case some of its work.
+        executor = ForkExecutor(lane, runner, limits, effort_for(params["oracles"]))
+        seen = executor.run([read_stored_case(Path(path)).case])[0]
+        numpy.save(Path(params["out"]) / f"{index}.npy", numpy.sort(lane.coverage.new_indices(lane.slot)))
+        report({"event": "traced", "index": index, "exit": seen.exit.value})
+
+
 def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Repeat a mutation `times` times, each in a child, and report the signal that the child died of, or 0."""
     case = read_stored_case(Path(params["path"])).case
@@ -321,6 +333,7 @@ ROLES: dict[str, Role] = {
     "judge-files": judge_files,
     "judge-script": judge_script,
     "trace-files": trace_files,
+    "trace-blocks": trace_blocks,
     "list-blocks": list_blocks,
     "mutate-again": mutate_again,
     "judge-schedule": judge_schedule,
