@@ -87,7 +87,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A mutator that refuses instead of raising, and keeps the child within `env.max_nodes`.
+    """A mutator that refuses where TVM raises, and keeps the child within `env.max_nodes`.
 
     `name` is the one that the table has it under.
     """

@@ -35,7 +35,7 @@ class Mutator(Protocol):
     A mutator never changes its argument, draws only from `rng`, and gives the same child for
     the same function, generator state and environment in every process. It may raise
     `tvm_api.CONSTRUCTION_ERRORS` for nodes that do not fit together; `make_mutators` turns
-    those into None.
+    those into None where TVM raised them, and lets a fault of our own pass.
     """
 
     @property
