@@ -101,8 +101,15 @@ def test_wrong_behind_innocent_passes_is_told_apart_by_llvms_level() -> None:
     case = Case("{}", PREFIX)
     assert guilty(case, lambda case: not level_zero(case), Walk(9)) == LLVM
     assert guilty(case, lambda case: True, Walk(9)) == CODE_GENERATION
+
+
+def test_what_is_wrong_at_level_zero_is_not_built_again_to_see_that() -> None:
     cheap = Case("{}", PREFIX, target='{"kind": "llvm", "opt-level": 0}')
-    assert guilty(cheap, lambda case: True, Walk(9)) == CODE_GENERATION
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=WRONG))
+    run = compiler(lambda case: pytest.fail("run again"))
+    results = localised(cheap, seen, run, lambda case: Walk(9)).results
+    assert results is not None
+    assert results.guilty == CODE_GENERATION
 
 
 @pytest.mark.parametrize("suspicion", ["suspects", "unjudged"])
