@@ -1,0 +1,143 @@
+"""Cases and bundles from a stranger on the real TVM: what they do to it happens in a child, and is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.e2e.conftest import CACHE
+from tzerlike.campaign import StoredCase, write_json
+from tzerlike.case import Case, PassSpec, Provenance
+from tzerlike.elsewhere.host import Guest
+from tzerlike.errors import UserError
+from tzerlike.family import Family
+from tzerlike.surroundings import zygote_environment
+
+PROGRAM = """
+import json
+
+from tzerlike import tvm_api
+
+func = tvm_api.parse_script('''
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[i] = A[i] + T.float32(1)
+''')
+objects = (tvm_api.module_of(func), func, tvm_api.IRModule({"other": func}))
+print(json.dumps([tvm_api.dump_ir(one) for one in objects]))
+"""
+
+
+@pytest.fixture(scope="module")
+def irs() -> tuple[str, str, str]:
+    """The JSON of a module, of its function alone, and of a module without `main`."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=300)
+    module, func, other = json.loads(done.stdout)
+    return module, func, other
+
+
+@pytest.fixture(scope="module")
+def family() -> Iterator[Family]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with Family(slots=1, coverage="none", cache_dir=CACHE, environment=zygote_environment()) as family:
+        yield family
+
+
+def judge(family: Family, case: Case, place: Path, inputs: Path | None = None) -> dict[str, Any]:
+    """The observation of a case; UserError as `tzerlike run` would have it."""
+    path = place / "case.json"
+    write_json(path, StoredCase(case, Provenance("test")).to_json())
+    item = {"path": str(path), "seconds": 5.0, "memory": 2 << 30, "times": 1, "inputs": str(inputs or "")}
+    try:
+        (answer,) = family.ask("judge-files", {"items": [item], "oracles": ["crash", "inconsistency"]})
+    except UserError:
+        for packet in family.events(60):
+            if packet["event"] == "exited":
+                break
+        raise
+    observation: dict[str, Any] = answer["observation"]
+    return observation
+
+
+def test_what_is_no_program_is_told_in_a_line(family: Family, irs: tuple[str, str, str], tmp_path: Path) -> None:
+    module, func, other = irs
+    assert judge(family, Case(module), tmp_path)["exit"] == "ok"
+    for case, complaint in (
+        (Case(func), "not the JSON of an IRModule"),
+        (Case(other), "no function 'main'"),
+        (Case(module, (PassSpec("tirx.NoSuchPass"),)), "no pass 'tirx.NoSuchPass'"),
+        (Case(module, (PassSpec("tirx.UnrollLoop", (("x", 1),)),)), "tirx.UnrollLoop"),
+    ):
+        with pytest.raises(UserError, match=complaint) as refused:
+            judge(family, case, tmp_path)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, '{"root_index":9,"nodes":[]}', "\0"], ids=repr)
+def test_what_tvm_cannot_load_is_an_observation(family: Family, tmp_path: Path, text: str) -> None:
+    seen = judge(family, Case(text), tmp_path)
+    assert seen["stage"] == "load"
+    assert seen["exit"] in ("rejected", "crash")
+
+
+def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, str], tmp_path: Path) -> None:
+    case = Case(irs[0])
+    good = {"scheme": numpy.array("small"), "argument0": numpy.ones(4), "argument1": numpy.zeros(4)}
+    path = tmp_path / "inputs.npz"
+    numpy.savez(path, **good)  # type: ignore[arg-type]
+    assert judge(family, case, tmp_path, path)["results"]["verdict"] == "defined"
+    for damage, complaint in (
+        ({"argument0": numpy.ones(5)}, "argument0 does not fit"),
+        ({"argument0": numpy.ones(4, numpy.int64)}, "argument0 does not fit"),
+        ({"argument0": numpy.ones((2, 2))}, "argument0 does not fit"),
+    ):
+        numpy.savez(path, **(good | damage))
+        with pytest.raises(UserError, match=complaint):
+            judge(family, case, tmp_path, path)
+    numpy.savez(path, scheme=good["scheme"])
+    with pytest.raises(UserError, match="no argument0"):
+        judge(family, case, tmp_path, path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(UserError, match="not a regular file"):
+        judge(family, case, tmp_path, path)
+
+
+def test_another_python_judges_alike(irs: tuple[str, str, str], tmp_path: Path) -> None:
+    case = Case(irs[0])
+    path = tmp_path / "inputs.npz"
+    arrays = {"scheme": numpy.array("small"), "argument0": numpy.ones(4), "argument1": numpy.zeros(4)}
+    right = {"expected1": numpy.full(4, 2.0), "bound1": numpy.zeros(4)}
+    limits = {"seconds": 10.0, "memory": 2 << 30}
+    item: dict[str, Any] = {"do": "judge", "script": "", "reference": False, "inputs": str(path), **limits}
+    with Guest(Path(sys.executable), zygote_environment()) as guest:
+        numpy.savez(path, **arrays, **right)  # type: ignore[arg-type]
+        assert guest.ask({**item, "case": case.to_json()})["wrong"] is False
+        numpy.savez(path, **arrays, **(right | {"expected1": numpy.full(4, 2.5)}))  # type: ignore[arg-type]
+        assert guest.ask({**item, "case": case.to_json()})["wrong"] is True
+        unknown = replace(case, passes=(PassSpec("tirx.NoSuchPass"),))
+        assert "NoSuchPass" in guest.ask({**item, "case": unknown.to_json()})["unloadable"]
+        script = guest.ask({"do": "print", "case": case.to_json(), **limits})["script"]
+        damaged = replace(case, ir="{}").to_json()
+        assert "unloadable" in guest.ask({**item, "case": damaged})
+        assert guest.ask({**item, "case": damaged, "script": script})["wrong"] is True
+
+
+def test_a_python_without_tvm_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--python"):
+        Guest(tmp_path / "python", zygote_environment())
+    empty = tmp_path / "empty"
+    empty.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    empty.chmod(0o755)
+    with pytest.raises(UserError, match="needs apache-tvm"):
+        Guest(empty, {})
