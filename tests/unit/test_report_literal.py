@@ -12,6 +12,7 @@ from tzerlike.report.literal import array_source, python_source, weight
 ARRAYS = [
     (np.arange(-3, 4, dtype=np.int64), '"int64"'),
     (np.array([[0.1, -0.0], [1e30, 2.5]], np.float32), '"float32"'),
+    (np.array([-0.0, 1.0], np.float32), '"float32"'),
     (np.array([0.1, 1 / 3, 5e-324]), '"float64"'),
     (np.array([True, False]), '"bool"'),
     (np.full((2, 3), 7, np.uint8), '"uint8"'),

@@ -148,8 +148,13 @@ def test_nothing_of_a_campaign_is_markup(tmp_path: Path) -> None:
         "schema_version": 1,
     }
     write_json(path / "bisect.json", evil)
+    refused = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {HOSTILE}")
+    finding = Finding("ice-on-valid", ("build", HOSTILE), Case("{}"), refused)
+    stored = StoredCase(Case("{}"), Provenance("seed"))
+    write_bundle(directory.findings, finding, stored, Limits(), Confirmation(1, 1), "", "", {})
     overview = read_overview(directory.root)
     assert [sight.guilty for sight in overview.findings] != [""]
+    assert any(HOSTILE[:30] in sight.title for sight in overview.findings)
     read = Reader(page(overview))
     assert not read.names() & {"script", "img"}
     assert read.text.count("alert(1)") >= 8, "it is shown, as the text that it is"
@@ -183,10 +188,16 @@ def torn_curve(directory: CampaignDir) -> None:
     directory.coverage_csv.write_text(text[: len(text) // 2] + "\nnonsense,1\n1e999,1,1,1,1,1\n-1,1,1,1,1,1\n")
 
 
+def backward_curve(directory: CampaignDir) -> None:
+    lines = directory.coverage_csv.read_text().splitlines()
+    directory.coverage_csv.write_text("\n".join((*lines, lines[3])))
+
+
 BROKEN: list[tuple[Callable[[CampaignDir], object], str]] = [
     (lambda d: d.coverage_csv.unlink(), "coverage.csv: not found; there are no curves"),
     (lambda d: d.coverage_csv.write_text(""), "coverage.csv: no point yet"),
     (lambda d: d.coverage_csv.write_bytes(b"\xff\x00\n" * 9), "lines do not read"),
+    (backward_curve, "1 of 22 lines do not read"),
     (torn_curve, "lines do not read and are left out"),
     (lambda d: d.stats.unlink(), "stats.json: not found"),
     (lambda d: d.stats.write_text('{"elapsed_s": '), "stats.json: not JSON"),
