@@ -46,10 +46,17 @@ def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counte
     subject = " and ".join(map(str, case.problem.roots))
     if wrong is not None:
         text = f"{case.check}: wrong answer about {subject}"
+        if len(case.problem.roots) == 1:
+            text = f"{case.check}: {subject} is {wrong.expected} {_where(wrong)}, not {wrong.got}"
     else:
         words = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on"}
         text = f"{case.check} {words.get(finding.kind, 'runs out of memory on')} {subject}"
     return text if len(text) <= 150 else f"{text[:147]}..."
+
+
+def _where(wrong: Counterexample) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in wrong.assignment.items())
+    return f"at {values}" if values else "always"
 
 
 def _expected(wrong: Counterexample | None) -> str:
@@ -80,9 +87,9 @@ def _told(variable: Variable) -> str:
 
 
 def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> list[str]:
-    analysis = code(f"tvm.sym, {case.check}")
+    analysis = f"The analysis {code(case.check)} of {code('tvm.sym')}"
     if wrong is not None:
-        return [f"{analysis} says {code(wrong.claim)}. At {_at(wrong)} that makes it {wrong.got}."]
+        return [f"{analysis} says {code(wrong.claim)}. At {_at(wrong)} the value would be {wrong.got}."]
     if finding.kind == "ice-on-valid":
         lines = [f"{analysis} raises:", "", *fenced(cut(seen.message, 10))]
     elif finding.kind == "crash":
