@@ -1,0 +1,39 @@
+"""Another heap: small blocks elsewhere, fresh memory filled; in children, since there is no way back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, sys
+from tzerlike.heap import stir
+
+stir(int(sys.argv[1]))
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = (ctypes.c_size_t,)
+fresh = libc.malloc(1 << 16)
+print(set(ctypes.string_at(fresh, 1 << 15)[16:]), [libc.malloc(48) - libc.malloc(48) for _ in range(8)])
+"""
+
+
+def seen(layout: int) -> str:
+    # Without randomisation of addresses, as in a family.
+    command = ["setarch", "-R", sys.executable, "-c", PROGRAM, str(layout)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_layouts_differ_and_repeat() -> None:
+    pictures = [seen(layout) for layout in range(3)]
+    assert len(set(pictures)) == 3
+    assert [seen(layout) for layout in range(3)] == pictures
+
+
+@pytest.mark.parametrize("layout", [1, 2])
+def test_fresh_memory_is_filled_with_one_byte_that_is_not_zero(layout: int) -> None:
+    filled = seen(layout).partition("}")[0].strip("{")
+    assert filled.isdigit()
+    assert filled != "0"
