@@ -546,10 +546,25 @@ def renamed(node: Node, fresh: Callable[[str], str], values: Mapping[int, Node] 
     """
     tree = Tree(tirx.PrimFunc([], node if isinstance(node, tirx.Stmt) else tirx.Evaluate(node)))
     changes: dict[int, Node] = dict(values or {})
+
+    def renew(var: Node, ty: Any) -> None:
+        changes[key(var)] = tirx.Var(fresh(str(var.name).rstrip("0123456789") or "v"), ty)
+
     for site in tree.sites:
+        own = _match_variables(site.node)
+        for var in own:
+            renew(var, var.ty)
         for var in definitions(site.node):
-            changes[key(var)] = tirx.Var(fresh(str(var.name).rstrip("0123456789") or "v"), var.ty)
+            renew(var, substitute(var.ty, changes) if own else var.ty)
     return substitute(node, changes) if changes else node
+
+
+def _match_variables(node: Node) -> list[Node]:
+    """The variables that the match_buffers of a block define: offsets and strides; sizes may be of the function."""
+    if type(node) is not s_tir.SBlock:
+        return []
+    types = [match.buffer.ty for match in array_items(node.match_buffers)]
+    return [e for ty in types for e in (ty.elem_offset, *array_items(ty.strides)) if type(e) is tirx.Var]
 
 
 def substitute(node: Node, values: Mapping[int, Node]) -> Node:
