@@ -100,7 +100,7 @@ def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings)
     """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint."""
     sources = tvm_api.cuda_sources(executable)
     toolchain = find_toolchain() if sources else None
-    if toolchain is None or not due(toolchain, case.id, around.exploring):
+    if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
         return
     tray.enter_stage(Stage.COMPILE_DEVICE)
     # It has all of the time for itself.

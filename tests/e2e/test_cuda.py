@@ -22,6 +22,8 @@ from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.outcome import Ending, Ran, Rejection, Results
+from tzerlike.passes.label import Label
+from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 from tzerlike.seedgen import Seed, builtin_seeds
 from tzerlike.stages import run_case
@@ -71,6 +73,8 @@ def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(see
     # An architecture that the compiler does not know is no fault of the source.
     assert first_refusal(toolchain, [broken], "sm_33") is None
 
+
+INTERNAL = Label.INTERNAL_ERROR.value
 
 REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit 2\n"
 
@@ -125,6 +129,19 @@ def test_a_program_that_races_has_no_claim_on_a_compiler(
     seen = run_with(nvcc, case, monkeypatch, effort_for(["internal-error"]))
     assert seen.exit is Exit.REJECTED
     assert judge_internal_error(case, seen) is None
+
+
+def test_the_regression_test_of_refused_source_asks_the_compiler(seeds: dict[str, Seed]) -> None:
+    case = Case(seeds["handwritten.gpu.two_kernels"].ir, (), ContextConfig(), target_text("cuda"))
+    seen = Observation(
+        Exit.REJECTED, Stage.COMPILE_DEVICE, "SourceRefused: error: no", rejection=Rejection(INTERNAL, True, "defined")
+    )
+    finding = judge_internal_error(case, seen)
+    assert finding is not None
+    text = regression_test(finding, Limits(), "")
+    compile(text, "test_regression.py", "exec")
+    assert "executable = tvm.compile(mod, target)" in text
+    assert "nvcc.compile_cuda(device.inspect_source()" in text
 
 
 def test_the_repro_of_a_kernel_gone_wrong_prints_what_the_device_passes_make_of_it(

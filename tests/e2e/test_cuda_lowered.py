@@ -115,6 +115,32 @@ def test_an_undefined_program_is_nobodys_fault() -> None:
     assert results.optimised.ending is Ending.NOT_RUN
 
 
+STRAYING = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    L = T.alloc_buffer((8,), "float32", scope="local")
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        L[tx] = A[tx]
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        B[tx] = L[7 - tx]
+"""
+
+HOME = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    tx = T.launch_thread("threadIdx.x", 8)
+    L = T.alloc_buffer((8,), "float32", scope="local")
+    L[tx] = A[tx]
+    B[tx] = L[7 - tx]
+"""
+
+
+def test_memory_of_a_thread_that_another_thread_reads_is_the_programs_own_fault() -> None:
+    results = judged(STRAYING, HOME)
+    assert results.defined
+    assert results.optimised.ending is Ending.NOT_RUN
+
+
 def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
     def endings() -> str:
         found = []

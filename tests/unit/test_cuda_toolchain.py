@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tzerlike.cuda.doctor import devices
-from tzerlike.cuda.source import NVCC_SHARE, due, first_error, first_refusal
+from tzerlike.cuda.source import LONG, SHARE, due, first_error, first_refusal
 from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
 
 
@@ -61,11 +61,14 @@ def test_an_installed_toolkit_is_found_next_to_nvcc_and_nvcc_comes_last(tmp_path
     assert find_toolchain([], [str(home)], str(tmp_path)) is None
 
 
-def test_nvcc_sees_a_share_of_a_campaign_and_every_single_case() -> None:
+def test_what_is_dear_is_done_for_a_share_of_a_campaign_and_for_every_single_case() -> None:
     nvcc, nvrtc = Toolchain(Compiler.NVCC, Path("nvcc")), Toolchain(Compiler.NVRTC, Path("libnvrtc.so"))
-    cases = [f"{number:08x}{'0' * 56}" for number in range(8 * NVCC_SHARE)]
-    assert sum(due(nvcc, case, True) for case in cases) == 8
-    assert all(due(nvcc, case, False) and due(nvrtc, case, True) for case in cases)
+    short, long = ["x" * 100], ["x" * LONG]
+    cases = [f"{number:08x}{'0' * 56}" for number in range(8 * SHARE)]
+    assert sum(due(nvcc, short, case, True) for case in cases) == 8
+    assert sum(due(nvrtc, long, case, True) for case in cases) == 8
+    assert all(due(nvrtc, short, case, True) for case in cases)
+    assert all(due(nvcc, short, case, False) and due(nvrtc, long, case, False) for case in cases)
 
 
 SOURCE = "float x = __nv_sqr(y); z = v12;"

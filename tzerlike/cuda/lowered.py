@@ -17,6 +17,7 @@ from tzerlike.bisect.meaning import Look, Meaning
 from tzerlike.bisect.search import State
 from tzerlike.bisect.walk import Change
 from tzerlike.case import ContextConfig
+from tzerlike.cuda.scopes import keeps_to_its_threads
 from tzerlike.effort import Effort
 from tzerlike.observation import Stage
 from tzerlike.outcome import Ending, Ran, Results
@@ -31,8 +32,8 @@ KERNEL_STEPS = 200_000
 a guard alone."""
 
 _FAULTS = ("race: read and written", "divergent-barrier", "uninitialised", "out-of-bounds")
-"""How the interpreter describes what no kernel may do. Threads that write one and the same value into one place are what
-unifying the threads of two loops gives, and do no harm; a value that is computed and thrown away may overflow."""
+"""How the interpreter describes what no kernel may do. Threads that write one and the same value into one place are
+what unifying the threads of two loops gives, and do no harm; a value that is computed and thrown away may overflow."""
 
 
 def judge_lowered(
@@ -56,7 +57,8 @@ def judge_lowered(
     judged = results.defined and lowered is not None and config.pipeline == "default"
     if judged and inputs is not None and judgement is not None:
         inside = tvm_api.module_of(with_memory_inside(tvm_api.entry_of(lowered)))
-        results = replace(results, optimised=_ran(Meaning(func, inputs, judgement).look(inside), config))
+        ran = _ran(Meaning(func, inputs, judgement).look(inside), config)
+        results = replace(results, optimised=ran if keeps_to_its_threads(func) or not ran.ending.wrong else Ran())
     paced(True)
     return results
 

@@ -63,6 +63,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
     "Cannot convert type .* to CUDA type": "CUDA has vectors of few lengths",
+    "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",
     "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",
     "Not all reduce index are presented": "s_tir.LowerThreadAllreduce: threads that nothing launches",
     "The dtype of the domain of an IterVar must be": "threads are counted by signed integers",

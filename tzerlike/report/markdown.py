@@ -61,6 +61,7 @@ _STAGES = {
     Stage.LOAD: "Loading a module",
     Stage.PASSES: "A pass",
     Stage.BUILD: "Code generation",
+    Stage.COMPILE_DEVICE: "Code generation",
     Stage.BUILD_REFERENCE: "Code generation without optimisation",
     Stage.MUTATE: "The schedule",
 }
@@ -95,6 +96,7 @@ def _wrong(ran: Ran) -> str:
     if difference is None:
         return {
             Ending.DIED: f"the compiled function dies ({ran.message or 'no message'})",
+            Ending.UNDEFINED: f"the kernel that the device passes leave is undefined ({' '.join(ran.message.split())})",
             Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":

@@ -28,6 +28,7 @@ from tzerlike.report.literal import python_source
 from tzerlike.report.pytest_file import pytest_file, snake_case
 from tzerlike.repro import case_of
 from tzerlike.schedule_trace import SCHEDULE
+from tzerlike.targets import kind_of_target
 from tzerlike.tvm_api import grouped_options
 
 _DEFAULT_OPT_LEVEL = 2
@@ -49,6 +50,12 @@ signal.alarm({seconds})
 
 _MEMORY = """\
 resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
+"""
+
+_OFFERED = """\
+with target:
+    for device in executable.mod.imports:
+        nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="nvcc")
 """
 
 _NO_PIPELINE = """\
@@ -74,18 +81,21 @@ def regression_test(
     parameters: Sequence[Parameter] = (),
     archive: bytes = b"",
 ) -> str:
-    """Return the text of the test, "" where there is none: speed is no matter for a unit test.
+    """Return the text of the test, "" where there is none: speed is no matter for a unit test, a kernel takes a GPU.
 
     `script` is TVMScript that parses back to the program, or empty: the test then reads case.json. `archive` is the
     contents of inputs.npz, which the test reads too where arrays are large, and `parameters` say what it is for.
     """
-    if finding.kind not in _PROBLEMS or finding.observation.stage is Stage.MUTATE:
+    seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
+    if finding.kind not in _PROBLEMS or seen.stage is Stage.MUTATE or (kernel and finding.kind == "wrong-code"):
         return ""
-    seen = finding.observation
     run = run_of(finding, parameters, _arrays(archive)) if finding.kind == "wrong-code" else Run()
+    name = "func" if finding.kind == "wrong-code" else ""
+    if seen.stage is Stage.COMPILE_DEVICE:
+        run, name = Run(body=_OFFERED, imports=("from tvm.support import nvcc",)), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
     lookup = finding.kind == "wrong-code" or (finding.kind != "ice-on-valid" and seen.results is not None)
-    build, imports = _build(case_of(finding), "func" if finding.kind == "wrong-code" else "", lookup)
+    build, imports = _build(case_of(finding), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
     program = _program(script)
     place = seen.pass_name.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
