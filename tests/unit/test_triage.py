@@ -53,6 +53,7 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     event(first, 0, 5.0)
     event(first, 0, 30.0, DEEP.signature)
     event(first, 1, 15.0, DEEP.signature)
+    event(first, 1, 45.0, DEEP.signature)
     event(first, 2, 40.0, DEEP.signature)
     event(first, 1, 20.0, DEEPER.signature, "0" * 12)
     event(second, 0, 70.0, DEEP.signature)
