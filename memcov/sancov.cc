@@ -243,10 +243,7 @@ extern "C" int memcov_sancov_rearm(memcov_sancov *cov, unsigned slot, size_t fro
 extern "C" int memcov_sancov_restore(memcov_sancov *cov, const uint32_t *indices, size_t n) {
     for (size_t i = 0; i < n; ++i)
         if (indices[i] >= cov->n) return -EINVAL;
-    for (size_t i = 0; i < n; ++i) {
-        count_edge(cov, indices[i]);
-        for (unsigned slot = 0; slot < cov->slots; ++slot) cov->flag(slot, indices[i]).store(known);
-    }
+    for (size_t i = 0; i < n; ++i) count_edge(cov, indices[i]);
     return 0;
 }
 
