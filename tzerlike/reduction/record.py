@@ -25,7 +25,10 @@ from tzerlike.report.regression import regression_test
 from tzerlike.repro import repro_script
 
 SAVE_EVERY = 10.0
-"""Seconds between two saves while the search goes on: a kill loses no more than that."""
+"""Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
+
+_SAVING_SHARE = 0.1
+"""Part of the time that saves may take: to confirm a case that takes long takes several times as long."""
 
 
 class Recorder:
@@ -42,19 +45,21 @@ class Recorder:
         self._executor = executor
         self._limits = limits
         self._environment = environment
-        self._saved_at = time.monotonic()
+        self._next_save = time.monotonic() + SAVE_EVERY
         self.saved: Case | None = None
 
     def note(self, case: Case) -> None:
         """Save `case` if the last save is a while ago."""
-        if time.monotonic() - self._saved_at >= SAVE_EVERY:
+        began = time.monotonic()
+        if began >= self._next_save:
             self.save(case)
+            now = time.monotonic()
+            self._next_save = now + max(SAVE_EVERY, (now - began) / _SAVING_SHARE)
 
     def save(self, case: Case) -> bool:
         """Write `case` as the reduced bundle; False, with everything left as it was, when it does not show again."""
         if case == self.saved:
             return True
-        self._saved_at = time.monotonic()
         finding = self._judge.finding(case)
         if finding is None:
             return False
