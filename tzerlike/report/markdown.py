@@ -6,6 +6,7 @@ import re
 from statistics import median
 
 from tzerlike.observation import Exit, Stage
+from tzerlike.oracles.finding import ROUND_TRIP
 from tzerlike.outcome import Ending, Ran
 from tzerlike.report.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.report.pytest_file import TEST_FILE
@@ -44,6 +45,8 @@ def headline(subject: Subject) -> str:
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif kind == "crash":
         text = f"{_what_crashes(subject, place)} crashes ({_death(subject)})"
+    elif _about_text(subject):
+        text = f"TVMScript of a well-formed module: {': '.join(subject.finding.parts[1:])}"
     elif kind == "ice-on-valid":
         reason = re.sub(r"^\w+Error: ", "", _first_line(_refusal(subject)))
         text = f"{place} fails on a valid program: {reason}"
@@ -117,8 +120,15 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
+def _about_text(subject: Subject) -> bool:
+    """Whether TVM does not read back what it prints."""
+    return subject.finding.parts[:1] == (ROUND_TRIP,)
+
+
 def _expected(subject: Subject) -> str:
     seen, kind = subject.seen, subject.finding.kind
+    if _about_text(subject):
+        return "TVM prints the module as TVMScript, and parsing that gives the same module."
     if seen.stage is Stage.MUTATE:
         return {
             "crash": "The schedule primitive works, or raises an exception. It does not take the process with it.",
@@ -164,6 +174,8 @@ def _actual(subject: Subject) -> list[str]:
         lines = _wrong_results(subject)
     elif kind == "slow-code":
         lines = _speeds(subject)
+    elif _about_text(subject):
+        lines = ["It does not survive its text:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
     elif kind == "ice-on-valid":
         lines = [f"{_place(subject)} raises:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
     elif kind == "crash":
