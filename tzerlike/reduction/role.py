@@ -21,9 +21,12 @@ from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.order import Size, size_of
 from tzerlike.reduction.place import recovered
 from tzerlike.reduction.record import Recorder
-from tzerlike.reduction.search import Task, search
+from tzerlike.reduction.search import Outcome, Task, search
 
 Report = Callable[[dict[str, Any]], None]
+
+_HASTE = 0.2
+"""Part of its time limit that a hang gets in the first search."""
 
 
 class _Patience:
@@ -81,13 +84,26 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     start = first
     if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):
         start = recorder.saved = earlier
-    task = Task(tuple(REDUCERS.values()), size_of, lambda case: case.id, judge.keeps)
-    outcome = search(start, task, stop=patience.ended, taken=recorder.note)
+
+    def searched(case: Case, judge: Judge) -> Outcome[Case]:
+        task = Task(tuple(REDUCERS.values()), size_of, lambda case: case.id, judge.keeps)
+        return search(case, task, stop=patience.ended, taken=recorder.note)
+
+    asked = 0
+    if bundle.kind == "hang":
+        # Every hang takes all of its time: look for what still hangs after a part of it, and see whether it goes on.
+        hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
+        found = searched(start, Judge(hasty, params["oracles"], bundle.kind, bundle.signature, first))
+        asked = found.asked
+        if found.value != start and judge.keeps(found.value):
+            start = found.value
+    outcome = searched(start, judge)
+    asked += outcome.asked
     if not recorder.save(outcome.value):
-        tell("flaky", None if recorder.saved is None else size_of(recorder.saved), outcome.asked)
+        tell("flaky", None if recorder.saved is None else size_of(recorder.saved), asked)
         return
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
-    tell(status, size_of(outcome.value), outcome.asked)
+    tell(status, size_of(outcome.value), asked)
 
 
 def _told(faults: list[str]) -> str:
