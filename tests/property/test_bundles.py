@@ -149,7 +149,12 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     link, pipe = tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(real)
     os.mkfifo(pipe)
-    for path, complaint in ((link, "symbolic link"), (pipe, "not a regular"), (tmp_path, "directory"), (link / "x", "")):
+    for path, complaint in (
+        (link, "symbolic link"),
+        (pipe, "not a regular"),
+        (tmp_path, "directory"),
+        (link / "x", ""),
+    ):
         with pytest.raises(UserError, match=complaint):
             read_bytes(path)
 
