@@ -153,7 +153,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
         (link, "symbolic link"),
         (pipe, "not a regular"),
         (tmp_path, "directory"),
-        (link / "x", ""),
+        (link / "x", "Not a directory"),
     ):
         with pytest.raises(UserError, match=complaint):
             read_bytes(path)
