@@ -108,7 +108,14 @@ def test_its_coverage_has_functions_and_lines(ran: Ran, tzerlike: Command) -> No
     assert "edges_one.cc" in text.stdout and "edges_two.cc" in text.stdout
 
 
+def test_one_case_on_a_build(ran: Ran, tzerlike: Command) -> None:
+    done = tzerlike("run", ran.root.parent / "seeds" / "copy.py", "--tvm", "fake", "--json", XDG_CACHE_HOME=ran.cache)
+    assert (done.returncode, json.loads(done.stdout)["exit"]) == (0, "ok")
+
+
 def test_a_build_that_is_not_there(ran: Ran, tzerlike: Command, tmp_path: Path) -> None:
     done = tzerlike("fuzz", "--tvm", "other", "--out", tmp_path / "c", XDG_CACHE_HOME=ran.cache)
     assert done.returncode == 2
     assert "there are: fake" in done.stderr and "tvm build" in done.stderr
+    done = tzerlike("replay", tmp_path, "--tvm", "other", XDG_CACHE_HOME=ran.cache)
+    assert done.returncode == 2 and "there are: fake" in done.stderr

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import click
 
-from tzerlike.commands.shared import names_in, print_table
+from tzerlike.commands.shared import names_in, print_table, python_of
 from tzerlike.config import TARGETS, parse_size
 from tzerlike.elsewhere.history import History, Word, histories
 from tzerlike.elsewhere.host import Guest
@@ -26,6 +27,7 @@ JUDGES = "crash,inconsistency,internal-error"
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
@@ -37,6 +39,7 @@ def run(
     file: Path,
     passes: str,
     function: str | None,
+    tvm: str,
     target: str,
     arch: str,
     oracles: str,
@@ -48,7 +51,7 @@ def run(
     """Judge one case: a case.json, or a TVMScript file of yours."""
     verdict = judge_file(
         file,
-        open_family,
+        partial(open_family, python=python_of(tvm)),
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
@@ -73,6 +76,7 @@ def run(
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @click.option(
     "--python",
     "pythons",
@@ -81,9 +85,9 @@ def run(
     help="The python of an environment with another TVM, to compare with; again for more.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def replay(bundles: tuple[Path, ...], times: int, pythons: tuple[Path, ...], as_json: bool) -> None:
+def replay(bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], as_json: bool) -> None:
     """Run bundles again in a fresh process and compare signatures."""
-    results = replay_bundles(bundles, times, open_family)
+    results = replay_bundles(bundles, times, partial(open_family, python=python_of(tvm)))
     if pythons:
         _print_histories(_histories(results, pythons, times), as_json)
     elif as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +20,14 @@ def names_in(text: str) -> tuple[str, ...]:
 def open_store() -> Store:
     """The builds of TVM that this user has."""
     return Store(cache_directory() / "tvm")
+
+
+def python_of(build: str) -> Path | None:
+    """The interpreter of a build of TVM; None, which is this one, for the TVM that is installed, "".
+
+    UserError when there is no such build, or it is not done.
+    """
+    return open_store().ready(build).python if build else None
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
