@@ -182,5 +182,5 @@ def test_random_problems_are_well_formed_and_repeat() -> None:
 def test_a_damaged_problem_is_a_user_error(damage: dict[str, object]) -> None:
     good = Problem((Variable("x", "int32", (0, 1)),), (Node("Var", "int32", (), "x"),)).to_json()
     Problem.from_json(good)
-    with pytest.raises(UserError, match="^problem."):
+    with pytest.raises(UserError, match=r"^problem\."):
         Problem.from_json(good | damage)

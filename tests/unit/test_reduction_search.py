@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,7 +104,7 @@ def test_each_step_is_smaller_and_no_value_is_asked_about_twice(
     outcome = search(start, task(watched), taken=taken.append)
     assert len(asked) == len(set(asked)) == outcome.asked
     steps = [size(start), *map(size, taken)]
-    assert all(after < before for before, after in zip(steps, steps[1:], strict=False))
+    assert all(after < before for before, after in pairwise(steps))
     assert taken == [value for value in asked if keeps(value)]
     assert len(taken) == outcome.taken
 
