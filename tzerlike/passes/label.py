@@ -64,6 +64,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "Accumulator only support": "tensor cores add up in few types",
     "Cannot convert type .* to CUDA type": "CUDA has vectors of few lengths",
     "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",
+    "LowerWarpMemory failed": "tirx.LowerWarpMemory wants indices of warp memory that it can take apart",
     "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",
     "Not all reduce index are presented": "s_tir.LowerThreadAllreduce: threads that nothing launches",
     "The dtype of the domain of an IterVar must be": "threads are counted by signed integers",

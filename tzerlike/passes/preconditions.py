@@ -187,7 +187,9 @@ RULES: Final[Mapping[str, Rule]] = {
         source="check: unknown device id outside a packed function; pipeline: a host finalisation",
     ),
     "tirx.LowerWarpMemory": Rule(
-        needs=_facts(F.TARGET), forbids=_facts(F.ND), source="check: requires the target attribute, flat memory"
+        needs=_facts(F.TARGET),
+        forbids=_facts(F.ND, F.THREAD_LOOPS),
+        source="check: requires the target attribute, flat memory, a launch of threadIdx.x around warp memory",
     ),
     "tirx.MakePackedAPI": Rule(
         needs=_facts(F.TARGET),
