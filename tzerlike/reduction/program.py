@@ -41,12 +41,23 @@ def on_program(reducer: ProgramReducer) -> Reducer[Case]:
 def _with_program(case: Case, make: Make) -> Case | None:
     try:
         func = make()
-        return None if func is None else replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))
+        if func is None or not _indexed_right(func):
+            return None
+        return replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):
             raise
         # TVM has no such program.
         return None
+
+
+def _indexed_right(func: Node) -> bool:
+    """Whether every access has an index for each dimension, which neither constructors nor verifiers look at."""
+    for site in Tree(func).of_type(tvm.ir.TensorLoad, tirx.BufferStore):
+        buffer = site.node.source if type(site.node) is tvm.ir.TensorLoad else site.node.buffer
+        if len(site.node.indices) != len(buffer.ty.shape):
+            return False
+    return True
 
 
 def nop() -> Node:
