@@ -1,5 +1,6 @@
 """Builds from source, on a project that looks like TVM to the recipe and takes seconds."""
 
+import errno
 import hashlib
 import json
 import os
@@ -19,8 +20,9 @@ from tzerlike.coverage import MEMCOV
 from tzerlike.errors import UserError
 from tzerlike.tvm_builds import BuildDir, Store
 from tzerlike.tvm_builds import make as making
+from tzerlike.tvm_builds.interruptions import space_needed
 from tzerlike.tvm_builds.make import Maker
-from tzerlike.tvm_builds.ninja import Progress, failure, progress_of
+from tzerlike.tvm_builds.ninja import Progress, failure, progress_of, run_ninja
 from tzerlike.tvm_builds.recipe import Recipe
 from tzerlike.tvm_builds.source import Release, tree
 from tzerlike.tvm_builds.tools import Toolchain, find_toolchain
@@ -178,6 +180,13 @@ def test_no_space_is_told_before_anything_is_compiled(bench: Bench, monkeypatch:
     assert bench.make()["state"] == "ready"
 
 
+def test_a_disk_that_fills_up_on_the_way() -> None:
+    with pytest.raises(UserError, match=r"no space left for /x/y; make room .* again"), space_needed():
+        raise OSError(errno.ENOSPC, "No space left on device", "/x/y")
+    with pytest.raises(PermissionError), space_needed():
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+
 def test_names_belong_to_one_build_each(bench: Bench, tmp_path: Path) -> None:
     bench.make("mine")
     bench.source = make_tree(tmp_path / "other")
@@ -239,6 +248,17 @@ def test_progress_and_failures_of_ninja() -> None:
     assert failure(["[1/2] x", "FAILED: a.o", "a.cc:1:2: error: no"], log).startswith(
         "a.o failed: a.cc:1:2: error: no;"
     )
+
+
+def test_an_interrupt_that_reaches_ninja_alone(tmp_path: Path) -> None:
+    ninja = tmp_path / "ninja"
+    ninja.write_text("#!/bin/sh\necho '[1/3] a'; echo 'ninja: build stopped: interrupted by user.'; exit 2\n")
+    ninja.chmod(0o755)
+    shown: list[Progress] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_ninja(tmp_path, ["all"], 1, tmp_path / "log", shown.append, {"PATH": f"{tmp_path}:/bin:/usr/bin"})
+    assert [progress.done for progress in shown] == [1]
+    assert "interrupted" in (tmp_path / "log").read_text()
 
 
 def test_a_release_comes_from_the_index(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from tzerlike.commands.shared import open_store, print_table
+from tzerlike.errors import INTERRUPTED
 from tzerlike.surroundings import whole_environment
+from tzerlike.tvm_builds.interruptions import GOES_ON, space_needed
 from tzerlike.tvm_builds.make import Maker
 from tzerlike.tvm_builds.ninja import Progress
 from tzerlike.tvm_builds.recipe import Recipe
@@ -39,10 +41,16 @@ def build(source: Path | None, name: str | None, jobs: int | None, as_json: bool
     tools = find_toolchain()
     store, environment = open_store(), whole_environment()
     screen = _Screen()
-    found = tree(source) if source is not None else KNOWN.fetch(store.sources, environment, screen.tell)
-    maker = Maker(store, environment, tell=screen.tell, show=screen.show)
-    made = maker.make(Recipe(found, tools), name or (source.resolve().name if source else found.version), jobs)
-    screen.close()
+    try:
+        with space_needed():
+            found = tree(source) if source is not None else KNOWN.fetch(store.sources, environment, screen.tell)
+            maker = Maker(store, environment, tell=screen.tell, show=screen.show)
+            made = maker.make(Recipe(found, tools), name or (source.resolve().name if source else found.version), jobs)
+    except KeyboardInterrupt:
+        screen.tell(f"interrupted; {GOES_ON}")
+        sys.exit(INTERRUPTED)
+    finally:
+        screen.close()
     if as_json:
         click.echo(json.dumps(made))
         return

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.errors import UserError
+from tzerlike.tvm_builds.interruptions import GOES_ON
 
 _STATUS = re.compile(r"\[(\d+)/(\d+)\]")
 _TAIL = 400
@@ -49,7 +50,8 @@ def run_ninja(
 ) -> None:
     """Build `targets` in `build`, and append all that is said to `log`.
 
-    UserError that says what to do when it fails; whatever has been compiled stays, and the next run goes on from there.
+    UserError that says what to do when it fails, KeyboardInterrupt when it was interrupted; whatever has been compiled
+    stays, and the next run goes on from there.
     """
     began = time.monotonic()
     tail: deque[str] = deque(maxlen=_TAIL)
@@ -76,6 +78,8 @@ def run_ninja(
             process.terminate()
             process.wait()
             raise
+    if status != 0 and any("interrupted by user" in line for line in tail):
+        raise KeyboardInterrupt
     if status != 0:
         raise UserError(failure(tail, log))
 
@@ -84,13 +88,13 @@ def failure(lines: Sequence[str], log: Path) -> str:
     """Return one line on why a build failed, by the last lines of what was said."""
     said = "\n".join(lines)
     if "No space left on device" in said:
-        return f"no space left for the build; make room and run the same command again, it goes on from there ({log})"
+        return f"no space left for the build; make room and {GOES_ON} ({log})"
     if re.search(r"\bKilled\b|signal 9|out of memory", said):
         return f"a compiler ran out of memory; run the same command again with a smaller --jobs ({log})"
     error = next((line for line in lines if "error:" in line), "")
     failed = next((line.removeprefix("FAILED: ").strip() for line in lines if line.startswith("FAILED: ")), "the build")
     reason = f"{failed} failed" + (f": {error.strip()}" if error else "")
-    return f"{reason}; mend that and run the same command again, it goes on from there ({log})"
+    return f"{reason}; mend that and {GOES_ON} ({log})"
 
 
 def _minutes(seconds: float) -> str:
