@@ -121,8 +121,14 @@ def staged_blocks(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
 @T.prim_func(s_tir=True)
 def pipelined_copies(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32")):
     for tx in T.thread_binding(16, thread="threadIdx.x"):
-        for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1],
-                                           "software_pipeline_async_stages": [0]}):
+        for i in T.serial(
+            16,
+            annotations={
+                "software_pipeline_stage": [0, 1],
+                "software_pipeline_order": [0, 1],
+                "software_pipeline_async_stages": [0],
+            },
+        ):
             with T.sblock("body"):
                 T.reads(A[tx, i])
                 T.writes(B[tx, i])
