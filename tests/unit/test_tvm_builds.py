@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,11 +20,12 @@ from tzerlike.coverage import MEMCOV
 from tzerlike.errors import UserError
 from tzerlike.tvm_builds import BuildDir, Store
 from tzerlike.tvm_builds import make as making
+from tzerlike.tvm_builds.environment import make_environment
 from tzerlike.tvm_builds.interruptions import space_needed
 from tzerlike.tvm_builds.make import Maker
 from tzerlike.tvm_builds.ninja import Progress, failure, progress_of, run_ninja
 from tzerlike.tvm_builds.recipe import Recipe
-from tzerlike.tvm_builds.source import Release, tree
+from tzerlike.tvm_builds.source import Release, Source, tree
 from tzerlike.tvm_builds.tools import Toolchain, find_toolchain
 
 CMAKE = """
@@ -70,8 +71,9 @@ def make_wheel(directory: Path, version: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
-def look(build: BuildDir, environment: Mapping[str, str]) -> dict[str, Any]:
-    """What the environment of a build holds."""
+def furnished(build: BuildDir, source: Source, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Make the environment of a build, and return what it holds."""
+    make_environment(build, source, environment)
     code = (
         "import json, tvm, tvm_ffi, numpy, pathlib\n"
         "libraries = sorted(p.name for p in (pathlib.Path(tvm.__file__).parent / 'lib').iterdir())\n"
@@ -92,11 +94,12 @@ class Bench:
     environment: dict[str, str]
     said: list[str] = field(default_factory=list)
     shown: list[Progress] = field(default_factory=list)
+    finish: Callable[[BuildDir, Source, Mapping[str, str]], dict[str, Any]] = lambda build, source, environment: {}
 
     def make(self, name: str = "toy") -> dict[str, Any]:
         self.said.clear()
         self.shown.clear()
-        maker = Maker(self.store, self.environment, self.said.append, self.shown.append, inspect=look)
+        maker = Maker(self.store, self.environment, self.said.append, self.shown.append, finish=self.finish)
         return maker.make(Recipe(tree(self.source), self.tools), name, jobs=1)
 
     def wrong(self, name: str = "toy") -> str:
@@ -118,6 +121,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_a_build_is_an_environment_with_the_ffi_that_fits(bench: Bench) -> None:
+    bench.finish = furnished
     made = bench.make()
     assert (made["name"], made["state"], made["version"], made["ffi"]) == ("toy", "ready", "toy", "9.8.7.post1")
     assert made["libraries"] == ["libtvm_compiler.so", "libtvm_runtime.so"]
@@ -131,6 +135,7 @@ def test_a_build_is_an_environment_with_the_ffi_that_fits(bench: Bench) -> None:
 
 
 def test_a_build_that_is_ready_compiles_only_what_changed(bench: Bench) -> None:
+    bench.finish = furnished
     bench.make()
     bench.make()
     assert bench.shown == []
@@ -161,7 +166,7 @@ def test_after_an_interrupt_it_goes_on_from_there(bench: Bench) -> None:
     def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt
 
-    maker = Maker(bench.store, bench.environment, bench.said.append, interrupt, inspect=look)
+    maker = Maker(bench.store, bench.environment, bench.said.append, interrupt, finish=bench.finish)
     recipe = Recipe(tree(bench.source), bench.tools)
     with pytest.raises(KeyboardInterrupt):
         maker.make(recipe, "toy", jobs=1)

@@ -20,6 +20,12 @@ from tzerlike.tvm_builds.store import BuildDir
 _FFI_PACKAGE = "apache-tvm-ffi"
 
 
+def finished(build: BuildDir, source: Source, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Make the environment of what was compiled, load its TVM, and return what tvm_builds/inspect.py finds there."""
+    make_environment(build, source, environment)
+    return inspect_environment(build, environment)
+
+
 def make_environment(build: BuildDir, source: Source, environment: Mapping[str, str]) -> None:
     """Make `build.env`, or bring it up to what was compiled; UserError when tvm-ffi cannot be had."""
     if not build.python.exists():

@@ -18,9 +18,10 @@ import psutil
 from tzerlike.campaign import write_atomic, write_json
 from tzerlike.coverage import MEMCOV
 from tzerlike.errors import UserError
-from tzerlike.tvm_builds.environment import inspect_environment, make_environment
+from tzerlike.tvm_builds.environment import finished
 from tzerlike.tvm_builds.ninja import Progress, run_ninja
 from tzerlike.tvm_builds.recipe import TARGETS, Recipe
+from tzerlike.tvm_builds.source import Source
 from tzerlike.tvm_builds.store import BuildDir, Store
 
 _SPACE = 6 << 30
@@ -32,14 +33,17 @@ _MEMORY_A_JOB = 3 << 29
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes builds in a store. `tell` gets a line for each step, `show` how far the compilation is."""
+    """Makes builds in a store. `tell` gets a line for each step, `show` how far the compilation is.
+
+    `finish` makes of what was compiled an environment, and returns what that holds.
+    """
 
     store: Store
     environment: Mapping[str, str]
     tell: Callable[[str], None]
     show: Callable[[Progress], None]
     hooks: Path = MEMCOV.parent
-    inspect: Callable[[BuildDir, Mapping[str, str]], dict[str, Any]] = inspect_environment
+    finish: Callable[[BuildDir, Source, Mapping[str, str]], dict[str, Any]] = finished
 
     def make(self, recipe: Recipe, name: str, jobs: int | None) -> dict[str, Any]:
         """Make the build of `recipe` and return its description.
@@ -63,8 +67,7 @@ class Maker:
             self.tell(f"compiling; all that is said goes to {build.log}")
             run_ninja(build.build, TARGETS, jobs or _sensible_jobs(), build.log, self.show, self.environment)
             self.tell("putting the Python environment together")
-            make_environment(build, recipe.source, self.environment)
-            found = self.inspect(build, self.environment)
+            found = self.finish(build, recipe.source, self.environment)
             write_json(build.ready, {**found, "seconds": round(time.monotonic() - began)})
             return build.described
 
