@@ -168,6 +168,8 @@ class Compiler:
     def integer(self, node: Node) -> Run:
         value: Any = int(node.value)
         dtype = dtype_text(node)
+        if dtype in FLOATS:
+            return unsupported(f"an integer that is said to be {dtype}")
         if dtype == "bool":
             value = bool(value)
         elif dtype == "uint64" and value < 0:

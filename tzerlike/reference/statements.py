@@ -133,8 +133,12 @@ class StatementCompiler:
         value, cost = self.expression(node.value)
         self.expressions.cost = 0
         lanes = parse(str(node.value.ty.dtype))
-        if lanes is None:
+        element = parse(str(node.buffer.ty.dtype.dtype))
+        if lanes is None or element is None:
             return self._refused(node, "a store of a handle")
+        if lanes.is_float != element.is_float:
+            # No constructor of TVM lets that pass; IR that was loaded may have it.
+            return self._refused(node, "a store of another dtype")
         access = self.expressions.access(node.buffer, array_items(node.indices), value, lanes.lanes)
         cost += self.expressions.cost
         return self._simple(node, access, cost), cost
