@@ -225,6 +225,18 @@ def test_facts_come_from_the_json_alone() -> None:
     assert facts_after(PIPELINE, ANY_PROGRAM) >= {Fact.PACKED, Fact.SPLIT}
 
 
+def test_no_plan_has_a_pass_that_this_tvm_lacks() -> None:
+    few = tuple(info for info in CATALOG if info.name not in ("tirx.SplitHostDevice", "s_tir.LowerInitBlock"))
+    known = {info.name for info in few}
+    source = PlannedSource(few, lambda config: (), pipeline_share=0.0)
+    for number in range(300):
+        rng = rng_for(number, "few")
+        passes, config = source.fresh(rng, BLOCKS)
+        mutated, _ = source.mutate(passes, config, rng, (), BLOCKS)
+        fitted, _ = source.fit((spec("s_tir.ConvertBlocksToOpaque"),), config, BLOCKS)
+        assert {s.name for s in (*passes, *mutated, *fitted)} <= known
+
+
 def test_facts_of_programs_from_before_0_27() -> None:
     nodes: list[dict[str, object]] = [
         {"type": "tirx.PrimFunc", "data": {"params": 1, "buffer_map": 3}},

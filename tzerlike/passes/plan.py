@@ -166,6 +166,7 @@ class PlannedSource:
         self._wild_share = wild_share
         self._adaptive = adaptive
         self._names = [info.name for info in catalog]
+        self._known = frozenset(self._names)
         self._pool = Pool(catalog)
 
     def learn(self, yields: Yields) -> None:
@@ -182,7 +183,7 @@ class PlannedSource:
             passes = varied_pipeline(rng, self._pool, facts, self._pipeline_of(config))
             return passes, with_fields(config, disabled_passes=(), pipeline="none")
         config = self._fitting(config, facts)
-        return ordered_sequence(rng, self._pool, facts, self._tail(config)), config
+        return self._available(ordered_sequence(rng, self._pool, facts, self._tail(config))), config
 
     def mutate(
         self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts = ANY_PROGRAM
@@ -207,7 +208,7 @@ class PlannedSource:
             changed = rng.choice(OPERATORS)(passes, rng, self._pool, donor)
             if changed is None:
                 continue
-            changed = repaired(changed, facts, tail)
+            changed = self._available(repaired(changed, facts, tail))
             if changed != passes and len(changed) <= max(PLANNED_LENGTH + MAX_ENABLERS, len(passes)):
                 return changed, config
         return self.fresh(rng, facts)
@@ -223,7 +224,7 @@ class PlannedSource:
         tail = self._tail(config)
         if legal(passes + tail, facts, to_code=True) is None:
             return passes, config
-        return repaired(passes, facts, tail), config
+        return self._available(repaired(passes, facts, tail)), config
 
     def whole(self, case: Case) -> Sequence:
         """Return all passes that a case runs before code generation: its own, and the default pipeline after them."""
@@ -245,6 +246,10 @@ class PlannedSource:
             if legal(child, facts, to_code=True) is None:
                 return child, config
         return self.fresh(rng, facts)
+
+    def _available(self, passes: Sequence) -> Sequence:
+        """Leave out what was brought along for others and is no pass of this TVM: an older one has not got them all."""
+        return tuple(spec for spec in passes if spec.name in self._known)
 
     def _tail(self, config: ContextConfig) -> Sequence:
         """Return what runs after the passes of a case built under `config`."""
