@@ -23,9 +23,10 @@ from tzerlike.errors import UserError
 from tzerlike.untrusted import ARRAY_BYTES, ARRAYS, read_bytes
 
 _MEMBER = re.compile(r"[a-z]{1,16}[0-9]{0,4}\.npy")
+# Each text matches in one way at most: what a stranger wrote is not to be tried in all ways.
 _HEADER = re.compile(
     r"\{'descr': '(?P<kind>\|b1|\|[iu]1|<[iuf][248]|<U[0-9]{1,3})', 'fortran_order': (?P<fortran>True|False), "
-    r"'shape': \((?P<shape>(?:[0-9]{1,12}(?:, ?)?){0,32})\), \} *\n"
+    r"'shape': \((?P<shape>(?:[0-9]{1,12}(?:, [0-9]{1,12}){0,31},?)?)\), \} *\n"
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
 

@@ -203,6 +203,16 @@ def test_arrays_that_are_not_plain_are_refused(fuzzer: ModuleType, tmp_path: Pat
     assert not fuzzer.EXECUTED
 
 
+@pytest.mark.parametrize("shape", [b"1" * 300, b"1, " * 100, b"1," * 100 + b"x", b"1, 2, 3", b"1,2", b",", b"1,, 2"])
+def test_a_shape_is_read_in_one_way(fuzzer: ModuleType, tmp_path: Path, shape: bytes) -> None:
+    plain = fuzzer._array_bytes(numpy.zeros(3)).replace(b"3,", shape)
+    header = plain[10 : -3 * 8]
+    path = tmp_path / "inputs.npz"
+    path.write_bytes(archive_of(argument0=plain[:8] + len(header).to_bytes(2, "little") + plain[10:]))
+    with pytest.raises(UserError):
+        read_arrays(path)
+
+
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "inputs.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("bomb.npy", "w") as member:
