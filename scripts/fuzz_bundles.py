@@ -258,7 +258,7 @@ def _archive_mutant(data: bytes, rng: Random) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as old:
             members = [(name, old.read(name)) for name in old.namelist()]
         header = rng.choice(_HEADERS).encode() + b"\n"
-        bomb = b"" if rng.random() < 0.99 else _array_bytes(numpy.zeros(1 << rng.choice((16, 25))))
+        bomb = b"" if rng.random() < 0.99 else _array_bytes(numpy.zeros(1 << rng.choice((16, 22))))
         extra = {
             0: ("argument0.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(64)),
             1: ("argument0.npy", _array_bytes(numpy.array([Payload()], object))),
