@@ -193,10 +193,12 @@ def _tree_mutant(data: bytes, rng: Random) -> bytes:
                 del place[key]
             case 5:
                 place[key] = json.loads(json.dumps(other[other_key]))
-            case 6 if isinstance(place[key], list):
+            case 6 if isinstance(place[key], list) and len(json.dumps(place[key])) < 300:
                 place[key] = place[key] * rng.choice((2, 100, 3000))
             case 7 if isinstance(place, dict):
-                place[rng.choice(("", "x", "results", "harness", "mutation", "\n"))] = place[key]
+                place[rng.choice(("", "x", "results", "harness", "mutation", "\n"))] = json.loads(
+                    json.dumps(place[key])
+                )
             case _:
                 place[key] = [place[key]]
         if len(json.dumps(root)) > 1 << 20:
@@ -289,7 +291,7 @@ def _archive_mutant(data: bytes, rng: Random) -> bytes:
     return bytes(out)
 
 
-def _huge(name: str, rng: Random) -> bytes:
+def _huge(rng: Random) -> bytes:
     """A file near the bounds of the loader."""
     size = FILE_BYTES + rng.choice((-1000, 1))
     text = rng.choice((b"[", b"[],", b'"",', b'"\\"', b"9", b" ", b'"x', b"\\", b'{"a":0},', "\U0001f600".encode()))
@@ -303,7 +305,7 @@ def mutant(files: Files, rng: Random, huge: bool) -> Files:
         name = rng.choice(sorted(out))
         kind = rng.random()
         if huge and kind < 0.0005:
-            out[name] = _huge(name, rng)
+            return out | {name: _huge(rng)}
         elif name == "inputs.npz" and kind < 0.7:
             out[name] = _archive_mutant(files[name], rng)
         elif name == "inputs.npz" or kind < 0.25:
