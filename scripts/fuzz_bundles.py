@@ -201,8 +201,11 @@ def _tree_mutant(data: bytes, rng: Random) -> bytes:
                 )
             case _:
                 place[key] = [place[key]]
-        if len(json.dumps(root)) > 1 << 20:
+        text = json.dumps(root)
+        if len(text) > 1 << 20:
             break
+        # What stands in two places is two things from here on.
+        root = json.loads(text)
     text = json.dumps(root[0], ensure_ascii=rng.random() < 0.5)
     for index, token in enumerate(raw):
         text = text.replace(f'"@raw{index}@"', token)
