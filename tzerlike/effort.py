@@ -25,6 +25,8 @@ class Check(StrEnum):
     """Have the source that was generated for a device compiled, where its compiler is at hand."""
     SPEED = "speed"
     """Time both builds, as a part of RESULTS."""
+    TEXT = "text"
+    """Print and parse some of the programs that enter the corpus."""
     SCHEDULES = "schedules"
     """Compare what a schedule made with the program before, once for each mutation by schedule primitives."""
 

@@ -26,7 +26,7 @@ class Exit(StrEnum):
 class Stage(StrEnum):
     """What was under way when a case ended; MUTATE happens in the worker, the rest in the forked child.
 
-    ANALYZE is the one stage of the arithmetic harness.
+    ANALYZE is the one stage of the arithmetic harness, TEXT that of printing and parsing.
     """
 
     MUTATE = "mutate"
@@ -40,6 +40,7 @@ class Stage(StrEnum):
     RUN = "run"
     COMPARE = "compare"
     ANALYZE = "analyze"
+    TEXT = "text"
     DONE = "done"
 
 

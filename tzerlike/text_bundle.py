@@ -18,7 +18,8 @@ from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
 from tzerlike.execute import ForkExecutor, Job
 from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import ROUND_TRIP, Finding
+from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.passes.label import documented
 from tzerlike.repro import program_source
 from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
@@ -52,7 +53,7 @@ def reportable(fault: Fault) -> bool:
 
 def examine(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     """Print and parse a program, and lay down what is wrong with the outcome."""
-    tray.enter_stage(Stage.LOAD)
+    tray.enter_stage(Stage.TEXT)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     fault = round_trip(load_ir(item["ir"]))
     signal.setitimer(signal.ITIMER_PROF, 0)
@@ -72,8 +73,8 @@ def look_at_text(executor: ForkExecutor, case: Case) -> Finding | None:
     if not reportable(fault):
         return None
     plain = Case(case.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, case.input_seed)
-    seen = Observation(Exit.REJECTED, Stage.LOAD, message=f"{fault.stage}: {fault.detail}")
-    return Finding("ice-on-valid", (ROUND_TRIP, fault.stage, fault.cause), plain, seen)
+    seen = Observation(Exit.REJECTED, Stage.TEXT, f"{fault.cause}\n{fault.detail}", fault.stage)
+    return judge_round_trip(plain, seen)
 
 
 def bundle_text(

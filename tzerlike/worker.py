@@ -228,7 +228,7 @@ class Worker:
         return self._bundled(finding, path, "schedule")
 
     def looks_at_text(self, iteration: int) -> bool:
-        if Check.REJECTIONS not in effort_for(self.config.oracles).checks:
+        if Check.TEXT not in effort_for(self.config.oracles).checks:
             return False
         return rng_for(self.config.seed, self.number, iteration, "text").random() < SHARE
 

@@ -18,6 +18,7 @@ from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.oracles.metamorphic import judge_metamorphic
 from tzerlike.oracles.performance import judge_performance
+from tzerlike.oracles.round_trip import judge_round_trip
 
 Oracle = Callable[[Case, Observation], Finding | None]
 
@@ -35,6 +36,7 @@ ORACLES: dict[str, OracleInfo] = {
     "inconsistency": OracleInfo(judge_inconsistency, frozenset({Check.RESULTS})),
     "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE})),
     "performance": OracleInfo(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
+    "roundtrip": OracleInfo(judge_round_trip, frozenset({Check.TEXT})),
     "metamorphic": OracleInfo(judge_metamorphic, frozenset({Check.SCHEDULES})),
 }
 

@@ -113,6 +113,8 @@ def _refusal(subject: Subject) -> str:
     seen = subject.seen
     if seen.exit is Exit.OK and seen.results is not None:
         return seen.results.reference.message.strip()
+    if _about_text(subject):
+        return f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip()
     return seen.message.strip()
 
 

@@ -1,0 +1,18 @@
+"""The round-trip oracle: TVM does not read back a program from its own TVMScript."""
+
+from __future__ import annotations
+
+from tzerlike.case import Case
+from tzerlike.observation import Observation, Stage
+from tzerlike.oracles.finding import ROUND_TRIP, Finding
+
+
+def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
+    """Return the ice-on-valid finding of a program that does not survive its text (tzerlike.text_bundle).
+
+    `pass_name` is what failed, the first line of `message` its cause.
+    """
+    if observation.stage is not Stage.TEXT:
+        return None
+    cause = observation.message.partition("\n")[0]
+    return Finding("ice-on-valid", (ROUND_TRIP, observation.pass_name, cause), case, observation)
