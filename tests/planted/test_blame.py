@@ -20,6 +20,7 @@ __all__ = ["programs"]
 
 BUGS = {
     "bfloat16_in_a_bind": ("tirx.BF16StorageLegalize",),
+    "floormod_of_a_difference": ("tirx.FlattenBuffer",),
     "loop_start_in_memory": ("s_tir.CanonicalizeLoop",),
     "reuse_of_a_live_buffer": ("tirx.StorageRewrite",),
     "vectorized_allocation": ("tirx.VectorizeLoop",),
