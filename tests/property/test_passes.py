@@ -19,7 +19,7 @@ ARGUMENT = Parameter("value", (None, True, 3, 2.5, 'a "quoted"; {text}'), True)
 CATALOG = tuple(PassInfo(name, name, (ARGUMENT,) if index % 3 == 0 else ()) for index, name in enumerate(sorted(RULES)))
 POOL = Pool(CATALOG)
 TAIL = parse_sequence(
-    "s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
+    "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
     "s_tir.CompactBufferAllocation; s_tir.LowerMatchBuffer; s_tir.InjectSoftwarePipeline; "
     "s_tir.LowerOpaqueBlock; tirx.FlattenBuffer; tirx.BF16ComputeLegalize; tirx.NarrowDataType; s_tir.LoopPartition; "
     "tirx.VectorizeLoop; s_tir.InjectVirtualThread; tirx.StorageRewrite; tirx.FP8ComputeLegalize; "

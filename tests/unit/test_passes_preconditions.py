@@ -91,6 +91,13 @@ def test_a_pass_brings_along_what_it_needs() -> None:
     assert enabled(spec("tirx.LowerTIRx"), BLOCKS) is None, "nothing makes an S-TIR function a TIRx one"
 
 
+def test_steps_have_to_be_canonicalised_first() -> None:
+    for name in ("tirx.UnrollLoop", "tirx.VectorizeLoop"):
+        violation = legal((spec(name),), frozenset({Fact.STEPS}))
+        assert violation is not None and "steps" in str(violation)
+        assert legal((spec("s_tir.CanonicalizeLoop"), spec(name)), frozenset({Fact.STEPS})) is None
+
+
 def test_ordered_sequences_are_bounded_and_varied() -> None:
     seen: Counter[str] = Counter()
     for seed in range(500):

@@ -41,6 +41,8 @@ class Fact(StrEnum):
     """Some buffer does not have exactly one dimension."""
     VECTORIZED = "vectorized-loops"
     """Some loop is to be vectorised."""
+    STEPS = "steps"
+    """Some loop says its step."""
     THREAD_LOOPS = "thread-loops"
     """Some loop is bound to a thread, virtual or not."""
     VIRTUAL_THREADS = "virtual-threads"
@@ -124,6 +126,9 @@ def facts_of(ir: str) -> Facts:
             if filled(data, "match_buffers"):
                 found |= {Fact.BLOCK_BUFFERS, Fact.MATCHES}
         elif kind == "tirx.For":
+            # Before 0.27 loops had no step.
+            if "step" in data and nodes[data["step"]]["type"] != "None":
+                found.add(Fact.STEPS)
             if data["kind"] == _VECTORIZED_KIND:
                 found.add(Fact.VECTORIZED)
             elif data["kind"] == _THREAD_KIND:

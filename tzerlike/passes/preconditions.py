@@ -56,7 +56,7 @@ _BLOCKS: Final = _facts(F.BLOCKS, F.ITERATORS, F.INIT, F.BLOCK_BUFFERS, F.MATCHE
 
 RULES: Final[Mapping[str, Rule]] = {
     "s_tir.AnnotateIrregularLoop": _ANYWHERE,
-    "s_tir.CanonicalizeLoop": _ANYWHERE,
+    "s_tir.CanonicalizeLoop": Rule(removes=_facts(F.STEPS), source="doc: loops from zero in steps of one"),
     "s_tir.CompactBufferAllocation": Rule(
         forbids=_facts(F.ITERATORS, F.INIT, F.PACKED),
         clashes=(_facts(F.FLATTENED, F.DIM_ALIGN),),
@@ -228,11 +228,17 @@ RULES: Final[Mapping[str, Rule]] = {
     "tirx.TilePrimitiveDispatch": Rule(
         forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"
     ),
-    "tirx.UnrollLoop": Rule(adds=_facts(F.DUPLICATES), source="trial: block iterators are defined once per copy"),
+    "tirx.UnrollLoop": Rule(
+        forbids=_facts(F.STEPS),
+        adds=_facts(F.DUPLICATES),
+        source="trial: block iterators are defined once per copy, steps are taken for one; pipeline: after "
+        "CanonicalizeLoop",
+    ),
     "tirx.VectorizeLoop": Rule(
-        forbids=_facts(F.BLOCKS, F.ND),
+        forbids=_facts(F.BLOCKS, F.ND, F.STEPS),
         removes=_facts(F.VECTORIZED),
-        source="check: only the last index may be a vector, no default for regions; pipeline: after FlattenBuffer",
+        source="check: only the last index may be a vector, no default for regions; trial: steps are taken for one; "
+        "pipeline: after CanonicalizeLoop and FlattenBuffer",
     ),
     "tirx.VerifyMemory": _ANYWHERE,
     "tirx.VerifySSA": _ANYWHERE,
