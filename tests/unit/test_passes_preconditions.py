@@ -25,7 +25,7 @@ from tzerlike.passes.preconditions import RULES, facts_after, legal
 from tzerlike.rng import rng_for
 
 PIPELINE = parse_sequence(
-    "s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
+    "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
     "s_tir.CompactBufferAllocation; s_tir.LowerMatchBuffer; s_tir.InjectSoftwarePipeline; "
     "s_tir.LowerOpaqueBlock; tirx.FlattenBuffer; tirx.BF16ComputeLegalize; tirx.FP8ComputeLegalize; "
     "tirx.NarrowDataType{target_bits=32}; s_tir.LoopPartition; tirx.VectorizeLoop; s_tir.InjectVirtualThread; "
