@@ -48,7 +48,7 @@ def script(tmp_path: Path) -> Path:
         (("fuzz", "--timeout", "-1"), "--timeout: expected"),
         (("fuzz", "--memory-limit", "lots"), "--memory-limit"),
         (("fuzz", "--seed", "-1"), "--seed: expected"),
-        (("fuzz", "--target", "abacus"), "'abacus' is not 'llvm'"),
+        (("fuzz", "--target", "abacus"), "'abacus' is not one of 'llvm', 'cuda'"),
         (("fuzz", "--seeds", "nowhere"), "--seeds: 'nowhere' is neither"),
         (("fuzz", "--mutators", "swap,magic"), "magic"),
         (("fuzz", "--oracles", "taste"), "no oracle 'taste'"),

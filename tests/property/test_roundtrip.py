@@ -53,13 +53,13 @@ def test_a_program_read_back_from_a_script_survives() -> None:
 
 def test_the_script_writes_a_repro_for_each_cause(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "print_parse_chains.py", tmp_path, "4", "10"],
+        [sys.executable, SCRIPTS / "print_parse_chains.py", tmp_path, "12", "10"],
         capture_output=True,
         text=True,
         timeout=600,
         check=True,
     )
-    assert "of 4 programs come back" in done.stdout
+    assert "of 12 programs come back" in done.stdout
     directories = sorted(tmp_path.iterdir())
     assert directories
     repro = subprocess.run([sys.executable, directories[0] / "repro.py"], capture_output=True, text=True, timeout=120)

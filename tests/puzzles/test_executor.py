@@ -36,7 +36,9 @@ def case(behaviour: str, seed: int = 0) -> Case:
 )
 def test_every_death_is_one_observation(executor: ForkExecutor, behaviour: str, exit_: Exit, number: int) -> None:
     (seen,) = executor.run([case(behaviour)])
-    assert (seen.exit, seen.signal) == (exit_, number)
+    assert seen.exit is exit_
+    # On a busy machine the limit on wall-clock time may come before the one on processor time.
+    assert seen.signal == number or (behaviour == "spin" and seen.signal == signal.SIGKILL)
     if behaviour not in ("fine", "hog"):
         assert (seen.stage, seen.pass_name) == (Stage.PASSES, "fake.Pass")
 
