@@ -36,3 +36,25 @@ def test_the_label_is_the_readers(row: dict[str, str]) -> None:
     assert given == row["label"]
     if legal(passes, facts, to_code=True) is None:
         assert given is not Label.ILLEGAL_ORDER
+
+
+@pytest.mark.parametrize(
+    ("failing", "message", "facts"),
+    [
+        ("s_tir.CompactBufferAllocation", "IndexError: Index 0 out of bounds 0", {Fact.DIM_ALIGN}),
+        (
+            "s_tir.CompactBufferAllocation",
+            "InternalError: vector::_M_range_check: __n (which is 5) >= this->size() (which is 2)",
+            {Fact.DIM_ALIGN},
+        ),
+        ("s_tir.LowerAutoCopy", "InternalError: Check failed: block->reads.size() >= 1 (0 vs. 1) : ", set()),
+        ("s_tir.InjectVirtualThread", "InternalError: Check failed: (is_zero(op->min)) is false: ", set()),
+    ],
+)
+def test_annotations_that_do_not_fit_are_refused(failing: str, message: str, facts: set[Fact]) -> None:
+    assert label(DEFAULT, frozenset(facts | {Fact.TARGET}), failing, message) is Label.DOCUMENTED_REFUSAL
+
+
+def test_an_index_out_of_range_is_an_error_where_nothing_is_to_be_aligned() -> None:
+    message = "IndexError: Index 0 out of bounds 0"
+    assert label(DEFAULT, frozenset({Fact.TARGET}), "s_tir.CompactBufferAllocation", message) is Label.INTERNAL_ERROR

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum, unique
 from typing import Final
 
-from tzerlike.passes.facts import Facts
+from tzerlike.passes.facts import Fact, Facts
 from tzerlike.passes.preconditions import legal
 from tzerlike.passes.sequence import Sequence
 
@@ -35,6 +35,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",
+    r"is_zero\(op->min\)": "s_tir.InjectVirtualThread wants loops as s_tir.CanonicalizeLoop leaves them, from zero",
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
@@ -52,7 +53,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "Multiple buffer read": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
     "Cross-thread reduction requires all the reduction-related loops": "s_tir.LowerCrossThreadReduction: bound in part",
     "physical dimensions, but is accessed as having": "tirx.StorageRewrite wants flat buffers",
-    r"block->writes.size\(\)": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
+    r"block->(reads|writes)\.size\(\)": "s_tir.LowerAutoCopy: an annotation on a block that is no copy",
     "queue_id_node": "s_tir.LowerAsyncDMA: an asynchronous attribute without a queue",
     "VectorizeLoop before LiftStorageAlloc": "tirx.VectorizeLoop leaves vector loops inside of vector loops",
     "Expect no tvm_stack_make_shape outside": "memory of a scope that the target lacks",
@@ -88,7 +89,14 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
         return Label.DOCUMENTED_REFUSAL
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
-    return Label.DOCUMENTED_REFUSAL if _matches(REFUSALS_IN_ORDER, first) else Label.INTERNAL_ERROR
+    refused = _matches(REFUSALS_IN_ORDER, first) or _aligns_what_is_not_there(facts, failing, first)
+    return Label.DOCUMENTED_REFUSAL if refused else Label.INTERNAL_ERROR
+
+
+def _aligns_what_is_not_there(facts: Facts, failing: str, first: str) -> bool:
+    """Whether a block wants dimensions aligned that its buffers do not have: an annotation that does not fit."""
+    lowering = failing.rpartition(".")[2] == "CompactBufferAllocation" and Fact.DIM_ALIGN in facts
+    return lowering and re.search(r"_M_range_check|Index \d+ out of bounds", first) is not None
 
 
 def documented(message: str) -> bool:
