@@ -85,4 +85,4 @@ def _change(fields: list[str], had: Any, got: Any) -> str:
     place = fields[-1] if fields else "the module"
     if isinstance(had, tvm_ffi.Object | list | dict) or isinstance(got, tvm_ffi.Object | list | dict):
         return f"{place}: {type(had).__name__} becomes {type(got).__name__}"
-    return f"{place}: {had} becomes {got}"
+    return message_template(f"{place}: {had} becomes {got}")

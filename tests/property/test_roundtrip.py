@@ -46,6 +46,18 @@ def test_a_parser_that_raises_is_named_by_its_message_without_numbers() -> None:
     assert len({fault.cause for fault in faults if fault is not None}) == 1
 
 
+def test_numbers_that_change_are_one_cause() -> None:
+    causes = set()
+    for number in (3, 4):
+        body = tirx.Evaluate(tirx.IntImm("int32", 0))
+        for value in (number, number + 5):
+            body = tirx.AttrStmt(0, "pragma_auto_unroll_max_step", tirx.IntImm("int32", value), body)
+        fault = round_trip(module_of(tirx.PrimFunc([], tirx.SeqStmt([body, tirx.Evaluate(1)]))))
+        assert fault is not None
+        causes.add(fault.cause)
+    assert causes == {"value: <n> becomes <n>"}
+
+
 def test_a_program_read_back_from_a_script_survives() -> None:
     script = "@T.prim_func\ndef main(B: T.Buffer((8,), 'int32')):\n    for i in range(8):\n        B[i] = T.max(i, 2)\n"
     assert round_trip(module_of(parse_script(script))) is None
