@@ -22,7 +22,7 @@ fuzz: setup ## Run a two-minute campaign (BUDGET=30m OUT=dir to change that)
 
 test: setup $(VENV)/ready-dev ## Run the tests
 	@$(MAKE) --no-print-directory -C memcov fixture
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 test-gpu: setup $(VENV)/ready-dev ## Run the tests that need a GPU, and no others
 	$(BIN)/python -m pytest -m gpu -rs
