@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
-from tzerlike.observation import Observation
-from tzerlike.oracles.finding import KINDS, Finding, Signed
+from tzerlike.observation import Observation, Stage
+from tzerlike.oracles.finding import KINDS, ROUND_TRIP, Finding, Signed
 from tzerlike.report.markdown import report
 from tzerlike.report.pytest_file import TEST_FILE
 from tzerlike.report.subject import Subject
@@ -26,6 +27,19 @@ from tzerlike.untrusted import Fields
 SCHEMA_VERSION = 1
 
 _SIGNATURE = re.compile(r"[0-9a-f]{12}")
+
+
+class About(Enum):
+    """What a finding came about in, which says how it is replayed."""
+
+    COMPILATION = auto()
+    """Of the case, or running what came of it."""
+    MUTATION = auto()
+    """Calls that make a program in memory, at which TVM died."""
+    SCHEDULE = auto()
+    """Schedule primitives, applied to the case's program."""
+    TEXT = auto()
+    """Printing the program and parsing it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,14 @@ class Bundle:
     @property
     def title(self) -> str:
         return f"{self.kind}: {' / '.join(self.parts)}"
+
+    @property
+    def about(self) -> About:
+        if "schedule" in self.environment:
+            return About.SCHEDULE
+        if self.parts[:1] == (ROUND_TRIP,):
+            return About.TEXT
+        return About.MUTATION if self.observation.stage is Stage.MUTATE else About.COMPILATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,22 @@ class Difference:
     size: int
     nature: str
 
+    @classmethod
+    def of(cls, data: Fields) -> Difference:
+        """The difference that a file states; UserError that names a field that is missing or of the wrong type."""
+        return cls(
+            parameter=data.whole("parameter"),
+            name=data.text("name"),
+            dtype=data.text("dtype"),
+            index=data.wholes("index"),
+            expected=data.text("expected"),
+            bound=data.text("bound"),
+            got=data.text("got"),
+            count=data.whole("count"),
+            size=data.whole("size"),
+            nature=data.text("nature"),
+        )
+
     def __str__(self) -> str:
         place = f"{self.name}[{', '.join(map(str, self.index))}]"
         return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
@@ -161,22 +177,7 @@ def _ran(data: Fields) -> Ran:
     return Ran(
         Ending(data.choice("ending", tuple(Ending))),
         data.text("message"),
-        None if difference is None else _difference(difference),
-    )
-
-
-def _difference(data: Fields) -> Difference:
-    return Difference(
-        parameter=data.whole("parameter"),
-        name=data.text("name"),
-        dtype=data.text("dtype"),
-        index=data.wholes("index"),
-        expected=data.text("expected"),
-        bound=data.text("bound"),
-        got=data.text("got"),
-        count=data.whole("count"),
-        size=data.whole("size"),
-        nature=data.text("nature"),
+        None if difference is None else Difference.of(difference),
     )
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tzerlike.arith.case import ArithBundle, is_arith_bundle, read_arith_bundle
-from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.bundle import About, Bundle, read_bundle
 from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
-from tzerlike.observation import Stage
 from tzerlike.oracles import ORACLES, make_oracles
-from tzerlike.oracles.finding import ROUND_TRIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,61 +55,55 @@ def load_bundle(path: Path) -> Bundle | ArithBundle:
     if is_arith_bundle(path):
         return read_arith_bundle(path)
     bundle = read_bundle(path)
-    if "schedule" in bundle.environment:
+    if bundle.about is About.SCHEDULE:
         _trace_of(bundle)
-    elif bundle.observation.stage is Stage.MUTATE:
+    elif bundle.about is About.MUTATION:
         _mutation_of(bundle)
     else:
-        _oracles_of(bundle)
+        oracles_of(bundle)
     return bundle
 
 
 def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = [load_bundle(path) for path in paths]
-    results = []
     with open_family() as family:
-        for bundle in bundles:
-            if isinstance(bundle, ArithBundle):
-                results.append(_replay_arith(bundle, times, family))
-                continue
-            if "schedule" in bundle.environment:
-                results.append(_replay_schedule(bundle, times, family))
-                continue
-            if bundle.parts[:1] == (ROUND_TRIP,):
-                results.append(_asked(bundle, times, family, "judge-text", {}))
-                continue
-            if bundle.observation.stage is Stage.MUTATE:
-                results.append(_replay_mutation(bundle, times, family))
-                continue
-            item = {
-                "path": str((bundle.path / "case.json").resolve()),
-                "seconds": bundle.limits.seconds,
-                "memory": bundle.limits.memory,
-                "times": times,
-                "inputs": str((bundle.path / "inputs.npz").resolve()),
-                # What is timed is left the heap of the campaign.
-                "still": bundle.kind == "slow-code",
-            }
-            answers = family.ask("judge-files", {"items": [item], "oracles": _oracles_of(bundle)})
-            same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
-            results.append(Replayed(bundle, times, same, _describe(answers[-1])))
-    return results
+        return [_replay(bundle, times, family) for bundle in bundles]
 
 
-def _replay_arith(bundle: ArithBundle, times: int, family: Family) -> Replayed:
-    params = {
+def _replay(bundle: Bundle | ArithBundle, times: int, family: Family) -> Replayed:
+    if isinstance(bundle, ArithBundle):
+        return _asked(bundle, times, family, "judge-arith")
+    match bundle.about:
+        case About.SCHEDULE:
+            given = {"inputs": _inputs_of(bundle), "trace": _trace_of(bundle)}
+            return _asked(bundle, times, family, "judge-schedule", given)
+        case About.TEXT:
+            return _asked(bundle, times, family, "judge-text")
+        case About.MUTATION:
+            return _replay_mutation(bundle, times, family)
+        case About.COMPILATION:
+            # What is timed is left the heap of the campaign.
+            item = _item(bundle, times) | {"inputs": _inputs_of(bundle), "still": bundle.kind == "slow-code"}
+            answers = family.ask("judge-files", {"items": [item], "oracles": oracles_of(bundle)})
+            return _replayed(bundle, times, answers)
+
+
+def _item(bundle: Bundle | ArithBundle, times: int) -> dict[str, Any]:
+    """What every role that runs a case again is asked."""
+    return {
         "path": str((bundle.path / "case.json").resolve()),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,
         "times": times,
     }
-    answers = family.ask("judge-arith", params)
-    same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
-    return Replayed(bundle, times, same, _describe(answers[-1]))
 
 
-def _oracles_of(bundle: Bundle) -> list[str]:
+def _inputs_of(bundle: Bundle) -> str:
+    return str((bundle.path / "inputs.npz").resolve())
+
+
+def oracles_of(bundle: Bundle) -> list[str]:
     """The oracles of the campaign that found it; a crash may have come about in what only some of them do."""
     named = bundle.environment.get("oracles", ["crash"])
     if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named):
@@ -140,36 +133,26 @@ def _trace_of(bundle: Bundle) -> str:
     return str(schedule["trace"])
 
 
-def _replay_schedule(bundle: Bundle, times: int, family: Family) -> Replayed:
-    given = {"inputs": str((bundle.path / "inputs.npz").resolve()), "trace": _trace_of(bundle)}
-    return _asked(bundle, times, family, "judge-schedule", given)
+def _asked(
+    bundle: Bundle | ArithBundle, times: int, family: Family, role: str, given: Mapping[str, str] = MappingProxyType({})
+) -> Replayed:
+    """Replay what a role of its own looks at: a schedule, the text of a program, or a claim of the analyzer."""
+    return _replayed(bundle, times, family.ask(role, {**_item(bundle, times), **given}))
 
 
-def _asked(bundle: Bundle, times: int, family: Family, role: str, given: Mapping[str, str]) -> Replayed:
-    """Replay what a role of its own looks at: a schedule, or the text of a program."""
-    params = {
-        "path": str((bundle.path / "case.json").resolve()),
-        "seconds": bundle.limits.seconds,
-        "memory": bundle.limits.memory,
-        "times": times,
-        **given,
-    }
-    answers = family.ask(role, params)
+def _replayed(bundle: Bundle | ArithBundle, times: int, answers: Sequence[Mapping[str, Any]]) -> Replayed:
     same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
-    last = answers[-1]
-    return Replayed(bundle, times, same, f"nothing ({last['word']})" if not last["findings"] else _found(last))
+    return Replayed(bundle, times, same, _describe(answers[-1]))
 
 
-def _describe(answer: dict[str, Any]) -> str:
+def _describe(answer: Mapping[str, Any]) -> str:
     if answer["findings"]:
-        return _found(answer)
+        finding = answer["findings"][0]
+        return f"{finding['kind']} {finding['signature']}: {' / '.join(finding['parts'])}"
+    if "word" in answer:
+        return f"nothing ({answer['word']})"
     seen = answer["observation"]
     return f"{seen['exit']} in {seen['stage']}"
-
-
-def _found(answer: dict[str, Any]) -> str:
-    finding = answer["findings"][0]
-    return f"{finding['kind']} {finding['signature']}: {' / '.join(finding['parts'])}"
 
 
 def judge_file(
@@ -194,7 +177,7 @@ def judge_file(
         if path.suffix == ".json":
             read_stored_case(path)
             item = {
-                "path": str(path.resolve()),
+                "path": str(path),
                 "seconds": limits.seconds,
                 "memory": limits.memory,
                 "times": 1,
@@ -202,7 +185,7 @@ def judge_file(
             (answer,) = family.ask("judge-files", {"items": [item], "oracles": list(oracles)})
         else:
             params = {
-                "path": str(path.resolve()),
+                "path": str(path),
                 "passes": passes,
                 "function": function,
                 "target": target,

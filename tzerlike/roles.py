@@ -37,7 +37,7 @@ from tzerlike.mutation_crash import attempt
 from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import effort_for, judged, make_oracles
-from tzerlike.oracles.finding import Finding
+from tzerlike.oracles.finding import Finding, Signed
 from tzerlike.passes.catalog import instantiate
 from tzerlike.reduction.role import reduce_bundle
 from tzerlike.seedgen.handwritten import definitions
@@ -174,7 +174,7 @@ def judge_text(lane: Lane, runner: socket.socket, report: Report, params: dict[s
         report({"event": "judged", "word": "the same", "findings": _found(finding)})
 
 
-def _found(finding: Finding | None) -> list[dict[str, Any]]:
+def _found(finding: Signed | None) -> list[dict[str, Any]]:
     if finding is None:
         return []
     return [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}]
@@ -208,8 +208,9 @@ def _judge(
                 "event": "judged",
                 "observation": _short(seen),
                 "findings": [
-                    {"kind": f.kind, "signature": f.signature, "parts": list(f.parts), "blame": _blame(f)}
-                    for f in judged(judges, case, seen)
+                    found | {"blame": _blame(finding)}
+                    for finding in judged(judges, case, seen)
+                    for found in _found(finding)
                 ],
             }
         )
@@ -315,14 +316,11 @@ def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
     for _ in range(params["times"]):
         examined = examine_apart(executor, case.check, case.problem)
-        finding = examined.finding
         report(
             {
                 "event": "judged",
                 "observation": _short(examined.seen),
-                "findings": []
-                if finding is None
-                else [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}],
+                "findings": _found(examined.finding),
             }
         )
 

@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tzerlike.arith.case import is_arith_bundle, read_arith_bundle
+from tzerlike.arith.case import ArithBundle
 from tzerlike.bisect.record import BISECTION, Bisection, read_bisection
-from tzerlike.bundle import Bundle, read_bundle
-from tzerlike.errors import UserError
+from tzerlike.bundle import About, Bundle
 from tzerlike.family import Family
-from tzerlike.observation import Stage
-from tzerlike.oracles import ORACLES
+from tzerlike.replay import load_bundle, oracles_of
 from tzerlike.report.refresh import refresh_report
-
-KINDS = ("crash", "hang", "oom", "ice-on-valid", "wrong-code", "slow-code")
-"""Findings that come about in a compilation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +50,13 @@ def bisect_bundles(
 
 def _compilation(path: Path) -> Bundle | None:
     """The bundle at `path`; None where what it holds did not come about in a compilation."""
-    if is_arith_bundle(path):
-        read_arith_bundle(path)
-        return None
-    bundle = read_bundle(path)
-    if bundle.kind not in KINDS or bundle.observation.stage is Stage.MUTATE:
-        return None
-    _oracles_of(bundle)
-    return bundle
+    bundle = load_bundle(path)
+    return None if isinstance(bundle, ArithBundle) or bundle.about is not About.COMPILATION else bundle
 
 
 def _bisected(bundle: Bundle, family: Family) -> Bisected:
-    (answer,) = family.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": _oracles_of(bundle)})
+    (answer,) = family.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": oracles_of(bundle)})
     if not answer["shows"]:
         return Bisected(bundle.path, f"does not show, so {BISECTION} stays as it is")
     refresh_report(bundle.path)
     return Bisected(bundle.path, bisection=read_bisection(bundle.path))
-
-
-def _oracles_of(bundle: Bundle) -> list[str]:
-    named = bundle.environment.get("oracles", ["crash"])
-    if not isinstance(named, list) or not all(name in ORACLES for name in named):
-        raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
-    return named

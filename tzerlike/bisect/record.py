@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bisect.walk import Change, read_difference
+from tzerlike.bisect.walk import Change
 from tzerlike.campaign import write_json
 from tzerlike.errors import UserError
 from tzerlike.outcome import Difference
@@ -57,7 +57,7 @@ class Bisection:
             index=None if root.data.get("index") is None else root.whole("index", 0),
             passes=root.whole("passes", 0),
             detail=root.text("detail"),
-            difference=None if difference is None else read_difference(difference),
+            difference=None if difference is None else Difference.of(difference),
             diff=root.text("diff"),
             reduced=root.flag("reduced"),
         )

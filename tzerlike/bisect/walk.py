@@ -67,23 +67,7 @@ class Walk:
             suspects=root.texts("suspects"),
             index=None if root.data.get("index") is None else root.whole("index", 0),
             detail=root.text("detail"),
-            difference=None if difference is None else read_difference(difference),
+            difference=None if difference is None else Difference.of(difference),
             diff=root.text("diff"),
             unjudged=root.texts("unjudged"),
         )
-
-
-def read_difference(data: Fields) -> Difference:
-    """The difference that a file states."""
-    return Difference(
-        parameter=data.whole("parameter"),
-        name=data.text("name"),
-        dtype=data.text("dtype"),
-        index=data.wholes("index"),
-        expected=data.text("expected"),
-        bound=data.text("bound"),
-        got=data.text("got"),
-        count=data.whole("count"),
-        size=data.whole("size"),
-        nature=data.text("nature"),
-    )

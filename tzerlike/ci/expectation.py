@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tzerlike.arith.case import is_arith_bundle, read_arith_bundle
-from tzerlike.bundle import read_bundle
 from tzerlike.ci.outcome import Item, Outcome, Status
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.oracles.finding import KINDS, kind_of
-from tzerlike.replay import Replayed, replay_bundles
+from tzerlike.replay import Replayed, load_bundle, replay_bundles
 from tzerlike.sightings import bundles_in
 
 SHOWS, FIXED = "shows", "fixed"
@@ -58,10 +56,7 @@ def judged(ran: Replayed, expected: str) -> Item:
 def _problem(bundle: Path) -> str:
     """What keeps a bundle from being read, or ""."""
     try:
-        if is_arith_bundle(bundle):
-            read_arith_bundle(bundle)
-        else:
-            read_bundle(bundle)
+        load_bundle(bundle)
     except UserError as error:
         return str(error)
     return ""

@@ -13,13 +13,10 @@ from types import FrameType
 from typing import Any
 
 from tzerlike.arith.case import ArithBundle
-from tzerlike.bundle import Bundle
-from tzerlike.errors import UserError
+from tzerlike.bundle import About, Bundle
 from tzerlike.family import Family
-from tzerlike.observation import Stage
-from tzerlike.oracles import ORACLES
 from tzerlike.reduction import REDUCED
-from tzerlike.replay import load_bundle
+from tzerlike.replay import load_bundle, oracles_of
 
 _STOP_PATIENCE = 30.0
 _REFRESH = 0.2
@@ -121,12 +118,17 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
     return bundle, Reduction(path, bundle.kind, bundle.signature)
 
 
+_NOT_REDUCED = {
+    About.SCHEDULE: "it is about a schedule, which the program alone does not show",
+    About.MUTATION: "TVM dies while the program is built in memory; repro.py has the calls that it takes",
+    About.TEXT: "it is about the program's text; its report names the place",
+}
+
+
 def _left_alone(bundle: Bundle) -> str:
     """Why a bundle is not reduced; "" for most."""
-    if "schedule" in bundle.environment:
-        return "it is about a schedule, which the program alone does not show"
-    if bundle.observation.stage is Stage.MUTATE:
-        return "TVM dies while the program is built in memory; repro.py has the calls that it takes"
+    if bundle.about in _NOT_REDUCED:
+        return _NOT_REDUCED[bundle.about]
     if bundle.path.name == REDUCED and (bundle.path.parent / "case.json").is_file():
         return "it is a reduced bundle"
     return ""
@@ -163,7 +165,7 @@ class _Desk:
         params = {
             "path": str(bundle.path.resolve()),
             "seconds": self._seconds,
-            "oracles": _oracles_of(bundle),
+            "oracles": oracles_of(bundle),
             "environment": self._family.facts,
         }
         self._family.spawn("reduce", params, slot)
@@ -184,14 +186,6 @@ class _Desk:
             del self._under_way[slot]
             self._tell(self._results[index])
             self.begin(slot)
-
-
-def _oracles_of(bundle: Bundle) -> list[str]:
-    """The oracles of the campaign that found it."""
-    named = bundle.environment.get("oracles", ["crash"])
-    if not isinstance(named, list) or not all(name in ORACLES for name in named):
-        raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
-    return named
 
 
 @contextmanager
