@@ -237,6 +237,7 @@ def _byte_mutant(data: bytes, rng: Random) -> bytes:
 
 def _array_bytes(array: numpy.ndarray[Any, Any]) -> bytes:
     buffer = io.BytesIO()
+    # Pickled on purpose, where it has objects: the loader is to be seen to refuse that.
     numpy.lib.format.write_array(buffer, array, allow_pickle=True)
     return buffer.getvalue()
 

@@ -23,9 +23,10 @@ from typing import Any
 from standalone import cache_directory
 
 from tzerlike.apart import each_apart, run_apart
-from tzerlike.case import content_hash
+from tzerlike.case import Case, content_hash
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
 from tzerlike.mutators.tree import Tree
+from tzerlike.repro.text import text_repro
 from tzerlike.rng import rng_for
 from tzerlike.roundtrip import PRINTER, round_trip
 from tzerlike.seedgen import builtin_seeds
@@ -33,31 +34,6 @@ from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tv
 
 MAX_NODES = 600
 TRIES = 12
-
-REPRO = '''"""A well-formed program that TVM does not read back from its own TVMScript.
-
-{stage}: {cause}
-"""
-
-import pathlib
-import sys
-
-import tvm
-from tvm_ffi import get_first_structural_mismatch
-
-module = tvm.ir.load_json((pathlib.Path(__file__).parent / "module.json").read_text())
-try:
-    script = module.script()
-    print(script)
-    again = tvm.script.from_source(script)
-except Exception as error:
-    print(f"the program does not survive its text: {{error}}")
-    sys.exit(1)
-mismatch = get_first_structural_mismatch(module, again)
-if mismatch is not None:
-    print(f"another program comes back: it differs first at {{mismatch[0]}}")
-    sys.exit(1)
-'''
 
 
 def next_generation(func: Any, mutators: Sequence[Mutator], rng: Random, env: MutationEnv) -> Any:
@@ -134,7 +110,7 @@ def main() -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "module.json").write_text(module)
         (directory / "module.py").write_text(script)
-        (directory / "repro.py").write_text(REPRO.format(stage=stage, cause=cause))
+        (directory / "repro.py").write_text(text_repro(f"{stage}: {cause}", Case(module)))
         (directory / "detail.txt").write_text(f"{detail}\n")
         print(f"{count:5}  {stage}: {cause}")
         print(f"       smallest: {nodes} nodes, generation {generation}, {directory}")

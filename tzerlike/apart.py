@@ -63,6 +63,13 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
             raise TzerlikeError(f"work ended its process with status {os.waitstatus_to_exitcode(status)}")
 
 
+def silence() -> None:
+    """Send what this process prints from now on, TVM's warnings too, nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
 def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None]) -> NoReturn:
     try:
         # Whoever reads may have had enough: then a write ends this process.

@@ -49,7 +49,7 @@ def read_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
         ValueError,
         IndexError,
         OverflowError,
-        NotImplementedError,
+        NotImplementedError,  # zipfile: a compression that it does not know
         RuntimeError,
     ) as error:
         raise UserError(f"{path}: not an archive of arrays ({str(error)[:80]})") from error

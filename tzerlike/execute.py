@@ -31,7 +31,7 @@ from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.errors import TzerlikeError
 from tzerlike.heap import stir
-from tzerlike.limits import Limits, mapped_bytes
+from tzerlike.limits import Limits, bound_memory, mapped_bytes
 from tzerlike.localise import localised
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.outcome import Ending, Rejection, Results
@@ -169,14 +169,13 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         die_with_parent()
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         lane.prelude()
         lane.coverage.enter(lane.slot)
         order = line.recv(_ORDER.size)
         if len(order) < _ORDER.size:
             os._exit(0)
         seconds, _, memory = _ORDER.unpack(order)
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+        bound_memory(mapped, memory)
         # Not earlier: it clears the record, and while this child waited its elder may have died.
         lane.death.watch()
         _work(lane, seconds)

@@ -7,14 +7,24 @@ both are always the same, so that a finding which hangs on them would pass for a
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from random import Random
 
 LAYOUTS = (0, 1, 2, 3, 4)
-"""The heaps that a finding is confirmed on; those of the first five runs of a replay too."""
+"""The heaps that most findings are confirmed on; those of the first five runs of a replay too."""
+
+_STILL: Mapping[str, tuple[int, ...]] = {"hang": (0,), "oom": (0,), "slow-code": (0, 0, 0)}
+"""The heaps of the other kinds of findings. What is timed is left the heap of the campaign; speed is the one thing
+that noise alone could fake, so that each of several runs has to show it."""
 
 _M_PERTURB = -6
 _BLOCKS = 4000
 _SIZES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
+
+
+def layouts_for(kind: str) -> tuple[int, ...]:
+    """Return the heaps that a finding of `kind` is confirmed on, one run each."""
+    return _STILL.get(kind, LAYOUTS)
 
 
 def stir(layout: int) -> None:

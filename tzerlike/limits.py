@@ -21,6 +21,12 @@ class Limits:
         return Limits(self.seconds * factor, self.memory)
 
 
+def bound_memory(mapped: int, memory: int) -> None:
+    """Let this process map `memory` bytes beyond `mapped`, and leave no core file."""
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def mapped_bytes() -> int:
     """What this process maps now."""
     with open("/proc/self/statm") as file:

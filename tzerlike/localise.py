@@ -17,8 +17,8 @@ from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.performance import slower
 from tzerlike.outcome import Ending
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.targets import kind_of_target
+from tzerlike.reference_build import reference_case
+from tzerlike.targets import kind_of_target, target_options
 
 DEFAULT_PIPELINE = "default pipeline"
 """No more can be told than that it is wrong without a pass of its own."""
@@ -91,7 +91,7 @@ def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observ
 def to_blame(case: Case, blame: str) -> Case:
     """Return the case whose build is the one to blame: the reference build of `case`, or `case` itself."""
     if blame in ("reference", "both"):
-        return replace(case, passes=(), config=REFERENCE_CONFIG, target=REFERENCE_TARGET)
+        return reference_case(case)
     return case
 
 
@@ -142,12 +142,11 @@ def _guilty(case: Case, faulty: Test, cured: Test) -> str:
 
 
 def _at_level_zero(case: Case) -> bool:
-    return case.target.startswith("{") and json.loads(case.target).get("opt-level") == 0
+    return target_options(case.target).get("opt-level") == 0
 
 
 def _without_llvm(case: Case) -> Case:
-    target = json.loads(case.target) if case.target.startswith("{") else {"kind": case.target}
-    return replace(case, target=json.dumps({**target, "opt-level": 0}))
+    return replace(case, target=json.dumps({**target_options(case.target), "opt-level": 0}))
 
 
 def _without(case: Case, name: str) -> Case:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import faulthandler
 import mmap
 import os
-import resource
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,18 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.apart import silence
 from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
 from tzerlike.fuzzer import MAX_NODES
 from tzerlike.heap import LAYOUTS, stir
-from tzerlike.limits import Limits, mapped_bytes
+from tzerlike.limits import Limits, bound_memory, mapped_bytes
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.report.regression import schedule_test
-from tzerlike.repro import program_source
+from tzerlike.repro.parts import program_source
 from tzerlike.rng import rng_for
 from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 
@@ -56,11 +56,8 @@ def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
             limits = Limits()
             signal.setitimer(signal.ITIMER_PROF, limits.seconds)
             signal.setitimer(signal.ITIMER_REAL, 10 * limits.seconds)
-            bound = mapped_bytes() + limits.memory
-            resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
-            silence = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silence, 1)
-            os.dup2(silence, 2)
+            bound_memory(mapped_bytes(), limits.memory)
+            silence()
             stir(layout)
             record_schedule_calls(_appender(shared))
             rng = rng_for(mutation.seed, mutation.worker, mutation.iteration, "mutate", mutation.draw)

@@ -18,8 +18,9 @@ from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reference import Verdict
+from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET, interpret
+from tzerlike.results import interpret
 from tzerlike.targets import arch_of_target, kind_of_target
 from tzerlike.tray import Tray
 

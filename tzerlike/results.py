@@ -21,16 +21,12 @@ from tzerlike.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
 from tzerlike.observation import Stage
 from tzerlike.outcome import Difference, Ending, Ran, Results
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
+from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.storage import Cell
 from tzerlike.timing import looks_slow, take_timing
 
 Function = Callable[..., Any]
-
-REFERENCE_CONFIG = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
-"""How the reference is built: no optional passes, and no checks of arguments that are known to fit."""
-
-REFERENCE_TARGET = '{"kind": "llvm", "opt-level": 0}'
 
 _OTHER_INPUTS_MAY_DO = frozenset(
     {

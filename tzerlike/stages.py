@@ -57,9 +57,9 @@ def run_case(
         target = ask_compiler(lambda: tvm_api.target_of(case.target))
         passes = [instantiate(spec) for spec in case.passes]
         watch = tvm_api.PassWatch(tray.note_pass)
-        lowered = tvm_api.ModuleBefore(JUDGED_BEFORE)
-        kept = [] if tvm_api.runs_here(target) else [lowered]
-        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch, *kept]))
+        lowered = None if tvm_api.runs_here(target) else tvm_api.ModuleBefore(JUDGED_BEFORE)
+        watches = [watch] if lowered is None else [watch, lowered]
+        context = ask_compiler(lambda: tvm_api.pass_context(case.config, watches))
         with target, context:
             tray.enter_stage(Stage.PASSES)
             reached.append(around.blocks())
@@ -72,7 +72,7 @@ def run_case(
             tray.enter_stage(Stage.BUILD)
             executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
-            if Check.DEVICE_SOURCE in effort.checks:
+            if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
                 _offer_source(executable, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
@@ -81,7 +81,7 @@ def run_case(
             record["rejection"] = weigh_rejection(case, refusal.message, effort, tray, around.paced).to_json()
         return record
     record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
-    if Check.RESULTS in effort.checks and kept:
+    if Check.RESULTS in effort.checks and lowered is not None:
         entry = tvm_api.entry_of(original)
         seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, tray, around.paced)
         record["results"] = seen.to_json()

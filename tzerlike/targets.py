@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from tzerlike.errors import UserError
 
@@ -29,11 +30,17 @@ def target_text(kind: str, arch: str = DEFAULT_ARCH) -> str:
     return json.dumps({"kind": kind, "arch": arch}) if kind == "cuda" else kind
 
 
+def target_options(text: str) -> dict[str, Any]:
+    """Return what a case's target says, a bare kind or a JSON object, with its `kind` among the options."""
+    options: dict[str, Any] = json.loads(text) if text.lstrip().startswith("{") else {"kind": text}
+    return options
+
+
 def kind_of_target(text: str) -> str:
-    """Return the kind of a case's target: a bare kind, or the `kind` of a JSON object."""
-    return str(json.loads(text)["kind"]) if text.lstrip().startswith("{") else text
+    """Return the kind of a case's target."""
+    return str(target_options(text)["kind"])
 
 
 def arch_of_target(text: str) -> str:
     """Return the architecture that a case's cuda target is compiled for."""
-    return str(json.loads(text).get("arch", DEFAULT_ARCH)) if text.lstrip().startswith("{") else DEFAULT_ARCH
+    return str(target_options(text).get("arch", DEFAULT_ARCH))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.passes.label import documented
-from tzerlike.repro import program_source
-from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.reference_build import reference_case
+from tzerlike.repro.text import text_repro
 from tzerlike.roundtrip import UNEQUAL, Fault, round_trip
 from tzerlike.tray import Tray
 from tzerlike.tvm_api import load_ir
@@ -72,9 +72,8 @@ def look_at_text(executor: ForkExecutor, case: Case) -> Finding | None:
     fault = Fault(*records[0]["fault"])
     if not reportable(fault):
         return None
-    plain = Case(case.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, case.input_seed)
     seen = Observation(Exit.REJECTED, Stage.TEXT, f"{fault.cause}\n{fault.detail}", fault.stage)
-    return judge_round_trip(plain, seen)
+    return judge_round_trip(reference_case(case), seen)
 
 
 def bundle_text(
@@ -82,7 +81,6 @@ def bundle_text(
     executor: ForkExecutor,
     finding: Finding,
     stored: StoredCase,
-    render: Callable[[Case], tuple[str, bool]],
     environment: Mapping[str, Any],
 ) -> Path | None:
     """Confirm and bundle a finding of `look_at_text`; None when it does not show again, or has a bundle."""
@@ -90,8 +88,7 @@ def bundle_text(
     same = sum(other is not None and other.signature == finding.signature for other in again)
     if not same:
         return None
-    script, _ = render(finding.case)
-    title = finding.title.replace("\\", "/").replace('"""', "'''")
+    script, _ = executor.render(finding.case)
     return write_bundle(
         directory,
         finding,
@@ -99,33 +96,6 @@ def bundle_text(
         executor.limits,
         Confirmation(len(again), same),
         script,
-        _REPRO.format(title=title, program=program_source(finding.case, "")),
+        text_repro(finding.title, finding.case),
         environment,
     )
-
-
-_REPRO = '''\
-"""{title}
-
-A well-formed program that TVM does not read back from its own TVMScript. Exits non-zero while that is so.
-"""
-
-import sys
-
-import tvm
-from tvm_ffi import get_first_structural_mismatch
-
-{program}
-try:
-    script = module.script()
-    print(script)
-    again = tvm.script.from_source(script)
-except Exception as error:
-    print(f"the program does not survive its text: {{error}}")
-    sys.exit(1)
-mismatch = get_first_structural_mismatch(module, again)
-if mismatch is not None:
-    print(f"another program comes back: it differs first at {{mismatch[0]}}")
-    sys.exit(1)
-print("the program comes back from its text: the bug does not show")
-'''

@@ -22,7 +22,7 @@ from tvm import tirx as tirx
 
 from tzerlike import older_tvm
 from tzerlike.case import ContextConfig
-from tzerlike.targets import DEFAULT_ARCH
+from tzerlike.targets import DEFAULT_ARCH, target_options
 
 KNOWN_IR = older_tvm.fill_in()
 """Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
@@ -146,7 +146,7 @@ def target_of(text: str) -> Any:
     A cuda target without an architecture gets the default one, since TVM would start CUDA to ask a device. The host's
     part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel.
     """
-    description = json.loads(text) if text.lstrip().startswith("{") else {"kind": text}
+    description = target_options(text)
     if description["kind"] == "cuda":
         description.setdefault("arch", DEFAULT_ARCH)
     target = tvm.target.Target(description)

@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
 from tzerlike.carried import Carried
 from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.compilation_bundle import bundle_compilation, confirmed, confirming_limits
 from tzerlike.config import CampaignConfig
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
 from tzerlike.effort import Check
 from tzerlike.errors import UserError
-from tzerlike.evidence import Evidence, evidence_for
+from tzerlike.evidence import evidence_for
 from tzerlike.execute import ForkExecutor
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
@@ -35,22 +35,17 @@ from tzerlike.fuzzer import (
     Trial,
     Yield,
 )
-from tzerlike.heap import LAYOUTS
 from tzerlike.known import known_filter
-from tzerlike.limits import Limits
 from tzerlike.metamorphic.bundle import bundle_schedule, look_at
 from tzerlike.mutation import Mutation
 from tzerlike.mutation_crash import bundle_mutation
 from tzerlike.mutators import SCHEDULE, make_mutators
-from tzerlike.oracles import effort_for, judged, make_oracles
+from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.source import RandomSource
-from tzerlike.readable import readable_script
-from tzerlike.report.regression import regression_test
-from tzerlike.repro import repro_script
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
@@ -63,11 +58,8 @@ SAVE_EVERY = 2.0
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
 
-_CONFIRMATIONS_OF_SPEED = 3
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
-
-_HANG_FACTOR = 3.0
 
 
 def _pass_source(config: CampaignConfig) -> PassSource:
@@ -81,10 +73,6 @@ def _check_passes(case: Case) -> None:
     """UserError when this TVM lacks a pass of the case, or one of its arguments."""
     for spec in case.passes:
         instantiate(spec)
-
-
-def _compares(config: CampaignConfig) -> bool:
-    return Check.RESULTS in effort_for(config.oracles).checks
 
 
 class Worker:
@@ -121,12 +109,13 @@ class Worker:
         self.carried: Carried | None = None
         self.carried_through = ""
         self.last_finding = ""
-        self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in effort_for(config.oracles).checks
+        self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in executor.effort.checks
         self.events = EventLog(directory.worker_events(number))
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
         share = shuffled[number :: config.jobs]
+        compares = Check.RESULTS in executor.effort.checks
         self.fuzzer = Fuzzer(
             seed=config.seed,
             worker=number,
@@ -141,7 +130,7 @@ class Worker:
             mutator_choice=config.mutator_choice,
             target=config.case_target,
             pairs_per_fork=config.pairs_per_fork,
-            cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if _compares(config) else CHEAP_CODE_SHARE,
+            cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if compares else CHEAP_CODE_SHARE,
             guided=coverage.total > 0,
             notes=notes,
             on_death=self.mutation_died,
@@ -222,13 +211,11 @@ class Worker:
         finding = looked.finding
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
-        environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
-        findings = self.directory.findings
-        path = bundle_schedule(findings, self.executor, looked, stored, self.executor.render, environment)
+        path = bundle_schedule(self.directory.findings, self.executor, looked, stored, self._environment)
         return self._bundled(finding, path, "schedule")
 
     def looks_at_text(self, iteration: int) -> bool:
-        if Check.TEXT not in effort_for(self.config.oracles).checks:
+        if Check.TEXT not in self.executor.effort.checks:
             return False
         return rng_for(self.config.seed, self.number, iteration, "text").random() < SHARE
 
@@ -237,10 +224,13 @@ class Worker:
         finding = look_at_text(self.executor, stored.case)
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
-        environment = {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
-        render = self.executor.render
-        path = bundle_text(self.directory.findings, self.executor, finding, stored, render, environment)
+        path = bundle_text(self.directory.findings, self.executor, finding, stored, self._environment)
         return self._bundled(finding, path, "text")
+
+    @property
+    def _environment(self) -> dict[str, Any]:
+        """What a bundle says of the campaign that it is from."""
+        return {**read_json(self.directory.environment), "oracles": list(self.config.oracles)}
 
     def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
         """Count a bundle that was written, or `what` did not show again."""
@@ -282,50 +272,38 @@ class Worker:
 
     def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
         """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
-        limits = self.executor.limits
-        if finding.kind == "hang":
-            limits = limits.relaxed(_HANG_FACTOR)
+        limits = confirming_limits(finding.kind, self.executor.limits)
         evidence = evidence_for(finding.case, finding.observation.results)
-        confirmation = self._confirmation(finding, limits, evidence)
+
+        def shows(layout: int, inputs: str) -> bool:
+            effort = replace(self.executor.effort, inputs=inputs, layout=layout)
+            (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
+            found = judged(self.fuzzer.oracles, finding.case, seen)
+            return any(other.signature == finding.signature for other in found)
+
+        archive = self.directory.worker(self.number) / "inputs.npz"
+        confirmation = confirmed(finding.kind, evidence, archive, shows)
         # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
         if confirmation.same < (confirmation.runs if finding.kind == "slow-code" else 1):
             self.unconfirmed[finding.kind] += 1
             return None
         self.signatures.add(finding.signature)
-        environment = read_json(self.directory.environment)
-        rendering = self.executor.rendering(finding.case)
-        readable = readable_script(rendering, finding, evidence, self._judge)
-        path = write_bundle(
+        path = bundle_compilation(
             self.directory.findings,
+            self.executor,
             finding,
             stored,
             self.executor.limits,
             confirmation,
-            rendering.script,
-            repro_script(finding, self.executor.limits, readable, evidence.parameters),
-            {**environment, "oracles": list(self.config.oracles)},
-            evidence.archive,
-            regression_test(finding, limits, readable, evidence.parameters, evidence.archive),
+            evidence,
+            self._judge,
+            self._environment,
         )
         if path is not None:
             self.findings[finding.kind] += 1
             self.last_finding = path.name
         self.save()
         return finding.signature
-
-    def _confirmation(self, finding: Finding, limits: Limits, evidence: Evidence) -> Confirmation:
-        """Run a finding again as `tzerlike replay` will: from the archive of its bundle, each time on another heap."""
-        archive = self.directory.worker(self.number) / "inputs.npz"
-        write_atomic(archive, evidence.archive)
-        layouts = {"hang": (0,), "oom": (0,), "slow-code": (0,) * _CONFIRMATIONS_OF_SPEED}.get(finding.kind, LAYOUTS)
-        same = 0
-        for layout in layouts:
-            effort = replace(self.executor.effort, inputs=str(archive.resolve()), layout=layout)
-            (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
-            found = judged(self.fuzzer.oracles, finding.case, seen)
-            same += any(other.signature == finding.signature for other in found)
-        archive.unlink()
-        return Confirmation(len(layouts), same)
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""

@@ -162,14 +162,13 @@ class _Zygote:
 def _serve_worker(
     role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
 ) -> NoReturn:
+    from tzerlike.apart import silence
     from tzerlike.execute import die_with_parent
 
     die_with_parent()
     gc.enable()
     # TVM's warnings while programs are built are of no use to anyone; our own errors go over the socket.
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    silence()
     status = 0
     slot = order["slot"]
     try:

@@ -24,7 +24,7 @@ from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.outcome import Ending, Ran, Rejection, Results
 from tzerlike.passes.label import Label
 from tzerlike.report.regression import regression_test
-from tzerlike.repro import repro_script
+from tzerlike.repro.script import repro_script
 from tzerlike.seedgen import Seed, builtin_seeds
 from tzerlike.stages import run_case
 from tzerlike.targets import target_text

@@ -32,7 +32,7 @@ def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") ->
     """Walk along the reference build of a program, with one pass more at its beginning."""
     from tzerlike import tvm_api
     from tzerlike.bisect.job import meaning_of, where_meaning_is_lost
-    from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 
     def work() -> str:
         case = Case(ir)

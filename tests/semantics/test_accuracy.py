@@ -47,7 +47,8 @@ MEASURED = [
 def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     from tzerlike import tvm_api
     from tzerlike.reference import interpret
-    from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET, NoNotes, compile_module
+    from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.results import NoNotes, compile_module
     from tzerlike.storage import Cell, representable
 
     kind = parse(dtype)

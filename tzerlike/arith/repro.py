@@ -9,6 +9,7 @@ from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Node, Problem, Variable, lanes
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Signed
+from tzerlike.repro.parts import LIMIT, quotable
 
 _TEMPLATE = '''\
 """{title}
@@ -36,11 +37,10 @@ SECONDS = {seconds!r}
 MEMORY = {memory!r}
 
 
+{limit}
+
 def main():
-    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    limit()
     analyzer = tvm.sym.Analyzer()
     with contextlib.ExitStack() as scope:
         told(analyzer)
@@ -184,13 +184,14 @@ def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome
         source=_indented(_source(check, wrong is None), 8),
     )
     return _TEMPLATE.format(
-        title=finding.title.replace("\\", "/").replace('"""', "'''"),
+        title=quotable(finding.title),
         evaluator=EVALUATOR,
         told=_indented("\n".join(_told(problem)) or "pass", 4),
         problem="\n".join(_definitions(problem, names)),
         assignment=dict(wrong.assignment) if wrong is not None else {},
         seconds=limits.seconds,
         memory=limits.memory,
+        limit=LIMIT,
         question=question,
     )
 

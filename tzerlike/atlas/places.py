@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from tzerlike.cache import keep
 
 _UNKNOWN = -1
 _SEPARATOR = "\n"
@@ -33,21 +34,17 @@ class Places:
         return len(self.file)
 
     def save(self, path: Path) -> None:
-        """Write the places so that the file is whole or absent; a cache that cannot be written is done without."""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".places-", delete=False) as file:
-                np.savez_compressed(
-                    file,
-                    files=_packed(self.files),
-                    functions=_packed(self.functions),
-                    file_of=self.file,
-                    function_of=self.function,
-                    line_of=self.line,
-                )
-            os.replace(file.name, path)
-        except OSError:
-            return
+        """Keep the places in a cache file."""
+        data = io.BytesIO()
+        np.savez_compressed(
+            data,
+            files=_packed(self.files),
+            functions=_packed(self.functions),
+            file_of=self.file,
+            function_of=self.function,
+            line_of=self.line,
+        )
+        keep(path, data.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Places:

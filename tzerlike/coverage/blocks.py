@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import os
 import struct
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tzerlike.cache import keep
 from tzerlike.coverage.native import load, u32_p
 from tzerlike.coverage.protocol import Indices
 from tzerlike.errors import TzerlikeError, UserError
@@ -117,7 +117,7 @@ def blocks_of(library: Path, identity: str, base: int, cache_dir: Path, prefix: 
         pass  # absent, or from a disk that lied: found anew
     blocks, successors = find_chains(library, prefix)
     if len(blocks):
-        _write(path, _encode(blocks, successors, base))
+        keep(path, _encode(blocks, successors, base))
     return blocks, successors
 
 
@@ -181,14 +181,3 @@ def _decode(data: bytes, base: int) -> tuple[Indices, Indices]:
     ):
         raise ValueError("blocks of other code")
     return blocks, successors
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that is whole or absent; a cache that cannot be written is done without."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".blocks-", delete=False) as file:
-            file.write(data)
-        Path(file.name).replace(path)
-    except OSError:
-        pass

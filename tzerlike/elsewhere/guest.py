@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import select
 import signal
 import sys
@@ -16,7 +15,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TextIO
 
-from tzerlike.limits import mapped_bytes
+from tzerlike.apart import silence
+from tzerlike.limits import bound_memory, mapped_bytes
 from tzerlike.observation import Exit, Stage
 from tzerlike.tray import Tray
 
@@ -26,9 +26,7 @@ Work = Callable[[Mapping[str, Any], Tray], dict[str, Any]]
 def main() -> None:
     """Say which TVM this is, then answer until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    silence()
     try:
         from tzerlike import tvm_api
         from tzerlike.elsewhere import judge
@@ -76,9 +74,7 @@ def _work(work: Work, item: Mapping[str, Any], tray: Tray) -> NoReturn:
     try:
         os.setpgid(0, 0)
         os.close(0)
-        bound = mapped_bytes() + item["memory"]
-        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        bound_memory(mapped_bytes(), item["memory"])
         # TVM's own handler would print a backtrace for many seconds.
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL):
             signal.signal(number, signal.SIG_DFL)

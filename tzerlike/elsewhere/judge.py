@@ -10,17 +10,15 @@ import numpy
 
 from tzerlike import tvm_api
 from tzerlike.archive import read_arrays
-from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.case import Case, PassSpec
 from tzerlike.dtypes import parse
 from tzerlike.errors import UserError
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes.catalog import discover, instantiate
+from tzerlike.reference_build import reference_case
 from tzerlike.refusal import CompilerRefused, ask_compiler
 from tzerlike.storage import Cell, stores
 from tzerlike.tray import Tray
-
-REFERENCE_TARGET = '{"kind": "llvm", "opt-level": 0}'
-REFERENCE_CONFIG = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
 
 UNLOADABLE = "unloadable"
 """The key of a record whose case this TVM cannot take; its value says why."""
@@ -34,7 +32,7 @@ def judge_case(item: Mapping[str, Any], tray: Tray) -> dict[str, Any]:
     """
     case = Case.from_json(item["case"])
     if item["reference"]:
-        case = Case(case.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, case.input_seed)
+        case = reference_case(case)
     try:
         module = _load(case.ir, item["script"])
         passes = [instantiate(_named_here(spec)) for spec in case.passes]

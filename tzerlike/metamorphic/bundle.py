@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
 from tzerlike.execute import ForkExecutor
 from tzerlike.inputs import parameters_of
+from tzerlike.limits import Limits
 from tzerlike.metamorphic.judge import SUSPECT
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.metamorphic import judge_metamorphic
 from tzerlike.outcome import Results
-from tzerlike.repro import build_source, program_source
-from tzerlike.repro_run import RUN_IMPORTS, WRONG_END, run_source
-from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.reference_build import reference_case
+from tzerlike.repro.parts import build_source, head_source, program_source, quotable
+from tzerlike.repro.running import RUN_IMPORTS, WRONG_END, run_source
 from tzerlike.rng import rng_for
 from tzerlike.tvm_api import entry_of, load_ir, s_tir, tvm
 
@@ -56,7 +57,7 @@ def look_again(executor: ForkExecutor, case: Case, trace: str, inputs: str = "")
 
 def before(parent: Case) -> Case:
     """The case of a finding about a schedule: the program before it, built without optimisation."""
-    return Case(parent.ir, (), REFERENCE_CONFIG, REFERENCE_TARGET, parent.input_seed)
+    return reference_case(parent)
 
 
 def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None) -> Looked:
@@ -89,7 +90,6 @@ def bundle_schedule(
     executor: ForkExecutor,
     looked: Looked,
     stored: StoredCase,
-    render: Callable[[Case], tuple[str, bool]],
     environment: Mapping[str, Any],
 ) -> Path | None:
     """Confirm a wrong schedule by its trace and write its bundle; None when it does not show again, or has one.
@@ -102,7 +102,7 @@ def bundle_schedule(
     same = sum(other.finding is not None and other.finding.signature == finding.signature for other in again)
     if not same:
         return None
-    script, faithful = render(finding.case)
+    script, faithful = executor.render(finding.case)
     return write_bundle(
         directory,
         finding,
@@ -116,35 +116,13 @@ def bundle_schedule(
     )
 
 
-_REPRO = '''\
-"""{title}
-
+_BEHAVIOUR = """\
 Applies a schedule to a program, builds the outcome without optimisation, runs it on the inputs in inputs.npz, next to
 this file, and exits non-zero while a result differs from what the program computes without the schedule; inputs.npz has
 that too, with the floating-point error that both orders of computation may make (bound). By the reference interpreter:
-{claim}
 """
 
-import json
-import resource
-import signal
-{imports}
-import tvm
-from tvm import s_tir, tirx
-
-{program}
-
-SECONDS = {seconds!r}
-MEMORY = {memory!r}
-
-
-def limit():
-    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-
-
+_SCHEDULE = """
 {intrinsics}# The schedule, in words:
 {calls}
 schedule = s_tir.Schedule(module, debug_mask=0)
@@ -152,27 +130,24 @@ trace = tvm.ir.load_json({trace})
 s_tir.schedule.Trace.apply_json_to_schedule(trace, schedule)
 module = schedule.mod
 print(module.script())
-'''
+"""
 
 
 def _repro(looked: Looked, script: str) -> str:
     finding = looked.finding
     assert finding is not None
     parameters = parameters_of(entry_of(load_ir(finding.case.ir)), rng_for(finding.case.input_seed, "inputs")) or ()
-    head = _REPRO.format(
-        title=_quotable(finding.title),
-        claim=_quotable(finding.observation.message),
-        imports=RUN_IMPORTS,
-        program=program_source(finding.case, script),
-        seconds=5.0,
-        memory=2 << 30,
+    behaviour = _BEHAVIOUR + quotable(finding.observation.message)
+    program = program_source(finding.case, script)
+    head = head_source(finding.title, behaviour, program, Limits(), RUN_IMPORTS)
+    schedule = _SCHEDULE.format(
         calls="\n".join(f"# {line}" for line in "\n".join(looked.calls).splitlines()),
         trace=json.dumps(looked.trace),
         intrinsics="".join(
             map(_intrinsic, (n for n in map(product_intrinsic, (False, True)) if json.dumps(n) in looked.trace))
         ),
     )
-    return head + run_source(parameters) + build_source("build", finding.case) + WRONG_END
+    return head + schedule + run_source(parameters) + build_source("build", finding.case) + WRONG_END
 
 
 def _intrinsic(name: str) -> str:
@@ -180,7 +155,3 @@ def _intrinsic(name: str) -> str:
     found = s_tir.TensorIntrin.get(name)
     parts = (f"tvm.ir.load_json({json.dumps(str(tvm.ir.save_json(part)))})" for part in (found.desc, found.impl))
     return f"s_tir.TensorIntrin.register({name!r}, {', '.join(parts)})\n"
-
-
-def _quotable(text: str) -> str:
-    return text.replace("\\", "/").replace('"""', "'''")

@@ -7,7 +7,6 @@ samples, and runs long enough to be more than the call.
 
 from __future__ import annotations
 
-import json
 from statistics import median
 
 from tzerlike.case import Case
@@ -15,6 +14,7 @@ from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.ranks import chance_of_greater
 from tzerlike.outcome import Ending, Timing
+from tzerlike.targets import target_options
 
 CHANCE = 1e-6
 """The rank test's p-value at most."""
@@ -50,5 +50,4 @@ def slower(timing: Timing) -> bool:
 
 def _optimised(case: Case) -> bool:
     """Whether LLVM's optimiser runs: its level is 2 unless the target says otherwise."""
-    target = json.loads(case.target) if case.target.startswith("{") else {"kind": case.target}
-    return int(target.get("opt-level", 2)) >= 2
+    return int(target_options(case.target).get("opt-level", 2)) >= 2

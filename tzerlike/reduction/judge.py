@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tzerlike import tvm_api
@@ -10,18 +10,9 @@ from tzerlike.apart import run_apart
 from tzerlike.case import Case
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.execute import ForkExecutor
-from tzerlike.heap import LAYOUTS
+from tzerlike.heap import LAYOUTS, layouts_for
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
-
-_ALL: Mapping[str, tuple[int, ...]] = {"hang": (0,), "oom": (0,), "slow-code": (0, 0, 0)}
-"""The heaps to confirm on, for kinds other than usual. What is timed is left the heap of the campaign; speed is the
-one thing that noise alone could fake, so that each of several runs has to show it."""
-
-_FEW: Mapping[str, tuple[int, ...]] = {"wrong-code": (LAYOUTS[-1],)}
-_FEW_USUALLY = (LAYOUTS[0], LAYOUTS[-1])
-"""The heaps that a smaller case has to show the finding on before it is taken. Wrong code is walked along its passes
-each time that it shows: one heap, on which fresh memory is filled."""
 
 
 class Judge:
@@ -36,9 +27,8 @@ class Judge:
         self._oracles = make_oracles(oracles)
         self._signature = signature
         self._start = start
-        self.layouts = _ALL.get(kind, LAYOUTS)
-        """The heaps that the finding is confirmed on, as a campaign does."""
-        self._few = _ALL.get(kind) or _FEW.get(kind, _FEW_USUALLY)
+        self._kind = kind
+        self._few = _heaps_for(kind)
         self.well_formed = is_well_formed(start)
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
@@ -52,7 +42,8 @@ class Judge:
 
     def times_shown(self, case: Case) -> tuple[int, int]:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
-        return sum(self.finding(case, layout) is not None for layout in self.layouts), len(self.layouts)
+        layouts = layouts_for(self._kind)
+        return sum(self.finding(case, layout) is not None for layout in layouts), len(layouts)
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""
@@ -72,6 +63,17 @@ class Judge:
             self.finding(self._start)
             self.faults.append(str(fault).strip())
             return False
+
+
+def _heaps_for(kind: str) -> tuple[int, ...]:
+    """The heaps that a smaller case has to show the finding on before it is taken.
+
+    Wrong code is walked along its passes each time that it shows: one heap, on which fresh memory is filled.
+    """
+    if kind == "wrong-code":
+        return (LAYOUTS[-1],)
+    layouts = layouts_for(kind)
+    return (layouts[0], layouts[-1]) if layouts == LAYOUTS else layouts
 
 
 def is_well_formed(case: Case) -> bool:

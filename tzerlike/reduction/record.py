@@ -6,23 +6,19 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from tzerlike.bundle import Bundle, Confirmation, write_bundle
-from tzerlike.campaign import StoredCase, write_atomic
+from tzerlike.bundle import Bundle
 from tzerlike.case import Case
+from tzerlike.compilation_bundle import bundle_compilation, confirmed
 from tzerlike.errors import UserError
 from tzerlike.evidence import evidence_for
 from tzerlike.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
-from tzerlike.readable import readable_script
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.place import put_in_place
-from tzerlike.report.regression import regression_test
-from tzerlike.repro import repro_script
 
 SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
@@ -68,22 +64,24 @@ class Recorder:
         shutil.rmtree(temporary, ignore_errors=True)
         try:
             temporary.mkdir()
-            confirmation = self._confirmation(case, temporary / "inputs.npz", evidence.archive)
+            confirmation = confirmed(
+                finding.kind,
+                evidence,
+                temporary / "inputs.npz",
+                lambda layout, inputs: self._judge.finding(case, layout, inputs) is not None,
+            )
             if confirmation.flaky:
                 return False
-            rendering = self._executor.rendering(case)
-            readable = readable_script(rendering, finding, evidence, self._found)
-            path = write_bundle(
+            path = bundle_compilation(
                 temporary,
+                self._executor,
                 finding,
-                StoredCase(case, self._bundle.stored.provenance),
+                self._bundle.stored,
                 self._limits,
                 confirmation,
-                rendering.script,
-                repro_script(finding, self._limits, readable, evidence.parameters),
+                evidence,
+                self._found,
                 self._environment,
-                evidence.archive,
-                regression_test(finding, self._limits, readable, evidence.parameters, evidence.archive),
             )
             if path is not None:
                 put_in_place(path, self._bundle.path / REDUCED)
@@ -97,9 +95,3 @@ class Recorder:
     def _found(self, case: Case) -> list[Finding]:
         finding = self._judge.finding(case)
         return [] if finding is None else [finding]
-
-    def _confirmation(self, case: Case, archive: Path, inputs: bytes) -> Confirmation:
-        """Run `case` again as `tzerlike replay` will: from the archive of its bundle, each time on another heap."""
-        write_atomic(archive, inputs)
-        shown = [self._judge.finding(case, layout, str(archive.resolve())) for layout in self._judge.layouts]
-        return Confirmation(len(shown), sum(finding is not None for finding in shown))

@@ -16,7 +16,7 @@ from tzerlike.inputs import BufferParameter, Parameter
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Difference
 from tzerlike.report.literal import array_source, number_source, weight
-from tzerlike.repro_run import run_source
+from tzerlike.repro.running import run_source
 from tzerlike.storage import element_type
 
 _INLINE = 400

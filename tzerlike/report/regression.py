@@ -26,7 +26,7 @@ from tzerlike.passes.catalog import constructor_source
 from tzerlike.report.checks import Run, run_of
 from tzerlike.report.literal import python_source
 from tzerlike.report.pytest_file import pytest_file, snake_case
-from tzerlike.repro import case_of
+from tzerlike.repro.script import case_of
 from tzerlike.schedule_trace import SCHEDULE
 from tzerlike.targets import kind_of_target
 from tzerlike.tvm_api import grouped_options

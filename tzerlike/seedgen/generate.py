@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
+from tzerlike.apart import silence
 from tzerlike.errors import TzerlikeError
 from tzerlike.seedgen.cache import Collection
 from tzerlike.seedgen.seed import Seed
@@ -146,9 +147,7 @@ def _finish(source: _Source, limits: Limits) -> None:
 def _child(origin: str, factory: Factory, limits: Limits, done: frozenset[str], log: int) -> NoReturn:
     """Write one JSON line per event to `log` and exit, whatever happens."""
     # TVM warns on stderr about perfectly good operators; a user has no use for it.
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    silence()
 
     def tell(**message: Any) -> None:
         data = memoryview(json.dumps(message).encode() + b"\n")

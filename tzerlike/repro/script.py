@@ -1,8 +1,7 @@
-"""The `repro.py` of a bundle: one file that needs tvm and numpy alone, and for wrong code the inputs next to it."""
+"""The `repro.py` of what came about in a compilation."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from tzerlike.case import Case
@@ -10,67 +9,10 @@ from tzerlike.inputs import Parameter
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
 from tzerlike.oracles.finding import Finding
-from tzerlike.passes.catalog import constructor_source
-from tzerlike.repro_run import RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
-from tzerlike.results import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.reference_build import reference_case
+from tzerlike.repro.parts import build_source, head_source, program_source
+from tzerlike.repro.running import RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
 from tzerlike.targets import arch_of_target, kind_of_target
-from tzerlike.tvm_api import grouped_options
-
-_HEAD = '''\
-"""{title}
-
-{behaviour}
-"""
-
-import json
-import resource
-import signal
-{imports}
-import tvm
-from tvm import s_tir, tirx
-
-{program}
-
-SECONDS = {seconds!r}
-MEMORY = {memory!r}
-
-
-def limit():
-    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-
-'''
-
-_BUILD = """
-def {name}():
-    text = {target!r}
-    target = tvm.target.Target(json.loads(text) if text.startswith("{{") else {{"kind": text}})
-    host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm", "opt-level": 0}})
-    target = target.with_host(host)
-    context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r}{more})
-    passes = [{passes}]
-    with target, context:
-        mod = tirx.transform.BindTarget(target)(module)
-        for step in passes:
-            mod = step(mod)
-{lowering}
-
-"""
-
-_LOWERING = {
-    "default": "        return tvm.compile(mod, target)",
-    "none": """\
-        from tvm.tirx.build import split_host_device_mods, tir_to_runtime
-
-        _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
-        host_mod, device_mods = split_host_device_mods(mod)
-        device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
-        runtime = tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)
-        return tvm.runtime.Executable(runtime)""",
-}
-"""How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
 
 _DIES = """\
 Exits non-zero when the bug shows: the process dies of the crash itself, or of its time or memory limit.
@@ -165,18 +107,11 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
     return _head(finding, limits, script, _DIES) + _build(finding) + _DIES_END.format(call=call)
 
 
-_REFERENCE = Case("", config=REFERENCE_CONFIG, target=REFERENCE_TARGET)
+_REFERENCE = reference_case(Case(""))
 
 
 def _head(finding: Finding, limits: Limits, script: str, behaviour: str, imports: str = "") -> str:
-    return _HEAD.format(
-        title=finding.title.replace("\\", "/").replace('"""', "'''"),
-        behaviour=behaviour,
-        imports=imports,
-        program=program_source(finding.case, script),
-        seconds=limits.seconds,
-        memory=limits.memory,
-    )
+    return head_source(finding.title, behaviour, program_source(finding.case, script), limits, imports)
 
 
 def _build(finding: Finding) -> str:
@@ -195,24 +130,3 @@ def _about_reference(finding: Finding) -> bool:
         return seen.exit is Exit.OK
     blamed = seen.results is not None and seen.results.blame == "reference"
     return seen.stage is Stage.BUILD_REFERENCE or (finding.kind == "wrong-code" and blamed)
-
-
-def build_source(name: str, case: Case, more: str = "") -> str:
-    """Return the definition of a function that builds `module` as `case` says, with `more` options of PassContext."""
-    return _BUILD.format(
-        name=name,
-        target=case.target,
-        opt_level=case.config.opt_level,
-        options=grouped_options(case.config),
-        disabled=list(case.config.disabled_passes),
-        more=more,
-        passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
-        lowering=_LOWERING[case.config.pipeline],
-    )
-
-
-def program_source(case: Case, script: str) -> str:
-    """Return the statement that makes `module`: from `script` where that is given and can be quoted, else from JSON."""
-    if script and "'''" not in script and "\\" not in script:
-        return f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
-    return f"module = tvm.ir.load_json({json.dumps(case.ir)})"

@@ -1,0 +1,72 @@
+"""The bundle of what came about in a compilation: confirmed as a replay will run it, then written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.campaign import StoredCase, write_atomic
+from tzerlike.case import Case
+from tzerlike.evidence import Evidence
+from tzerlike.execute import ForkExecutor
+from tzerlike.heap import layouts_for
+from tzerlike.limits import Limits
+from tzerlike.oracles.finding import Finding
+from tzerlike.readable import readable_script
+from tzerlike.report.regression import regression_test
+from tzerlike.repro.script import repro_script
+
+_HANG_FACTOR = 3.0
+
+
+def confirming_limits(kind: str, limits: Limits) -> Limits:
+    """What a run that confirms a finding may use: a hang has to last three times as long."""
+    return limits.relaxed(_HANG_FACTOR) if kind == "hang" else limits
+
+
+def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int, str], bool]) -> Confirmation:
+    """Run a finding of `kind` again as `tzerlike replay` will: from its bundle's archive, on one heap after another.
+
+    `shows` runs it on a heap (tzerlike.heap) with the inputs of an archive; `archive` is where that may lie meanwhile.
+    """
+    write_atomic(archive, evidence.archive)
+    inputs = str(archive.resolve())
+    shown = [shows(layout, inputs) for layout in layouts_for(kind)]
+    archive.unlink()
+    return Confirmation(len(shown), sum(shown))
+
+
+def bundle_compilation(
+    directory: Path,
+    executor: ForkExecutor,
+    finding: Finding,
+    stored: StoredCase,
+    limits: Limits,
+    confirmation: Confirmation,
+    evidence: Evidence,
+    judge: Callable[[Case], Iterable[Finding]],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Write the bundle of a finding that was confirmed; None when its signature has one already.
+
+    `judge` runs a case once and returns what is found.
+    """
+    rendering = executor.rendering(finding.case)
+    readable = readable_script(rendering, finding, evidence, judge)
+    return write_bundle(
+        directory,
+        finding,
+        replace(stored, case=finding.case),
+        limits,
+        confirmation,
+        rendering.script,
+        repro_script(finding, limits, readable, evidence.parameters),
+        environment,
+        evidence.archive,
+        regression_test(
+            finding, confirming_limits(finding.kind, limits), readable, evidence.parameters, evidence.archive
+        ),
+    )
