@@ -19,7 +19,7 @@ from standalone import cache_directory, executor_with
 
 from tzerlike.case import Case, ContextConfig
 from tzerlike.coverage import NoCoverage, open_coverage
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.seedgen import builtin_seeds
 

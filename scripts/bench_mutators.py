@@ -22,14 +22,14 @@ from typing import Any
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.apart import each_apart
 from tzerlike.case import Case, ContextConfig, content_hash
+from tzerlike.child.apart import each_apart
+from tzerlike.child.effort import Effort
+from tzerlike.compare.results import interpret
 from tzerlike.coverage import NoCoverage
-from tzerlike.effort import Effort
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.observation import Exit
-from tzerlike.results import interpret
 from tzerlike.rng import rng_for
 from tzerlike.seedgen import Seed, builtin_seeds
 from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed

@@ -22,13 +22,13 @@ from typing import Any
 
 from standalone import cache_directory
 
-from tzerlike.apart import each_apart, run_apart
+from tzerlike.bundles.roundtrip import PRINTER, round_trip
 from tzerlike.case import Case, content_hash
+from tzerlike.child.apart import each_apart, run_apart
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
 from tzerlike.mutators.tree import Tree
 from tzerlike.repro.text import text_repro
 from tzerlike.rng import rng_for
-from tzerlike.roundtrip import PRINTER, round_trip
 from tzerlike.seedgen import builtin_seeds
 from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tvm, script_of, well_formed
 

@@ -21,11 +21,11 @@ from typing import Any
 from standalone import cache_directory
 
 from tzerlike import tvm_api
-from tzerlike.apart import each_apart
-from tzerlike.effort import THOROUGH_STEPS, Effort
+from tzerlike.child.apart import each_apart
+from tzerlike.child.effort import THOROUGH_STEPS, Effort
+from tzerlike.compare.results import Builds, NoNotes, compile_reference, judge_builds
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.outcome import Ending, Results
-from tzerlike.results import Builds, NoNotes, compile_reference, judge_builds
 from tzerlike.rng import rng_for
 from tzerlike.seedgen import builtin_seeds
 

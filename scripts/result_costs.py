@@ -15,12 +15,12 @@ from pathlib import Path
 
 from tzerlike.campaign import CampaignDir
 from tzerlike.case import Case
+from tzerlike.child.effort import Check, Effort
+from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
-from tzerlike.effort import Check, Effort
-from tzerlike.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.stages import touch
 from tzerlike.limits import Limits
-from tzerlike.stages import touch
-from tzerlike.tray import Tray
 from tzerlike.zygote import warm_up
 
 LEVELS = {"LLVM level 0": '{"kind": "llvm", "opt-level": 0}', "LLVM level 3": "llvm"}

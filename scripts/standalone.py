@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from tzerlike.coverage import Coverage
-from tzerlike.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
 from tzerlike.limits import Limits
 
 

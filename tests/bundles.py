@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bisect.record import Bisection, write_bisection
+from tzerlike.bundles.bisection import Bisection, write_bisection
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.observation import Exit, Frame, Observation, Stage

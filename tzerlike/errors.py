@@ -1,7 +1,7 @@
 """What tzerlike itself does wrong or is asked to do wrong.
 
 What the compiler under test does is never an exception here; it is an
-:class:`tzerlike.execute.Observation`.
+:class:`tzerlike.executor.execute.Observation`.
 """
 
 

@@ -10,10 +10,10 @@ from random import Random
 from typing import Any, Protocol
 
 from tzerlike import tvm_api
-from tzerlike.apart import run_apart
 from tzerlike.bandit import Yields, shares
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
+from tzerlike.child.apart import run_apart
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
 from tzerlike.observation import Exit, Observation, Stage, message_template
@@ -59,13 +59,13 @@ _DRAWS = 12
 
 
 class Executor(Protocol):
-    """What the loop needs of `tzerlike.execute.ForkExecutor`."""
+    """What the loop needs of `tzerlike.executor.execute.ForkExecutor`."""
 
     def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]: ...
 
 
 class MutationNotes(Protocol):
-    """Told each mutation before it starts, since it may crash TVM; `tzerlike.tray.Tray` is one."""
+    """Told each mutation before it starts, since it may crash TVM; `tzerlike.child.tray.Tray` is one."""
 
     def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None: ...
 

@@ -108,9 +108,9 @@ class Results:
     the interpreter where the verdict is `defined`. Where the rule is `step-budget` they are compared with each other,
     and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow, and that a
     larger budget could tell.
-    `guilty` is who wrong or slow code is due to, as tzerlike.localise has it, "" where nobody looked: a pass without
-    its namespace, of the reference build's passes where `blame` is reference or both. What has a blank in it is no
-    pass: "LLVM optimisation", "code generation", "default pipeline", or "A to B" for passes that look alike.
+    `guilty` is who wrong or slow code is due to, as tzerlike.walk.localise has it, "" where nobody looked: a pass
+    without its namespace, of the reference build's passes where `blame` is reference or both. What has a blank in it is
+    no pass: "LLVM optimisation", "code generation", "default pipeline", or "A to B" for passes that look alike.
     """
 
     verdict: str

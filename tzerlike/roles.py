@@ -14,26 +14,27 @@ from typing import Any
 import numpy
 
 import tzerlike
-from tzerlike import fitness, seedgen, text_bundle, tvm_api
+from tzerlike import seedgen, tvm_api
 from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_apart
 from tzerlike.atlas.role import list_blocks
-from tzerlike.bisect import job
 from tzerlike.bisect.role import bisect_bundle
+from tzerlike.bundles import text as text_bundle
+from tzerlike.bundles.mutation import Mutation
+from tzerlike.bundles.mutation_crash import attempt
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
-from tzerlike.execute import ForkExecutor, Lane
-from tzerlike.fitness import require_fit
+from tzerlike.executor import fitness
+from tzerlike.executor.execute import ForkExecutor, Lane
+from tzerlike.executor.fitness import require_fit
 from tzerlike.limits import Limits
 from tzerlike.metamorphic import judge
 from tzerlike.metamorphic.bundle import look_again
-from tzerlike.mutation import Mutation
-from tzerlike.mutation_crash import attempt
 from tzerlike.mutators import make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import effort_for, judged, make_oracles
@@ -43,6 +44,7 @@ from tzerlike.reduction.role import reduce_bundle
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.seedgen.seed import Seed
 from tzerlike.targets import kind_of_target
+from tzerlike.walk import job
 from tzerlike.worker import Worker
 
 Report = Callable[[dict[str, Any]], None]

@@ -7,7 +7,7 @@ import time
 from types import FrameType
 
 from tzerlike.config import CampaignConfig
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 
 
 class Interrupted(Exception):

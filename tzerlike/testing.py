@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.apart import each_apart
+from tzerlike.child.apart import each_apart
 from tzerlike.mutators import Guarded, MutationEnv, Mutator
 from tzerlike.seedgen.seed import Seed
 

@@ -11,17 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tzerlike.bundles.compilation import bundle_compilation, confirmed, confirming_limits
+from tzerlike.bundles.evidence import evidence_for
+from tzerlike.bundles.mutation import Mutation
+from tzerlike.bundles.mutation_crash import bundle_mutation
+from tzerlike.bundles.shorten import shortened
+from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
-from tzerlike.carried import Carried
 from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.compilation_bundle import bundle_compilation, confirmed, confirming_limits
+from tzerlike.child.effort import Check
 from tzerlike.config import CampaignConfig
+from tzerlike.corpora.carried import Carried
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
-from tzerlike.effort import Check
 from tzerlike.errors import UserError
-from tzerlike.evidence import evidence_for
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
     CHEAP_CODE_SHARE_WITH_RESULTS,
@@ -37,8 +41,6 @@ from tzerlike.fuzzer import (
 )
 from tzerlike.known import known_filter
 from tzerlike.metamorphic.bundle import bundle_schedule, look_at
-from tzerlike.mutation import Mutation
-from tzerlike.mutation_crash import bundle_mutation
 from tzerlike.mutators import SCHEDULE, make_mutators
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
@@ -49,8 +51,6 @@ from tzerlike.passes.source import RandomSource
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
-from tzerlike.shorten import shortened
-from tzerlike.text_bundle import SHARE, bundle_text, look_at_text
 
 SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""

@@ -73,10 +73,10 @@ class _Zygote:
         order = _receive(control)
         if order is None:
             sys.exit(0)
+        from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
-        from tzerlike.execute import Lane, die_with_parent
-        from tzerlike.stages import touch
-        from tzerlike.tray import Tray
+        from tzerlike.executor.execute import Lane, die_with_parent
+        from tzerlike.executor.stages import touch
 
         die_with_parent()
         self.control = control
@@ -117,7 +117,7 @@ class _Zygote:
             self._reap()
 
     def _spawn(self, order: dict[str, Any]) -> None:
-        from tzerlike.execute import serve_runner
+        from tzerlike.executor.execute import serve_runner
 
         slot = order["slot"]
         lane = self.lanes[slot]
@@ -162,8 +162,8 @@ class _Zygote:
 def _serve_worker(
     role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
 ) -> NoReturn:
-    from tzerlike.apart import silence
-    from tzerlike.execute import die_with_parent
+    from tzerlike.child.apart import silence
+    from tzerlike.executor.execute import die_with_parent
 
     die_with_parent()
     gc.enable()
@@ -211,8 +211,8 @@ def warm_up(tray: Any) -> Any:
     """Compile, run, refuse and print once: no child is to pay for lazy imports. Returns a case that compiles."""
     from tzerlike import tvm_api
     from tzerlike.case import Case, ContextConfig, PassSpec
-    from tzerlike.effort import COMPILE_ONLY, Check, Effort
-    from tzerlike.stages import render_module, run_case
+    from tzerlike.child.effort import COMPILE_ONLY, Check, Effort
+    from tzerlike.executor.stages import render_module, run_case
 
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(_WARM_UP)))
     flat = (PassSpec("tirx.StmtSimplify"), PassSpec("s_tir.LowerInitBlock"))

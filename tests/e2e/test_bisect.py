@@ -10,14 +10,14 @@ import pytest
 
 from tests.e2e.conftest import Command
 from tests.e2e.test_results import IN_PLACE, REFUSED
-from tzerlike.bisect.record import Bisection, read_bisection
-from tzerlike.bisect.walk import Change
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bisection import Bisection, read_bisection
+from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, Provenance, parse_sequence
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
+from tzerlike.walk.walk import Change
 
 DIES = """
 @T.prim_func

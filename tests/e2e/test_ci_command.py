@@ -13,7 +13,7 @@ from tests.bundles import write_case
 from tests.e2e.conftest import Command, kill_group, start, wait_until
 from tzerlike import tvm_api
 from tzerlike.campaign import CampaignDir
-from tzerlike.carried import case_ids
+from tzerlike.corpora.carried import case_ids
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.testing import sample_functions
 

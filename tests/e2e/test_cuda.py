@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, Command, environment
-from tzerlike.apart import run_apart
 from tzerlike.case import Case, ContextConfig
+from tzerlike.child.apart import run_apart
+from tzerlike.child.effort import Effort
+from tzerlike.child.tray import Tray
 from tzerlike.cuda.source import first_refusal
 from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
-from tzerlike.effort import Effort
+from tzerlike.executor.stages import run_case
+from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for
@@ -23,12 +26,9 @@ from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.outcome import Ending, Ran, Rejection, Results
 from tzerlike.passes.label import Label
-from tzerlike.report.regression import regression_test
 from tzerlike.repro.script import repro_script
 from tzerlike.seedgen import Seed, builtin_seeds
-from tzerlike.stages import run_case
 from tzerlike.targets import target_text
-from tzerlike.tray import Tray
 from tzerlike.tvm_api import bind_target, build, cuda_sources, load_ir, target_of
 
 CACHE = ROOT / "build" / "test-cache" / "tzerlike"
@@ -82,7 +82,7 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
     toolchain = Toolchain(Compiler.NVCC, nvcc)
-    for module in ("tzerlike.stages", "tzerlike.rejection"):
+    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection"):
         monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
     tray = Tray()
     tray.begin_case(0)

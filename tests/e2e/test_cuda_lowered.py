@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.apart import run_apart
 from tzerlike.case import ContextConfig
+from tzerlike.child.apart import run_apart
+from tzerlike.child.effort import Effort
+from tzerlike.compare.results import NoNotes
 from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
-from tzerlike.effort import Effort
 from tzerlike.outcome import Ending, Results
-from tzerlike.results import NoNotes
 from tzerlike.seedgen import builtin_seeds
 from tzerlike.tvm_api import (
     ModuleBefore,

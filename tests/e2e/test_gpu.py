@@ -12,9 +12,9 @@ import pytest
 
 from tests.e2e.conftest import ROOT, environment
 from tzerlike import tvm_api
-from tzerlike.inputs import inputs_for
+from tzerlike.compare.inputs import inputs_for
+from tzerlike.compare.results import compare
 from tzerlike.reference import Verdict, prepare
-from tzerlike.results import compare
 from tzerlike.seedgen.handwritten import definitions
 from tzerlike.targets import target_text
 

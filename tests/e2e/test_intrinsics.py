@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tzerlike.apart import each_apart
+from tzerlike.child.apart import each_apart
 from tzerlike.dtypes import DType
 from tzerlike.mutators import dtypes
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic

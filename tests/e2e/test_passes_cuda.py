@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.apart import run_apart
 from tzerlike.case import ContextConfig, parse_sequence
+from tzerlike.child.apart import run_apart
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.conftest import Command, environment, start, wait_until
 from tzerlike import tvm_api
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, Provenance, parse_sequence
 from tzerlike.limits import Limits

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy
 
 from tzerlike import tvm_api
+from tzerlike.bundles.evidence import evidence_for
 from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.evidence import evidence_for
+from tzerlike.issue.regression import regression_test, schedule_test
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Difference, Ending, Ran, Results
-from tzerlike.report.regression import regression_test, schedule_test
 
 SMALL = """
 @T.prim_func

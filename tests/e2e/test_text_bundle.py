@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command, environment
+from tzerlike.bundles.roundtrip import PARSER, PRINTER, UNEQUAL, Fault, round_trip
+from tzerlike.bundles.text import reportable
 from tzerlike.campaign import CampaignDir
 from tzerlike.case import Case
-from tzerlike.roundtrip import PARSER, PRINTER, UNEQUAL, Fault, round_trip
-from tzerlike.text_bundle import reportable
 from tzerlike.tvm_api import dump_ir, module_of, parse_script, tirx, tvm
 
 SCRIPT = """

@@ -23,10 +23,10 @@ import click
 from tests.planted.rewrite import Pass
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tzerlike import reference, tvm_api
-from tzerlike.apart import each_apart
-from tzerlike.effort import Effort
+from tzerlike.child.apart import each_apart
+from tzerlike.child.effort import Effort
+from tzerlike.compare.results import Builds, NoNotes, compile_reference, interpret, judge_builds
 from tzerlike.outcome import Ending
-from tzerlike.results import Builds, NoNotes, compile_reference, interpret, judge_builds
 from tzerlike.seedgen import Seed, builtin_seeds
 
 STEPS = 20_000

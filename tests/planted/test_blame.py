@@ -12,9 +12,9 @@ import pytest
 from tests.planted.find_seeds import apply
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tests.planted.test_planted import SEEDS, programs
-from tzerlike.apart import run_apart
-from tzerlike.bisect.walk import Change, Walk
 from tzerlike.case import Case, ContextConfig
+from tzerlike.child.apart import run_apart
+from tzerlike.walk.walk import Change, Walk
 
 __all__ = ["programs"]
 
@@ -31,8 +31,8 @@ BUGS = {
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
     """Walk along the reference build of a program, with one pass more at its beginning."""
     from tzerlike import tvm_api
-    from tzerlike.bisect.job import meaning_of, where_meaning_is_lost
     from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.walk.job import meaning_of, where_meaning_is_lost
 
     def work() -> str:
         case = Case(ir)
@@ -100,7 +100,7 @@ def main(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "bfloat16"), n: T.int3
 def test_packed_arguments_and_small_floats_as_integers_are_understood() -> None:
     """Every module down to code generation can be judged here, and is right."""
     from tzerlike import tvm_api
-    from tzerlike.bisect.job import meaning_of
+    from tzerlike.walk.job import meaning_of
 
     def work() -> str:
         module = tvm_api.module_of(tvm_api.parse_script("# from tvm.script import tirx as T\n" + SMALL_FLOATS))

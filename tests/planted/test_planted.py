@@ -38,8 +38,8 @@ def programs() -> dict[str, str]:
 
 def findings(programs: dict[str, str], name: str, sides: Sides) -> list[Finding | None]:
     """What the inconsistency oracle says of each seed of the pass `name`, with the pass run on one of the sides."""
-    from tzerlike.apart import each_apart
-    from tzerlike.results import compare_builds
+    from tzerlike.child.apart import each_apart
+    from tzerlike.compare.results import compare_builds
     from tzerlike.tvm_api import entry_of, load_ir, module_of
 
     planted = {**MISCOMPILES, **HARMLESS}[name]

@@ -9,10 +9,10 @@ import numpy
 import pytest
 
 from tzerlike import tvm_api
+from tzerlike.compare.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
+from tzerlike.compare.storage import Cell, representable
 from tzerlike.dtypes import parse
 from tzerlike.errors import UserError
-from tzerlike.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
-from tzerlike.storage import Cell, representable
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tzerlike import tvm_api
-from tzerlike.inputs import inputs_for
+from tzerlike.compare.inputs import inputs_for
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.reference import Verdict, prepare
 

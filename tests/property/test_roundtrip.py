@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tzerlike.roundtrip import PARSER, UNEQUAL, round_trip
+from tzerlike.bundles.roundtrip import PARSER, UNEQUAL, round_trip
 from tzerlike.testing import sample_functions
 from tzerlike.tvm_api import module_of, parse_script, tirx, well_formed
 

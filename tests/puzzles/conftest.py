@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from tzerlike import execute
 from tzerlike.case import Case
+from tzerlike.child.effort import Effort
+from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
-from tzerlike.effort import Effort
-from tzerlike.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor import execute
+from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.stages import Surroundings
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
-from tzerlike.stages import Surroundings
-from tzerlike.tray import Tray
 
 LIMITS = Limits(seconds=1.0, memory=256 << 20)
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tzerlike.apart import each_apart, run_apart
+from tzerlike.child.apart import each_apart, run_apart
 from tzerlike.errors import TzerlikeError
 
 

@@ -17,8 +17,8 @@ from tzerlike.arith.claims import Claim
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.inspect import Table, examine
 from tzerlike.arith.model import Node, Problem, Variable, boolean, const, walk
+from tzerlike.child.tray import Tray
 from tzerlike.limits import Limits
-from tzerlike.tray import Tray
 
 SEED = 3
 ITERATIONS = 1500

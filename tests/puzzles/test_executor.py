@@ -10,7 +10,7 @@ import pytest
 from tests.puzzles.conftest import LIMITS
 from tzerlike.case import Case
 from tzerlike.errors import TzerlikeError
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
 

@@ -13,6 +13,7 @@ import pytest
 from tzerlike import tvm_api
 from tzerlike.bandit import Yields
 from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.child.tray import Tray
 from tzerlike.corpus import Corpus
 from tzerlike.errors import UserError
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, Passes, Plan
@@ -22,7 +23,6 @@ from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
 from tzerlike.passes.facts import Facts
 from tzerlike.seedgen.seed import Seed
-from tzerlike.tray import Tray
 
 OK_NEW = Observation(Exit.OK, Stage.DONE, new_blocks=5)
 OK_OLD = Observation(Exit.OK, Stage.DONE)

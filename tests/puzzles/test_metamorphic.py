@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tzerlike.case import Case
-from tzerlike.effort import Effort
+from tzerlike.child.effort import Effort
 from tzerlike.metamorphic.honest import honest
 from tzerlike.metamorphic.judge import SAME, STEPS, SUSPECT, Base, base_of, claim_of, first_wrong
 from tzerlike.observation import Exit, Observation, Stage

@@ -14,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from tzerlike import mutation_crash, tvm_api
+from tzerlike import tvm_api
+from tzerlike.bundles import mutation_crash
+from tzerlike.bundles.mutation import Mutation
+from tzerlike.bundles.mutation_crash import attempt, bundle_mutation
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.limits import Limits
-from tzerlike.mutation import Mutation
-from tzerlike.mutation_crash import attempt, bundle_mutation
 from tzerlike.mutators import MutationEnv
-from tzerlike.schedule_trace import Tape, without_refused
+from tzerlike.repro.schedule_trace import Tape, without_refused
 
 SCRIPT = """
 @T.prim_func(s_tir=True)

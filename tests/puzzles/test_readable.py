@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from tzerlike import readable
+from tzerlike.bundles import readable
+from tzerlike.bundles.evidence import Evidence
+from tzerlike.bundles.readable import readable_script
 from tzerlike.case import Case
+from tzerlike.compare.inputs import BufferParameter
 from tzerlike.dtypes import parse
-from tzerlike.evidence import Evidence
-from tzerlike.execute import Rendering
-from tzerlike.inputs import BufferParameter
+from tzerlike.executor.execute import Rendering
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Results
-from tzerlike.readable import readable_script
 
 CASE = Case('{"the": "program"}')
 CRASH = Finding("crash", ("build", "SIGSEGV"), CASE, Observation(Exit.CRASH, Stage.BUILD))
@@ -65,7 +65,7 @@ def test_wrong_code_has_to_be_wrong_about_the_same_values(
 
 def test_archives_of_equal_values_are_equal() -> None:
     """What the comparison of evidence relies on."""
-    from tzerlike.inputs import Inputs, pack_inputs
+    from tzerlike.compare.inputs import Inputs, pack_inputs
 
     dtype = parse("int32")
     assert dtype is not None

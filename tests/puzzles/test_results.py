@@ -10,12 +10,12 @@ import pytest
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
-from tzerlike.effort import Check, Effort
+from tzerlike.child.effort import Check, Effort
+from tzerlike.child.refusal import CompilerRefused
+from tzerlike.compare.results import Builds, compare_builds, judge_builds
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.outcome import Results
-from tzerlike.refusal import CompilerRefused
-from tzerlike.results import Builds, compare_builds, judge_builds
 
 SCALE = """
 # from tvm.script import tirx as T

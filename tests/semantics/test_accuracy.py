@@ -46,10 +46,10 @@ MEASURED = [
 @pytest.mark.parametrize(("entry", "dtype"), MEASURED)
 def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     from tzerlike import tvm_api
+    from tzerlike.compare.results import NoNotes, compile_module
+    from tzerlike.compare.storage import Cell, representable
     from tzerlike.reference import interpret
     from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
-    from tzerlike.results import NoNotes, compile_module
-    from tzerlike.storage import Cell, representable
 
     kind = parse(dtype)
     assert kind is not None

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.bisect.ask import ask_walk
-from tzerlike.bisect.record import BISECTION, Bisection, read_bisection, write_bisection
 from tzerlike.bisect.role import bisection
-from tzerlike.bisect.search import State, last_known, turning_point
-from tzerlike.bisect.walk import Change, Walk
+from tzerlike.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
 from tzerlike.case import Case
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
-from tzerlike.localise import CODE_GENERATION, LLVM
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.outcome import Difference, Results
+from tzerlike.walk.ask import ask_walk
+from tzerlike.walk.localise import CODE_GENERATION, LLVM
+from tzerlike.walk.search import State, last_known, turning_point
+from tzerlike.walk.walk import Change, Walk
 
 DIFFERENCE = Difference(1, "B", "float32", (0, 3), "2.0", "0.0", "nan", 3, 16, "nan")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import program, write_case
-from tzerlike.carried import Carried, case_ids, corpus_directory
 from tzerlike.case import Case, PassSpec
+from tzerlike.corpora.carried import Carried, case_ids, corpus_directory
 from tzerlike.errors import UserError
 
 

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
-from tzerlike.bundle import read_bundle
+from tzerlike.bundles.bundle import read_bundle
 from tzerlike.campaign import CampaignDir
-from tzerlike.carried import case_ids, owner_of
 from tzerlike.ci.campaign import judged_campaign
 from tzerlike.ci.carry import Carry
 from tzerlike.ci.expectation import FIXED, SHOWS, judged, judged_replay
 from tzerlike.ci.outcome import Outcome, Status
 from tzerlike.cli import cli
+from tzerlike.corpora.carried import case_ids, owner_of
 from tzerlike.errors import UserError
 from tzerlike.known import Known, KnownEntry
 from tzerlike.oracles.finding import Signed

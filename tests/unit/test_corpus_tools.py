@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.commands.corpus import corpus
-from tzerlike.corpus_cover import Covered, smallest_cover, union
-from tzerlike.corpus_tools import case_files
+from tzerlike.corpora.cover import Covered, smallest_cover, union
+from tzerlike.corpora.tools import case_files
 from tzerlike.errors import UserError
 
 corpora = st.dictionaries(
@@ -111,7 +111,7 @@ def test_minimising_writes_what_is_kept_and_says_what_is_lost(tmp_path: Path, mo
         reached = blocks if len(paths) == 3 else later
         return {name: covered(10, reached[name]) for name in paths}
 
-    monkeypatch.setattr("tzerlike.corpus_tools.traced", traced)
+    monkeypatch.setattr("tzerlike.corpora.tools.traced", traced)
     for later, kept in ((blocks, "xz"), ({**blocks, Case("x").id: {1}}, "xyz")):  # noqa: B007 - read by the stub
         out = tmp_path / kept
         done = CliRunner().invoke(corpus, ["minimize", str(root), "--out", str(out), "--json"])

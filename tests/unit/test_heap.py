@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import ctypes, sys
-from tzerlike.heap import stir
+from tzerlike.executor.heap import stir
 
 stir(int(sys.argv[1]))
 libc = ctypes.CDLL(None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tzerlike.bundle import Bundle
+from tzerlike.bundles.bundle import Bundle
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.elsewhere.history import Cell, History, Word, histories, looked_at, version_key

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tzerlike.bisect.walk import Change, Walk
 from tzerlike.case import Case, ContextConfig, parse_sequence
-from tzerlike.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.outcome import Difference, Ending, Ran, Results
 from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.walk.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
+from tzerlike.walk.walk import Change, Walk
 
 WRONG = Ran(Ending.DIFFERS, difference=Difference(0, "A", "int32", (0,), "1", "0.0", "2", 1, 1, "value"))
 PREFIX = parse_sequence("a.A; a.B; a.C; a.D; a.E")

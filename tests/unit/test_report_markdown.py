@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tzerlike.case import Case, PassSpec
+from tzerlike.issue.layout import code, cut, fenced, trace
+from tzerlike.issue.markdown import headline, report
+from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.finding import Signed
 from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
-from tzerlike.report.layout import code, cut, fenced, trace
-from tzerlike.report.markdown import headline, report
-from tzerlike.report.subject import Guilt, Subject
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
 ENVIRONMENT = {"tvm": "0.27.0", "llvm": "22", "python": "3.11.7", "tzerlike": "0.1.0", "coverage_total": 12345}

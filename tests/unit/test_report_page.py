@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase, write_json
 from tzerlike.case import Case, Provenance
 from tzerlike.commands.report import report as command

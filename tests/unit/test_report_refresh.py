@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tzerlike.bisect.record import Bisection, write_bisection
-from tzerlike.bisect.walk import Change
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bisection import Bisection, write_bisection
+from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.commands.report import report as command
@@ -22,6 +21,7 @@ from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Difference, Ending, Ran, Results
 from tzerlike.report.refresh import is_bundle, refresh_report, report_of
+from tzerlike.walk.walk import Change
 
 BAD = Ran(Ending.DIFFERS, "", Difference(1, "B", "int32", (0,), "1", "0.0", "2", 1, 4, "value"))
 

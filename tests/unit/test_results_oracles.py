@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tzerlike.case import Case, ContextConfig, PassSpec, parse_sequence
-from tzerlike.effort import Check, Effort
+from tzerlike.child.effort import Check, Effort
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles import ORACLES, effort_for
 from tzerlike.oracles.crash import judge_crash

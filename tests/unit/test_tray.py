@@ -3,9 +3,9 @@ import time
 
 import pytest
 
+from tzerlike.child.tray import Tray
 from tzerlike.observation import Stage
 from tzerlike.outcome import Ending, Ran, Results
-from tzerlike.tray import Tray
 
 
 def test_what_a_killed_child_noted_is_there() -> None:

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.bundles import add_bundle, crashed, program, refused, write_case, wrong
-from tzerlike.bisect.record import Bisection, write_bisection
+from tzerlike.bundles.bisection import Bisection, write_bisection
 from tzerlike.cli import cli
 from tzerlike.errors import UserError
 from tzerlike.known import Known
 from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Signed
-from tzerlike.sightings import collect
-from tzerlike.triage import triage
+from tzerlike.triage.groups import triage
+from tzerlike.triage.sightings import collect
 
 DEEP = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x2"))
 DEEPER = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x3"))

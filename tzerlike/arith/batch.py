@@ -19,9 +19,9 @@ from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.child.tray import Tray
 from tzerlike.observation import Stage
 from tzerlike.rng import rng_for
-from tzerlike.tray import Tray
 
 Checks = Mapping[str, Check]
 

@@ -11,12 +11,12 @@ from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.regression import regression_test
 from tzerlike.arith.report import arith_report
 from tzerlike.arith.repro import module_source, repro_script
-from tzerlike.bundle import Confirmation, no_inputs, observation_text, store_bundle
+from tzerlike.bundles.bundle import Confirmation, no_inputs, observation_text, store_bundle
 from tzerlike.campaign import json_text
+from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation
 from tzerlike.oracles.finding import Signed
-from tzerlike.report.pytest_file import TEST_FILE
 
 
 def write_arith_bundle(

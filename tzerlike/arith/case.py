@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.model import Problem
-from tzerlike.bundle import read_flaky, read_limits, read_signature
+from tzerlike.bundles.bundle import read_flaky, read_limits, read_signature
 from tzerlike.campaign import read_json
 from tzerlike.case import SEEDS
 from tzerlike.errors import UserError

@@ -9,9 +9,9 @@ from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem, Variable, bits, lanes, walk
 from tzerlike.arith.repro import EVALUATOR, interval_source, range_source, source_of
+from tzerlike.issue.pytest_file import pytest_file
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Signed
-from tzerlike.report.pytest_file import pytest_file
 
 _PROBLEMS = {"wrong-code": "wrong_answer", "ice-on-valid": "internal_error", "crash": "crash", "hang": "hang"}
 

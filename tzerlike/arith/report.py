@@ -9,10 +9,10 @@ from tzerlike.arith.case import ArithCase
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Variable
+from tzerlike.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.observation import Observation
 from tzerlike.oracles.finding import Signed
-from tzerlike.report.layout import code, cut, environment_lines, fenced, found_by, trace
-from tzerlike.report.pytest_file import TEST_FILE
 
 _VALUES = 8
 

@@ -18,11 +18,11 @@ from tzerlike.arith.finding import found_dead, observed, outcome_from_json
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
-from tzerlike.bundle import Confirmation
+from tzerlike.bundles.bundle import Confirmation
 from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.known import known_filter
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.execute import Lane
+from tzerlike.executor.execute import Lane
 
 
 def list_blocks(

@@ -1,1 +1,1 @@
-"""Which step of a compilation is guilty of a finding: the program is looked at after each pass, by the interpreter."""
+"""Which step of a compilation is guilty of a bundle's finding, as a command: its answer is the bundle's bisect.json."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.case import ArithBundle
-from tzerlike.bisect.record import BISECTION, Bisection, read_bisection
-from tzerlike.bundle import About, Bundle
+from tzerlike.bundles.bisection import BISECTION, Bisection, read_bisection
+from tzerlike.bundles.bundle import About, Bundle
 from tzerlike.family import Family
 from tzerlike.replay import load_bundle, oracles_of
 from tzerlike.report.refresh import refresh_report

@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bisect.ask import ask_walk
-from tzerlike.bisect.record import Bisection, write_bisection
-from tzerlike.bisect.walk import Change, Walk
-from tzerlike.bundle import read_bundle
+from tzerlike.bundles.bisection import Bisection, write_bisection
+from tzerlike.bundles.bundle import read_bundle
 from tzerlike.case import Case
-from tzerlike.execute import ForkExecutor, Lane
-from tzerlike.localise import CODE_GENERATION, first_fault, to_blame
+from tzerlike.executor.execute import ForkExecutor, Lane
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.outcome import Ending
 from tzerlike.reduction import REDUCED
+from tzerlike.walk.ask import ask_walk
+from tzerlike.walk.localise import CODE_GENERATION, first_fault, to_blame
+from tzerlike.walk.walk import Change, Walk
 
 Report = Callable[[dict[str, Any]], None]
 

@@ -11,8 +11,8 @@ from tzerlike.campaign import CampaignDir
 from tzerlike.ci.carry import Carry
 from tzerlike.ci.outcome import Item, Outcome, Status
 from tzerlike.known import Known
-from tzerlike.sightings import collect
-from tzerlike.triage import Group, Triage, triage
+from tzerlike.triage.groups import Group, Triage, triage
+from tzerlike.triage.sightings import collect
 from tzerlike.ui import duration
 
 

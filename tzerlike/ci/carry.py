@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.campaign import CampaignDir, read_json, write_atomic
-from tzerlike.carried import case_ids, owner_of
+from tzerlike.corpora.carried import case_ids, owner_of
 from tzerlike.errors import UserError
 
 

@@ -11,7 +11,7 @@ from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.oracles.finding import KINDS, kind_of
 from tzerlike.replay import Replayed, load_bundle, replay_bundles
-from tzerlike.sightings import bundles_in
+from tzerlike.triage.sightings import bundles_in
 
 SHOWS, FIXED = "shows", "fixed"
 EXPECTATIONS = (SHOWS, FIXED)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tzerlike.commands.shared import print_table
-from tzerlike.corpus_tools import Files, case_files, copy_cases, listed, minimised
+from tzerlike.corpora.tools import Files, case_files, copy_cases, listed, minimised
 from tzerlike.errors import UserError
 from tzerlike.surroundings import open_family
 from tzerlike.untrusted import one_line

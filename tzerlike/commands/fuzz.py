@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.carried import corpus_directory
 from tzerlike.commands.shared import names_in, open_store
 from tzerlike.config import (
     COVERAGE,
@@ -28,6 +27,7 @@ from tzerlike.config import (
     parse_duration,
     parse_size,
 )
+from tzerlike.corpora.carried import corpus_directory
 from tzerlike.errors import INTERRUPTED, UserError
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from tzerlike.known import Known, read_known
-from tzerlike.sightings import collect
-from tzerlike.triage import Group, Triage
-from tzerlike.triage import triage as gather
+from tzerlike.triage.groups import Group, Triage
+from tzerlike.triage.groups import triage as gather
+from tzerlike.triage.sightings import collect
 from tzerlike.ui import duration
 from tzerlike.untrusted import one_line
 

@@ -13,16 +13,16 @@ from dataclasses import replace
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.bisect.meaning import Look, Meaning
-from tzerlike.bisect.search import State
-from tzerlike.bisect.walk import Change
 from tzerlike.case import ContextConfig
+from tzerlike.child.effort import Effort
+from tzerlike.compare.results import Notes, interpret
 from tzerlike.cuda.scopes import keeps_to_its_threads
-from tzerlike.effort import Effort
 from tzerlike.observation import Stage
 from tzerlike.outcome import Ending, Ran, Results
-from tzerlike.results import Notes, interpret
 from tzerlike.tvm_api import array_items, structural_walk, tirx
+from tzerlike.walk.meaning import Look, Meaning
+from tzerlike.walk.search import State
+from tzerlike.walk.walk import Change
 
 JUDGED_BEFORE = "s_tir.LowerThreadAllreduce"
 """The pass of the default pipeline whose input is interpreted: the first one after the barriers are placed."""

@@ -15,10 +15,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TextIO
 
-from tzerlike.apart import silence
+from tzerlike.child.apart import silence
+from tzerlike.child.tray import Tray
 from tzerlike.limits import bound_memory, mapped_bytes
 from tzerlike.observation import Exit, Stage
-from tzerlike.tray import Tray
 
 Work = Callable[[Mapping[str, Any], Tray], dict[str, Any]]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tzerlike.bundle import Bundle
+from tzerlike.bundles.bundle import Bundle
 from tzerlike.elsewhere.host import Guest
 from tzerlike.observation import Exit, Stage, message_template
 from tzerlike.oracles.finding import kind_of

@@ -11,14 +11,14 @@ import numpy
 from tzerlike import tvm_api
 from tzerlike.archive import read_arrays
 from tzerlike.case import Case, PassSpec
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.storage import Cell, stores
 from tzerlike.dtypes import parse
 from tzerlike.errors import UserError
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.reference_build import reference_case
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.storage import Cell, stores
-from tzerlike.tray import Tray
 
 UNLOADABLE = "unloadable"
 """The key of a record whose case this TVM cannot take; its value says why."""

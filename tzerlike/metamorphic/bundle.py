@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
-from tzerlike.execute import ForkExecutor
-from tzerlike.inputs import parameters_of
+from tzerlike.compare.inputs import parameters_of
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.metamorphic.judge import SUSPECT
 from tzerlike.mutators.schedule import product_intrinsic

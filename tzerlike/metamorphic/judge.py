@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tzerlike import reference, tvm_api
-from tzerlike.effort import Effort
-from tzerlike.inputs import Inputs, Parameter, pack_inputs, parameters_of
+from tzerlike.child.effort import Effort
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
+from tzerlike.compare.results import Builds, compare, compile_reference, interpret, judge_builds
 from tzerlike.metamorphic.honest import honest
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import ScheduleBlocks, ScheduleLoops, product_intrinsic
 from tzerlike.observation import Stage
 from tzerlike.oracles.metamorphic import OTHER_VALUES
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.results import Builds, compare, compile_reference, interpret, judge_builds
 from tzerlike.rng import rng_for
-from tzerlike.tray import Tray
 from tzerlike.tvm_api import array_items, s_tir, tvm
 
 STEPS = 100_000

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tzerlike.case import Case
-from tzerlike.effort import Check, Effort
+from tzerlike.child.effort import Check, Effort
 from tzerlike.errors import UserError
 from tzerlike.observation import Observation
 from tzerlike.oracles.crash import judge_crash

@@ -1,8 +1,8 @@
 """The performance oracle: optimisation made the program slower.
 
 Only where LLVM optimises one build and not the other: elsewhere a slow-down is what was asked for. The samples are of
-single runs, taken in turn (tzerlike.timing); a finding takes a rank test, an effect well over the noise of these very
-samples, and runs long enough to be more than the call.
+single runs, taken in turn (tzerlike.compare.timing); a finding takes a rank test, an effect well over the noise of
+these very samples, and runs long enough to be more than the call.
 """
 
 from __future__ import annotations

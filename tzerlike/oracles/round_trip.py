@@ -8,7 +8,7 @@ from tzerlike.oracles.finding import ROUND_TRIP, Finding
 
 
 def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
-    """Return the ice-on-valid finding of a program that does not survive its text (tzerlike.text_bundle).
+    """Return the ice-on-valid finding of a program that does not survive its text (tzerlike.bundles.text).
 
     `pass_name` is what failed, the first line of `message` its cause.
     """

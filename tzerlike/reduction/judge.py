@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tzerlike import tvm_api
-from tzerlike.apart import run_apart
 from tzerlike.case import Case
+from tzerlike.child.apart import run_apart
 from tzerlike.errors import TzerlikeError, UserError
-from tzerlike.execute import ForkExecutor
-from tzerlike.heap import LAYOUTS, layouts_for
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.heap import LAYOUTS, layouts_for
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
 

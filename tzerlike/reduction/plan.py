@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 
 from tzerlike import tvm_api
-from tzerlike.apart import run_apart
 from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.child.apart import run_apart
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.passes import instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reduction.order import DEFAULT, DEFAULT_TARGET, may_be_left_out, usual_argument
 from tzerlike.reduction.search import Attempt, Reducer, spans
-from tzerlike.refusal import CompilerRefused, ask_compiler
 
 
 def default_plan(case: Case) -> Iterator[Attempt[Case]]:

@@ -8,12 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tzerlike.bundle import Bundle
+from tzerlike.bundles.bundle import Bundle
+from tzerlike.bundles.compilation import bundle_compilation, confirmed
+from tzerlike.bundles.evidence import evidence_for
 from tzerlike.case import Case
-from tzerlike.compilation_bundle import bundle_compilation, confirmed
 from tzerlike.errors import UserError
-from tzerlike.evidence import evidence_for
-from tzerlike.execute import ForkExecutor
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
 from tzerlike.reduction import REDUCED

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tzerlike.bundle import Bundle, read_bundle
+from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.case import Case
 from tzerlike.errors import UserError
-from tzerlike.execute import ForkExecutor, Lane
+from tzerlike.executor.execute import ForkExecutor, Lane
 from tzerlike.oracles import effort_for
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.catalogue import REDUCERS

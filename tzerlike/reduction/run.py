@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from tzerlike.arith.case import ArithBundle
-from tzerlike.bundle import About, Bundle
+from tzerlike.bundles.bundle import About, Bundle
 from tzerlike.family import Family
 from tzerlike.reduction import REDUCED
 from tzerlike.replay import load_bundle, oracles_of

@@ -1,6 +1,4 @@
-"""What people read about findings and campaigns.
+"""What people read about a campaign: `overview` reads its directory, `text` and `page` show what it read.
 
-Of a finding: `subject` is what there is to tell, `markdown` tells it as an issue, `regression` as a test in TVM's
-style. These know no files; `refresh` makes the report of a bundle anew. Of a campaign: `overview` reads its directory,
-`text` and `page` show what it read.
+`refresh` makes the report of one bundle anew.
 """

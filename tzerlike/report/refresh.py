@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from tzerlike.arith.case import is_arith_bundle
-from tzerlike.bisect.record import read_bisection
-from tzerlike.bundle import read_bundle
+from tzerlike.bundles.bisection import read_bisection
+from tzerlike.bundles.bundle import read_bundle
 from tzerlike.campaign import write_atomic
+from tzerlike.issue.markdown import report
+from tzerlike.issue.pytest_file import TEST_FILE
+from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.oracles.finding import Signed
 from tzerlike.reduction import REDUCED
-from tzerlike.report.markdown import report
-from tzerlike.report.pytest_file import TEST_FILE
-from tzerlike.report.subject import Guilt, Subject
 from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
 
 REPORT = "report.md"

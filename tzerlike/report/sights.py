@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.case import is_arith_bundle
-from tzerlike.bisect.record import read_bisection
-from tzerlike.bundle import read_kind, read_signature
+from tzerlike.bundles.bisection import read_bisection
+from tzerlike.bundles.bundle import read_kind, read_signature
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import print_sequence
 from tzerlike.errors import UserError
+from tzerlike.issue.layout import cut, trace
+from tzerlike.issue.markdown import headline
+from tzerlike.issue.subject import Subject
 from tzerlike.observation import Observation, Stage
 from tzerlike.oracles.finding import Signed, kind_of
 from tzerlike.reduction import REDUCED
-from tzerlike.report.layout import cut, trace
-from tzerlike.report.markdown import headline
-from tzerlike.report.subject import Subject
 from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
 
 SHOWN = 400

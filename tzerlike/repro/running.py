@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import ml_dtypes
 
+from tzerlike.compare.inputs import BufferParameter, Parameter
+from tzerlike.compare.storage import element_type
 from tzerlike.dtypes import DType
-from tzerlike.inputs import BufferParameter, Parameter
 from tzerlike.oracles.performance import SLOWER
-from tzerlike.storage import element_type
 
 RUN_IMPORTS = """\
 import os

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tzerlike.case import Case
-from tzerlike.inputs import Parameter
+from tzerlike.compare.inputs import Parameter
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
 from tzerlike.oracles.finding import Finding

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
-from tzerlike.apart import silence
+from tzerlike.child.apart import silence
 from tzerlike.errors import TzerlikeError
 from tzerlike.seedgen.cache import Collection
 from tzerlike.seedgen.seed import Seed

@@ -1,7 +1,7 @@
 """Triage: bundles of any number of campaigns, gathered into groups of one bug each.
 
-Bundles of one signature are one group. Signatures are one group when they have the same cause (tzerlike.cause). The
-cause of a signature is the one that its bundles agree on, those that were bisected before the others; where they
+Bundles of one signature are one group. Signatures are one group when they have the same cause (tzerlike.triage.cause).
+The cause of a signature is the one that its bundles agree on, those that were bisected before the others; where they
 disagree it has none. Both steps compare by equality, so the groups do not depend on the order of anything, and a
 group's representative is its smallest case.
 """
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tzerlike.cause import Cause
 from tzerlike.known import Known, KnownEntry
 from tzerlike.oracles.finding import KINDS
-from tzerlike.sightings import Sighting, Sightings
+from tzerlike.triage.cause import Cause
+from tzerlike.triage.sightings import Sighting, Sightings
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,20 +23,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tzerlike.bisect.ask import ask_walk
-from tzerlike.bisect.walk import Walk
 from tzerlike.case import Case, content_hash
+from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
+from tzerlike.child.tray import Tray
 from tzerlike.coverage import Coverage, DeathRecord, describe_death
 from tzerlike.coverage import Frame as CodeFrame
-from tzerlike.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.errors import TzerlikeError
-from tzerlike.heap import stir
+from tzerlike.executor.heap import stir
+from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
-from tzerlike.localise import localised
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.outcome import Ending, Rejection, Results
-from tzerlike.stages import Surroundings, render_module, run_case
-from tzerlike.tray import Tray
+from tzerlike.walk.ask import ask_walk
+from tzerlike.walk.localise import localised
+from tzerlike.walk.walk import Walk
 
 _ORDER = struct.Struct("<ddQ")
 _REPLY = struct.Struct("<?i?")

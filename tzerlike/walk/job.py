@@ -13,18 +13,18 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.apart import run_apart
-from tzerlike.bisect.meaning import Look, Meaning
-from tzerlike.bisect.search import State, last_known, turning_point
-from tzerlike.bisect.walk import Change, Walk
 from tzerlike.case import Case
-from tzerlike.effort import Effort
+from tzerlike.child.apart import run_apart
+from tzerlike.child.effort import Effort
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.results import interpret
 from tzerlike.observation import Stage
 from tzerlike.passes import instantiate
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.results import interpret
-from tzerlike.tray import Tray
 from tzerlike.tvm_api import PassTrail, Turn
+from tzerlike.walk.meaning import Look, Meaning
+from tzerlike.walk.search import State, last_known, turning_point
+from tzerlike.walk.walk import Change, Walk
 
 _LONGEST_DIFF = 100_000
 """Characters."""

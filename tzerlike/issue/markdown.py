@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from statistics import median
 
+from tzerlike.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.issue.pytest_file import TEST_FILE
+from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.observation import Exit, Stage
 from tzerlike.oracles.finding import ROUND_TRIP
 from tzerlike.outcome import Ending, Ran
-from tzerlike.report.layout import code, cut, environment_lines, fenced, found_by, trace
-from tzerlike.report.pytest_file import TEST_FILE
-from tzerlike.report.subject import Guilt, Subject
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows itself; a longer one stays in its file."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from tzerlike.bundles.evidence import Evidence, evidence_for
 from tzerlike.case import Case
-from tzerlike.evidence import Evidence, evidence_for
-from tzerlike.execute import Rendering
+from tzerlike.executor.execute import Rendering
 from tzerlike.oracles.finding import Finding
 
 

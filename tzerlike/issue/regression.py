@@ -18,16 +18,16 @@ import numpy
 from numpy.typing import NDArray
 
 from tzerlike.case import Case
-from tzerlike.inputs import Parameter
+from tzerlike.compare.inputs import Parameter
+from tzerlike.issue.checks import Run, run_of
+from tzerlike.issue.literal import python_source
+from tzerlike.issue.pytest_file import pytest_file, snake_case
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.passes.catalog import constructor_source
-from tzerlike.report.checks import Run, run_of
-from tzerlike.report.literal import python_source
-from tzerlike.report.pytest_file import pytest_file, snake_case
+from tzerlike.repro.schedule_trace import SCHEDULE
 from tzerlike.repro.script import case_of
-from tzerlike.schedule_trace import SCHEDULE
 from tzerlike.targets import kind_of_target
 from tzerlike.tvm_api import grouped_options
 

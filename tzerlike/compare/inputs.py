@@ -18,11 +18,11 @@ import numpy
 from numpy.typing import NDArray
 
 from tzerlike.archive import read_arrays
+from tzerlike.compare.storage import representable, stores, strides_allowed
 from tzerlike.dtypes import DType, clamp, parse
 from tzerlike.errors import UserError
 from tzerlike.reference import Argument
 from tzerlike.rng import rng_for
-from tzerlike.storage import representable, stores, strides_allowed
 from tzerlike.tvm_api import array_items, is_buffer, is_variable, scalar_dtype, shape_arithmetic
 
 MAX_ELEMENTS = 1 << 22

@@ -16,12 +16,12 @@ import numpy as np
 
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
 from tzerlike.errors import UserError
+from tzerlike.issue.markdown import report
+from tzerlike.issue.pytest_file import TEST_FILE
+from tzerlike.issue.subject import Subject
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
 from tzerlike.oracles.finding import KINDS, ROUND_TRIP, Finding, Signed
-from tzerlike.report.markdown import report
-from tzerlike.report.pytest_file import TEST_FILE
-from tzerlike.report.subject import Subject
 from tzerlike.untrusted import Fields
 
 SCHEMA_VERSION = 1

@@ -8,12 +8,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tzerlike import tvm_api
-from tzerlike.bundle import no_inputs
+from tzerlike.bundles.bundle import no_inputs
 from tzerlike.case import Case
-from tzerlike.effort import Effort
-from tzerlike.inputs import Parameter, pack_inputs
+from tzerlike.child.effort import Effort
+from tzerlike.compare.inputs import Parameter, pack_inputs
+from tzerlike.compare.results import interpret
 from tzerlike.outcome import Results
-from tzerlike.results import interpret
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy
 
 from tzerlike.campaign import CampaignDir, StoredCase, read_stored_case
 from tzerlike.config import CampaignConfig
-from tzerlike.corpus_cover import Covered, smallest_cover, union
+from tzerlike.corpora.cover import Covered, smallest_cover, union
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
@@ -102,7 +102,7 @@ class Minimised:
 
 
 def minimised(directory: Path, files: Files, open_family: Callable[..., Family]) -> Minimised:
-    """Choose the cases to keep (tzerlike.corpus_cover), and run them again to see that they reach the same blocks.
+    """Choose the cases to keep (tzerlike.corpora.cover), and run them again to see that they reach the same blocks.
 
     Where they do not, since a block or two hang on more than the case, others that reached the missing ones are kept
     too. A case that does not compile reaches nothing that counts, and is not kept.

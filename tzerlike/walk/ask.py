@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from tzerlike.bisect.walk import Change, Walk
 from tzerlike.case import Case
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
+from tzerlike.walk.walk import Change, Walk
 
 
 class Call(Protocol):

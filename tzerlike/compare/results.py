@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from tzerlike import reference, tvm_api
 from tzerlike.case import ContextConfig
-from tzerlike.effort import THOROUGH_STEPS, Check, Effort
-from tzerlike.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
+from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.compare.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
+from tzerlike.compare.storage import Cell
+from tzerlike.compare.timing import looks_slow, take_timing
 from tzerlike.observation import Stage
 from tzerlike.outcome import Difference, Ending, Ran, Results
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.storage import Cell
-from tzerlike.timing import looks_slow, take_timing
 
 Function = Callable[..., Any]
 
@@ -60,7 +60,7 @@ class Program(Protocol):
 
 
 class Notes(Protocol):
-    """Told of each step before it is taken, so that a death can be attributed; `tzerlike.tray.Tray` is one."""
+    """Told of each step before it is taken, so that a death can be attributed; `tzerlike.child.tray.Tray` is one."""
 
     def enter_stage(self, stage: Stage) -> None: ...
 

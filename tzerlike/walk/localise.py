@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tzerlike.bisect.walk import Walk
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.performance import slower
@@ -19,6 +18,7 @@ from tzerlike.outcome import Ending
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reference_build import reference_case
 from tzerlike.targets import kind_of_target, target_options
+from tzerlike.walk.walk import Walk
 
 DEFAULT_PIPELINE = "default pipeline"
 """No more can be told than that it is wrong without a pass of its own."""
@@ -59,7 +59,7 @@ OPTIONAL = (
 
 Run = Callable[[Case], Observation]
 Stroll = Callable[[Case], Walk | None]
-"""Walks along the passes of a case (tzerlike.bisect.ask); None where that gave nothing."""
+"""Walks along the passes of a case (tzerlike.walk.ask); None where that gave nothing."""
 
 Test = Callable[[Case], bool]
 

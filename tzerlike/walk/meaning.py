@@ -9,15 +9,15 @@ import numpy
 from numpy.typing import NDArray
 
 from tzerlike import reference, tvm_api
-from tzerlike.bisect.search import State
-from tzerlike.bisect.unpack import unpacked
-from tzerlike.bisect.walk import Change
+from tzerlike.compare.inputs import Inputs
+from tzerlike.compare.results import compare
+from tzerlike.compare.storage import element_type
 from tzerlike.dtypes import parse
-from tzerlike.inputs import Inputs
 from tzerlike.outcome import Difference
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
-from tzerlike.results import compare
-from tzerlike.storage import element_type
+from tzerlike.walk.search import State
+from tzerlike.walk.unpack import unpacked
+from tzerlike.walk.walk import Change
 
 _MORE_STEPS = 20
 """How many times the steps of the original a program may take once passes have been at it."""

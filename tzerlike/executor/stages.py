@@ -14,17 +14,17 @@ from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
+from tzerlike.child.effort import COMPILE_ONLY, Check, Effort
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.results import Builds, compile_reference, judge_builds
 from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.cuda.source import SourceRefused, due, first_refusal
 from tzerlike.cuda.toolchain import find_toolchain
-from tzerlike.effort import COMPILE_ONLY, Check, Effort
+from tzerlike.executor.rejection import weigh_rejection
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes import instantiate
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.rejection import weigh_rejection
-from tzerlike.results import Builds, compile_reference, judge_builds
 from tzerlike.targets import arch_of_target
-from tzerlike.tray import Tray
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
+from tzerlike.bundles.roundtrip import UNEQUAL, Fault, round_trip
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
-from tzerlike.execute import ForkExecutor, Job
+from tzerlike.child.tray import Tray
+from tzerlike.executor.execute import ForkExecutor, Job
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.passes.label import documented
 from tzerlike.reference_build import reference_case
 from tzerlike.repro.text import text_repro
-from tzerlike.roundtrip import UNEQUAL, Fault, round_trip
-from tzerlike.tray import Tray
 from tzerlike.tvm_api import load_ir
 
 SHARE = 1 / 8

@@ -12,12 +12,12 @@ from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.inputs import unpack_inputs
 from tzerlike.errors import UserError
-from tzerlike.inputs import unpack_inputs
 from tzerlike.observation import Observation
 from tzerlike.passes.catalog import instantiate
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.tray import Tray
 
 JOB = "fit-case"
 

@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.apart import silence
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
+from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
+from tzerlike.child.apart import silence
+from tzerlike.executor.heap import LAYOUTS, stir
 from tzerlike.fuzzer import MAX_NODES
-from tzerlike.heap import LAYOUTS, stir
+from tzerlike.issue.regression import schedule_test
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
-from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
-from tzerlike.report.regression import schedule_test
 from tzerlike.repro.parts import program_source
+from tzerlike.repro.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 from tzerlike.rng import rng_for
-from tzerlike.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 
 _TRACE_SIZE = 1 << 20
 
@@ -45,7 +45,7 @@ class Attempt:
 def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
     """Repeat `mutation` on the program of `case` in a forked, limited child, without donors from a corpus.
 
-    `layout` stirs the child's heap; see tzerlike.heap.
+    `layout` stirs the child's heap; see tzerlike.executor.heap.
     """
     (mutator,) = make_mutators([mutation.mutator])
     shared = mmap.mmap(-1, _TRACE_SIZE)

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tzerlike import tvm_api
-from tzerlike.apart import run_apart
 from tzerlike.case import Case
+from tzerlike.child.apart import run_apart
+from tzerlike.child.effort import Effort
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.tray import Tray
+from tzerlike.compare.results import interpret
 from tzerlike.cuda.source import first_refusal
 from tzerlike.cuda.toolchain import find_toolchain
-from tzerlike.effort import Effort
 from tzerlike.observation import Stage
 from tzerlike.outcome import Rejection
 from tzerlike.passes import instantiate
@@ -19,10 +22,7 @@ from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reference import Verdict
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.refusal import CompilerRefused, ask_compiler
-from tzerlike.results import interpret
 from tzerlike.targets import arch_of_target, kind_of_target
-from tzerlike.tray import Tray
 
 
 def weigh_rejection(case: Case, message: str, effort: Effort, tray: Tray, paced: Callable[[bool], None]) -> Rejection:

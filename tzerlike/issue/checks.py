@@ -11,13 +11,13 @@ import ml_dtypes
 import numpy
 from numpy.typing import NDArray
 
+from tzerlike.compare.inputs import BufferParameter, Parameter
+from tzerlike.compare.storage import element_type
 from tzerlike.dtypes import DType
-from tzerlike.inputs import BufferParameter, Parameter
+from tzerlike.issue.literal import array_source, number_source, weight
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Difference
-from tzerlike.report.literal import array_source, number_source, weight
 from tzerlike.repro.running import run_source
-from tzerlike.storage import element_type
 
 _INLINE = 400
 """Numbers that a test lists; where there are more it reads inputs.npz."""

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, write_bundle
+from tzerlike.bundles.evidence import Evidence
+from tzerlike.bundles.readable import readable_script
 from tzerlike.campaign import StoredCase, write_atomic
 from tzerlike.case import Case
-from tzerlike.evidence import Evidence
-from tzerlike.execute import ForkExecutor
-from tzerlike.heap import layouts_for
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.heap import layouts_for
+from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
-from tzerlike.readable import readable_script
-from tzerlike.report.regression import regression_test
 from tzerlike.repro.script import repro_script
 
 _HANG_FACTOR = 3.0
@@ -30,7 +30,8 @@ def confirming_limits(kind: str, limits: Limits) -> Limits:
 def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int, str], bool]) -> Confirmation:
     """Run a finding of `kind` again as `tzerlike replay` will: from its bundle's archive, on one heap after another.
 
-    `shows` runs it on a heap (tzerlike.heap) with the inputs of an archive; `archive` is where that may lie meanwhile.
+    `shows` runs it on a heap (tzerlike.executor.heap) with the inputs of an archive; `archive` is where that may lie
+    meanwhile.
     """
     write_atomic(archive, evidence.archive)
     inputs = str(archive.resolve())

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tzerlike.arith.case import is_arith_bundle
-from tzerlike.bisect.record import read_bisection
-from tzerlike.bundle import read_bundle, read_kind, read_signature
+from tzerlike.bundles.bisection import read_bisection
+from tzerlike.bundles.bundle import read_bundle, read_kind, read_signature
 from tzerlike.campaign import CampaignDir, read_json, read_stored_case
 from tzerlike.case import canonical_json, content_hash
-from tzerlike.cause import Cause, cause_of, shape_of
 from tzerlike.errors import UserError
 from tzerlike.observation import Observation
+from tzerlike.triage.cause import Cause, cause_of, shape_of
 from tzerlike.untrusted import Fields
 
 _ANALYZER = "arithmetic analyzer"

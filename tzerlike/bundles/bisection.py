@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bisect.walk import Change
 from tzerlike.campaign import write_json
 from tzerlike.errors import UserError
 from tzerlike.outcome import Difference
 from tzerlike.untrusted import Fields, read_json
+from tzerlike.walk.walk import Change
 
 BISECTION = "bisect.json"
 SCHEMA_VERSION = 1
@@ -20,12 +20,12 @@ SCHEMA_VERSION = 1
 class Bisection:
     """Who is guilty of a finding.
 
-    `guilty` is TVM's name of a pass, with its namespace; what tzerlike.localise calls code generation, LLVM or passes
-    that cannot be told apart; or "" where nothing can be told. `build` is the build that was looked at, optimised or
-    reference. `index` is the place of the guilty pass among the `passes` that had begun, from 0; None where it was
-    found by building without it, or is no pass. `change` is what it does, `detail` says so in words, `difference` is
-    the first element that is another behind it. `diff` is the TIR before and after it, as a unified diff, or the TIR
-    that a pass failed on. `reduced` says that all this is of the reduced case.
+    `guilty` is TVM's name of a pass, with its namespace; what tzerlike.walk.localise calls code generation, LLVM or
+    passes that cannot be told apart; or "" where nothing can be told. `build` is the build that was looked at,
+    optimised or reference. `index` is the place of the guilty pass among the `passes` that had begun, from 0; None
+    where it was found by building without it, or is no pass. `change` is what it does, `detail` says so in words,
+    `difference` is the first element that is another behind it. `diff` is the TIR before and after it, as a unified
+    diff, or the TIR that a pass failed on. `reduced` says that all this is of the reduced case.
     """
 
     signature: str

@@ -1,0 +1,1 @@
+"""Corpora that outlive their campaign: carried into the next one, merged, minimized."""

@@ -1,0 +1,1 @@
+"""Findings of many campaigns, grouped by what caused them."""
