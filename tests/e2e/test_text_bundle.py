@@ -40,6 +40,10 @@ def test_only_what_tvmscript_does_not_mean_to_do_is_reportable() -> None:
     assert reportable(fault)
     assert not reportable(Fault(UNEQUAL, "Max is rewritten", ""))
     assert not reportable(Fault(UNEQUAL, "layout: TileLayout becomes NoneType", ""))
+    assert not reportable(
+        Fault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.layout.shard[0].extent.value: 12")
+    )
+    assert reportable(Fault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.shape[0].value: 12"))
     folding = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
     assert not reportable(Fault(PRINTER, folding, folding))
     unread = "DiagnosticError: error: unsupported operand type(s) for *: 'Var' and 'FloatImm'"

@@ -49,10 +49,27 @@ def test_the_label_is_the_readers(row: dict[str, str]) -> None:
         ),
         ("s_tir.LowerAutoCopy", "InternalError: Check failed: block->reads.size() >= 1 (0 vs. 1) : ", set()),
         ("s_tir.InjectVirtualThread", "InternalError: Check failed: (is_zero(op->min)) is false: ", set()),
+        (
+            "s_tir.InjectSoftwarePipeline",
+            "ValueError: Check failed: (buffer_index >= 0) is false: Index of the buffer exceeds the size of the write"
+            " regions of the block. (0 vs. 0)",
+            set(),
+        ),
     ],
 )
 def test_annotations_that_do_not_fit_are_refused(failing: str, message: str, facts: set[Fact]) -> None:
     assert label(DEFAULT, frozenset(facts | {Fact.TARGET}), failing, message) is Label.DOCUMENTED_REFUSAL
+
+
+@pytest.mark.parametrize(
+    ("failing", "message"),
+    [
+        ("s_tir.StmtSimplify", "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"),
+        ("tirx.LowerTVMBuiltin", "InternalError: Check failed: (device_id_) is false: Unknown device id in current IR"),
+    ],
+)
+def test_what_tvm_says_it_does_not_do_is_refused(failing: str, message: str) -> None:
+    assert label(DEFAULT, frozenset({Fact.TARGET}), failing, message) is Label.DOCUMENTED_REFUSAL
 
 
 def test_an_index_out_of_range_is_an_error_where_nothing_is_to_be_aligned() -> None:

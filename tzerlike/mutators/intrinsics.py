@@ -101,7 +101,8 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     Intrinsic("tirx.ldexp", ("T", "int32"), ("float32", "float64"), "1", total=False),
     Intrinsic("tirx.fma", ("T", "T", "T"), ANY_FLOAT, targets=("llvm",)),
     Intrinsic("tirx.fmod", ("T", "T"), CUDA_MATH, domain="positive", targets=("cuda",)),
-    Intrinsic("tirx.isnan", ("T",), ANY_FLOAT, result="bool"),
+    # Of smaller floats tirx.isnan() makes a float32 first.
+    Intrinsic("tirx.isnan", ("T",), ("float32", "float64"), result="bool"),
     Intrinsic("prim.clz", ("T",), WIDE_INT, domain="positive"),
     Intrinsic("tirx.popcount", ("T",), ANY_INT, targets=("llvm",)),
     Intrinsic("tirx.popcount", ("T",), ("uint32", "uint64"), targets=("cuda",)),

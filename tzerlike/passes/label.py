@@ -60,6 +60,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "unknown intrinsic": "an intrinsic that the target has no rule for at that dtype",
     "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
+    "exceeds the size of the write regions": "s_tir.InjectSoftwarePipeline: an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
@@ -73,6 +74,8 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     r"thread_scope_ == op": "tirx.StorageRewrite: threads launched inside of a parallel loop",
     "uses too much (shared|local|parameter) ": "a device has so much memory of a kind, and no more",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
+    "Unknown device id in current IR": "tirx.LowerTVMBuiltin: host threads of a launch have no memory of their own",
+    "Divide by zero": "TVM folds no division by zero, be it one that nothing computes",
 }
 """Patterns of messages that a wrong order brings about as well: a refusal only when every precondition holds."""
 
