@@ -1,7 +1,7 @@
 // Lengths of x86-64 instructions, and where the direct branches among them lead.
 //
 // A decoder of our own and not capstone, because capstone takes ten times as long, and because an installation then
-// needs a C++ compiler and nothing else. Capstone is the judge in tests/unit/test_memcov.py; on all 38 million
+// needs a C++ compiler and nothing else. Capstone is the judge in tests/unit/memcov; on all 38 million
 // instructions of a TVM wheel with LLVM inside the two agreed.
 #ifndef MEMCOV_X86_H
 #define MEMCOV_X86_H
