@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tzerlike.cuda.doctor import devices
+from tzerlike.cuda.device import devices
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

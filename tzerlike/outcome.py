@@ -111,6 +111,7 @@ class Results:
     `guilty` is who wrong or slow code is due to, as tzerlike.walk.localise has it, "" where nobody looked: a pass
     without its namespace, of the reference build's passes where `blame` is reference or both. What has a blank in it is
     no pass: "LLVM optimisation", "code generation", "default pipeline", or "A to B" for passes that look alike.
+    `device` is where the optimised build ran, where that is not the host: cuda.
     """
 
     verdict: str
@@ -124,6 +125,7 @@ class Results:
     optimised: Ran = Ran()
     guilty: str = ""
     timing: Timing | None = None
+    device: str = ""
 
     @property
     def defined(self) -> bool:
@@ -166,6 +168,7 @@ class Results:
             reference=_ran(root.inner("reference")),
             optimised=_ran(root.inner("optimised")),
             guilty=root.text("guilty"),
+            device=root.text("device") if "device" in data else "",
             timing=None
             if timing is None
             else Timing(timing.numbers("reference"), timing.numbers("optimised"), timing.number("floor")),

@@ -26,6 +26,7 @@ from tzerlike.bundles.mutation import Mutation
 from tzerlike.bundles.mutation_crash import attempt
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
+from tzerlike.child.effort import Check
 from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
@@ -69,6 +70,8 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
         params["culprit"],
     )
     worker.problems += problems
+    if Check.RESULTS in executor.effort.checks and (problem := executor.devices.problem(config.case_target)):
+        worker.problems.append(problem)
     worker.run()
 
 

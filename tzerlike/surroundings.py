@@ -6,13 +6,15 @@ The only reader of environment variables.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH")
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
+_OF_CUDA = ("CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
 
 
 def zygote_environment(python: Path | None = None) -> dict[str, str]:
@@ -20,13 +22,14 @@ def zygote_environment(python: Path | None = None) -> dict[str, str]:
 
     Where that is not this `python` but another one, it finds its own packages, and none of ours but tzerlike itself.
     """
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment = {name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ}
     environment |= {
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)) if python is None else str(Path(__file__).parents[1]),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
+        "TVM_CUDA_COMPILE_MODE": "nvcc" if shutil.which("nvcc") else "nvrtc",
     }
     return environment
 

@@ -228,6 +228,23 @@ def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool 
     return tensor if strided else tensor._create_view(tuple(shape), dtype)
 
 
+def device_of(kind: str) -> Any:
+    """Return the first device for a kind of target, cuda or llvm; to look at it starts CUDA in this process."""
+    return tvm.device("cpu" if kind == "llvm" else kind, 0)
+
+
+def tensor_on(device: Any, body: Any, shape: Sequence[int], dtype: str) -> tuple[Any, Any]:
+    """Copy the bytes of a compact buffer to a device; returns the tensor, and the bytes below it to copy back from."""
+    memory = tvm.runtime.tensor(body, device)
+    return memory._create_view(tuple(shape), dtype), memory
+
+
+def seconds_of_runs(executable: Any, device: Any, arguments: Sequence[Any], runs: int) -> list[float]:
+    """Time `runs` runs of `main` by the device's own clock, which for cuda is its events; one more run comes first."""
+    evaluator = executable.jit().time_evaluator(ENTRY, device, number=1, repeat=runs)
+    return [float(value) for value in evaluator(*arguments).results]
+
+
 def runs_here(target: Any) -> bool:
     """Whether what is compiled for `target` can be called in this process on arguments in its memory."""
     return bool(target.kind.name == "llvm")

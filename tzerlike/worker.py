@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.bundles.compilation import bundle_compilation, confirmed, confirming_limits
-from tzerlike.bundles.evidence import evidence_for
 from tzerlike.bundles.mutation import Mutation
 from tzerlike.bundles.mutation_crash import bundle_mutation
 from tzerlike.bundles.shorten import shortened
@@ -20,6 +19,7 @@ from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.child.effort import Check
+from tzerlike.compare.evidence import evidence_for
 from tzerlike.config import CampaignConfig
 from tzerlike.corpora.carried import Carried
 from tzerlike.corpus import Corpus, Entry

@@ -73,9 +73,10 @@ class _Zygote:
         order = _receive(control)
         if order is None:
             sys.exit(0)
+        from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
-        from tzerlike.executor.execute import Lane, die_with_parent
+        from tzerlike.executor.execute import Lane
         from tzerlike.executor.stages import touch
 
         die_with_parent()
@@ -162,8 +163,7 @@ class _Zygote:
 def _serve_worker(
     role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
 ) -> NoReturn:
-    from tzerlike.child.apart import silence
-    from tzerlike.executor.execute import die_with_parent
+    from tzerlike.child.apart import die_with_parent, silence
 
     die_with_parent()
     gc.enable()

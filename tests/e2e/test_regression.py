@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy
 
 from tzerlike import tvm_api
-from tzerlike.bundles.evidence import evidence_for
 from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.compare.evidence import evidence_for
 from tzerlike.issue.regression import regression_test, schedule_test
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy
 import pytest
 
 from tzerlike.mutators.intrinsics import INTRINSICS, STRUCTURAL
 from tzerlike.reference import Verdict, interpret
-from tzerlike.tvm_api import tirx, tvm
+from tzerlike.tvm_api import entry_of, module_of, parse_script, tirx, tvm
 
 OPERANDS = {
     "none": [],
@@ -37,3 +38,18 @@ def test_a_call_with_any_operands_is_judged(name: str) -> None:
         answers.add(interpret(func, [], max_steps=1000).verdict)
     assert answers <= set(Verdict)
     assert answers
+
+
+def test_memory_as_large_as_a_lane_is_not_modelled() -> None:
+    """VectorizeLoop leaves such: an extent that differs from lane to lane becomes a vector."""
+    program = parse_script("""
+@T.prim_func
+def main(A: T.Buffer((4,), "int32")):
+    for j in T.vectorized(4):
+        b = T.alloc_buffer((j + 1,), "int32")
+        b[j] = j
+        A[j] = b[j]
+""")
+    lowered = entry_of(tirx.transform.VectorizeLoop(True)(tirx.transform.FlattenBuffer()(module_of(program))))
+    judgement = interpret(lowered, [numpy.zeros(4, numpy.int64)], max_steps=1000)
+    assert (judgement.verdict, judgement.rule) == (Verdict.UNKNOWN, "unsupported")

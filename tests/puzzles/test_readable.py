@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 from tzerlike.bundles import readable
-from tzerlike.bundles.evidence import Evidence
 from tzerlike.bundles.readable import readable_script
 from tzerlike.case import Case
+from tzerlike.compare.evidence import Evidence
 from tzerlike.compare.inputs import BufferParameter
 from tzerlike.dtypes import parse
 from tzerlike.executor.execute import Rendering

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.cuda.doctor import devices
+from tzerlike.cuda.device import devices
 from tzerlike.cuda.source import LONG, SHARE, due, first_error, first_refusal
 from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
 

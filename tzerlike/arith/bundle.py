@@ -11,8 +11,9 @@ from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.regression import regression_test
 from tzerlike.arith.report import arith_report
 from tzerlike.arith.repro import module_source, repro_script
-from tzerlike.bundles.bundle import Confirmation, no_inputs, observation_text, store_bundle
+from tzerlike.bundles.bundle import Confirmation, observation_text, store_bundle
 from tzerlike.campaign import json_text
+from tzerlike.compare.inputs import no_inputs
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
@@ -12,9 +11,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
+from tzerlike.compare.inputs import no_inputs
 from tzerlike.errors import UserError
 from tzerlike.issue.markdown import report
 from tzerlike.issue.pytest_file import TEST_FILE
@@ -220,10 +218,3 @@ def read_flaky(root: Fields) -> bool:
 def read_limits(fields: Fields) -> Limits:
     """The limits that an observation.json states: at most ten hours and 4 TiB."""
     return Limits(fields.number("seconds", 1e-3, 36_000), fields.whole("memory", 1, 1 << 42))
-
-
-def no_inputs() -> bytes:
-    """The archive of a finding of the compiler itself, which ran on no inputs."""
-    buffer = io.BytesIO()
-    np.savez(buffer)
-    return buffer.getvalue()

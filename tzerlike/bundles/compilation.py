@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.bundles.evidence import Evidence
 from tzerlike.bundles.readable import readable_script
 from tzerlike.campaign import StoredCase, write_atomic
 from tzerlike.case import Case
+from tzerlike.compare.evidence import Evidence
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.heap import layouts_for
 from tzerlike.issue.regression import regression_test

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tzerlike.bundles.evidence import Evidence, evidence_for
 from tzerlike.case import Case
+from tzerlike.compare.evidence import Evidence, evidence_for
 from tzerlike.executor.execute import Rendering
 from tzerlike.oracles.finding import Finding
 

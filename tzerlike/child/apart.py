@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import struct
@@ -17,6 +18,9 @@ _FAULT = 70
 _SECONDS = 10.0
 _LENGTH = struct.Struct("<q")
 _NOTHING = -1
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def run_apart(work: Callable[[], str | None]) -> tuple[str | None, int]:
@@ -61,6 +65,14 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
             yield None, os.WTERMSIG(status)
         elif status:
             raise TzerlikeError(f"work ended its process with status {os.waitstatus_to_exitcode(status)}")
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that forked it ends."""
+    parent = os.getppid()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent or parent == 1:
+        os._exit(1)
 
 
 def silence() -> None:

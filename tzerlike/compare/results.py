@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from tzerlike import reference, tvm_api
-from tzerlike.case import ContextConfig
+from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.compare.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
@@ -23,6 +23,7 @@ from tzerlike.compare.storage import Cell
 from tzerlike.compare.timing import looks_slow, take_timing
 from tzerlike.observation import Stage
 from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.passes.catalog import instantiate
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 
@@ -95,13 +96,23 @@ class Builds:
 
 def compile_module(module: Any, target: str, config: ContextConfig, notes: Notes) -> Function:
     """Return the compiled `main` of `module`; CompilerRefused when TVM raises."""
+    executable = compile_executable(module, target, config, notes)
+    return ask_compiler(lambda: tvm_api.entry_point(executable))
+
+
+def compile_executable(
+    module: Any, target: str, config: ContextConfig, notes: Notes, passes: Sequence[PassSpec] = ()
+) -> Any:
+    """Return what TVM makes of `module` after `passes`, before machine code; CompilerRefused when it raises."""
     chosen = ask_compiler(lambda: tvm_api.target_of(target))
     context = ask_compiler(lambda: tvm_api.pass_context(config, [tvm_api.PassWatch(notes.note_pass)]))
     with chosen, context:
-        bound = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
-        executable = ask_compiler(lambda: tvm_api.build(bound, chosen, config.pipeline))
-        notes.note_pass("")
-        return ask_compiler(lambda: tvm_api.entry_point(executable))
+        module = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
+        for spec in passes:
+            module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
+        executable = ask_compiler(lambda: tvm_api.build(module, chosen, config.pipeline))
+    notes.note_pass("")
+    return executable
 
 
 def compile_reference(module: Any, notes: Notes) -> Function:

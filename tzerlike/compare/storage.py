@@ -92,6 +92,15 @@ class Cell:
         """Whether nothing was written around the buffer."""
         return all(bool((zone == _MARK).all()) for zone in self._zones)
 
+    def take(self, body: NDArray[numpy.uint8]) -> None:
+        """Have the bytes of the buffer replaced, by what a device made of them."""
+        self._body[...] = body
+
+    @property
+    def body(self) -> NDArray[numpy.uint8]:
+        """The bytes that the buffer lies in."""
+        return self._body
+
     def reset(self) -> None:
         """Put the first values back."""
         self._body[...] = self._first

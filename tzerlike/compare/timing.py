@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from tzerlike.outcome import Timing
@@ -46,7 +46,7 @@ def take_timing(reference: Run, optimised: Run, reset: Run) -> Timing:
                 samples.append(_seconds(run, reset))
     finally:
         os.sched_setaffinity(0, cores)
-    return Timing(tuple(first), tuple(second), max(_noise(first), _noise(second)))
+    return Timing(tuple(first), tuple(second), max(noise(first), noise(second)))
 
 
 def _seconds(run: Run, reset: Run) -> float:
@@ -56,7 +56,7 @@ def _seconds(run: Run, reset: Run) -> float:
     return time.perf_counter() - began
 
 
-def _noise(samples: list[float]) -> float:
+def noise(samples: Sequence[float]) -> float:
     """By what factor the medians of the earlier and the later half of one build's runs differ."""
     half = len(samples) // 2
     early, late = median(samples[:half]), median(samples[half:])

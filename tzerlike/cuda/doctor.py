@@ -1,18 +1,13 @@
-"""What this machine can do for `--target cuda`; CUDA is not started to find out."""
+"""What this machine can do for `--target cuda`; CUDA is started in a process of its own, and only where it is."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
+from tzerlike.cuda.device import DRIVER, Device, devices
 from tzerlike.cuda.toolchain import Compiler, find_toolchain
 from tzerlike.health import Check
-
-DRIVER = Path("/proc/driver/nvidia/gpus")
-"""A directory of the kernel driver with an entry for each GPU."""
-
-_PATIENCE = 30.0
+from tzerlike.targets import target_text
 
 
 def examine_cuda(driver: Path = DRIVER) -> list[Check]:
@@ -35,21 +30,10 @@ def _device(driver: Path) -> Check:
     if not found:
         seen = "none; kernels are not run, they are interpreted as the device passes leave them"
         return Check("cuda device", False, seen, needed=False)
-    seen = f"{', '.join(found)}; tzerlike does not run kernels yet"
-    return Check("cuda device", False, seen, needed=False)
-
-
-def devices(driver: Path = DRIVER) -> list[str]:
-    """Return the NVIDIA GPUs of this machine by name, as its driver tells; empty without one."""
-    names = []
-    for file in sorted(driver.glob("*/information")):
-        lines = (line.partition(":") for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
-        names += [value.strip() for key, _, value in lines if key == "Model"]
-    tool = shutil.which("nvidia-smi") if not names else None
-    if tool is None:
-        return names
-    try:
-        done = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=_PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        return []
-    return [line.strip() for line in done.stdout.splitlines() if line.startswith("GPU ")]
+    device = Device(target_text("cuda"))
+    fault = device.fault()
+    device.close()
+    if fault:
+        seen = f"{', '.join(found)}; kernels are not run: {fault}"
+        return Check("cuda device", False, seen, "pip install 'tzerlike[cuda]', or put nvcc on the PATH", needed=False)
+    return Check("cuda device", True, f"{', '.join(found)}; kernels run and are compared", needed=False)

@@ -31,6 +31,11 @@ def keeps_to_its_threads(func: Any) -> bool:
     return all(len(found) == 1 for found in places.values())
 
 
+def launches_threads(func: Any) -> bool:
+    """Whether a function binds anything to threads, as a kernel does."""
+    return any(_tag(site.node) for site in Tree(func).sites)
+
+
 def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:
     """The sites above that launch threads of `axes`, by number."""
     return tuple(above.number for above in site.ancestors() if _tag(above.node).startswith(axes))

@@ -7,27 +7,31 @@ case behaves alike whatever ran before it, and it stays small, so that a fork is
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import select
 import signal
 import socket
 import struct
+import tempfile
 import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tzerlike.case import Case, content_hash
+from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.child.tray import Tray
+from tzerlike.compare.evidence import evidence_for
 from tzerlike.coverage import Coverage, DeathRecord, describe_death
 from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.cuda.device import Devices
 from tzerlike.errors import TzerlikeError
 from tzerlike.executor.heap import stir
 from tzerlike.executor.stages import Surroundings, render_module, run_case
@@ -45,18 +49,6 @@ _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _REFERENCES = 4096
 """Programs to remember as checked without optimisation."""
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that forked it ends."""
-    parent = os.getppid()
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent or parent == 1:
-        os._exit(1)
-
 
 Job = Callable[[Mapping[str, Any], Tray, float], None]
 """Work of another kind than a case: what is to be done, where the results go, seconds of processor time a step."""
@@ -252,9 +244,18 @@ class Rendering:
 class ForkExecutor:
     """Runs cases through a runner; exactly one Observation per case."""
 
-    def __init__(self, lane: Lane, runner: socket.socket, limits: Limits, effort: Effort = COMPILE_ONLY) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        runner: socket.socket,
+        limits: Limits,
+        effort: Effort = COMPILE_ONLY,
+        devices: Devices | None = None,
+    ) -> None:
+        """`devices` are where kernels run that their interpretation found nothing wrong with."""
         self._lane = lane
         self._runner = runner
+        self.devices = devices or Devices()
         self.limits = limits
         self.effort = effort
         self._references: OrderedDict[str, None] = OrderedDict()
@@ -286,6 +287,7 @@ class ForkExecutor:
             if seen.results is not None and seen.results.undecided and effort.steps < THOROUGH_STEPS:
                 (again,) = self._run_child([case], False, limits, effort.thorough())
                 observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+            observations[index] = self._on_device(case, observations[index], limits, effort)
             self._note_reference(case, observations[index].results)
             once = partial(self._once, limits, effort)
             stroll = partial(self._stroll, limits, effort.inputs)
@@ -293,7 +295,22 @@ class ForkExecutor:
         return observations
 
     def _once(self, limits: Limits, effort: Effort, case: Case) -> Observation:
-        return self._run_child([case], False, limits, effort)[0]
+        (seen,) = self._run_child([case], False, limits, effort)
+        return self._on_device(case, seen, limits, effort)
+
+    def _on_device(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Run a kernel that compiles to what means the same, where there is a device for it."""
+        results = seen.results
+        if results is None or seen.exit is not Exit.OK or not results.defined or results.optimised.ending.wrong:
+            return seen
+        device = self.devices.of(case.target, effort)
+        if device is None:
+            return seen
+        with tempfile.TemporaryDirectory(prefix="tzerlike-device-") as directory:
+            archive = Path(effort.inputs) if effort.inputs else Path(directory) / "inputs.npz"
+            if not effort.inputs:
+                archive.write_bytes(evidence_for(case, results).archive)
+            return replace(seen, results=device.judged(case, results, archive, effort, limits))
 
     def _stroll(self, limits: Limits, inputs: str, case: Case) -> Walk | None:
         return ask_walk(self.call, case, limits, inputs=inputs)

@@ -10,8 +10,8 @@ from typing import Any
 
 from tzerlike.bundles.bundle import Bundle
 from tzerlike.bundles.compilation import bundle_compilation, confirmed
-from tzerlike.bundles.evidence import evidence_for
 from tzerlike.case import Case
+from tzerlike.compare.evidence import evidence_for
 from tzerlike.errors import UserError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits

@@ -122,6 +122,13 @@ class Compiler:
             return unsupported(kind.__name__)
         return compiler(self, node)
 
+    def number(self, node: Node) -> Run:
+        """The closure of an expression where a vector has no meaning: extents, bounds, conditions."""
+        dtype = parse(dtype_text(node))
+        if dtype is not None and dtype.lanes != 1:
+            return unsupported(f"{dtype} where one number is meant")
+        return self.compile(node)
+
     def _count(self, lanes: int) -> None:
         self.cost += lanes
 

@@ -96,6 +96,12 @@ class StatementCompiler:
         run = self.expressions.compile(node)
         return run, self.expressions.cost + 1
 
+    def number(self, node: Node) -> tuple[Run, int]:
+        """The same for an expression that has to be one number."""
+        self.expressions.cost = 0
+        run = self.expressions.number(node)
+        return run, self.expressions.cost + 1
+
     def sequence(self, node: Node) -> tuple[Step, int | None]:
         parts = array_items(node.seq)
         pipeline, self.pipeline = self.pipeline, ()
@@ -212,7 +218,7 @@ class StatementCompiler:
         return self._require(node, node.condition, "assert")
 
     def _require(self, node: Node, condition: Node, rule: str) -> tuple[Step, int | None]:
-        holds, cost = self.expression(condition)
+        holds, cost = self.number(condition)
 
         def action() -> None:
             if not holds():
@@ -232,7 +238,7 @@ class StatementCompiler:
         return self._simple(node, action, cost), cost
 
     def branch(self, node: Node) -> tuple[Step, int | None]:
-        condition, cost = self.expression(node.condition)
+        condition, cost = self.number(node.condition)
         then, then_cost = self.compile(node.then_case)
         other, other_cost = self.compile(node.else_case) if node.else_case is not None else (None, 0)
         spend = self.state.spend
@@ -267,9 +273,9 @@ class StatementCompiler:
         odd = self._oddity(kind, tag, bool(pipeline))
         if odd:
             return self._refused(node, odd)
-        minimum, _ = self.expression(node.min)
-        extent, _ = self.expression(node.extent)
-        stride = self.expression(node.step)[0] if node.step is not None else None
+        minimum, _ = self.number(node.min)
+        extent, _ = self.number(node.extent)
+        stride = self.number(node.step)[0] if node.step is not None else None
         slot, frame = self.slots.define(node.loop_var), self.state.frame
         in_block = kind == _THREADS and tag.startswith("threadIdx")
         outermost = in_block and not self.in_threads
@@ -351,7 +357,7 @@ class StatementCompiler:
         return block
 
     def while_loop(self, node: Node) -> tuple[Step, int | None]:
-        condition, cost = self.expression(node.condition)
+        condition, cost = self.number(node.condition)
         body, _ = self.compile(node.body)
         spend = self.state.spend
 
@@ -403,7 +409,7 @@ class StatementCompiler:
         dtype = parse(str(ty.dtype.dtype))
         slot = self.slots.define(buffer)
         self.regions.define(buffer)
-        shape = [self.expressions.compile(extent) for extent in array_items(ty.shape)]
+        shape = [self.expressions.number(extent) for extent in array_items(ty.shape)]
         if dtype is None or dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
             return _complain("unsupported", f"memory of dtype {ty.dtype.dtype}")
         if self.in_threads and scope == "warp":
@@ -446,10 +452,10 @@ class StatementCompiler:
         """How a declared buffer lies over memory, from its shape, strides and offset."""
         ty = buffer.ty
         dtype = parse(str(ty.dtype.dtype))
-        compile_ = self.expressions.compile
-        shape = [compile_(extent) for extent in array_items(ty.shape)]
-        strides = [compile_(stride) for stride in array_items(ty.strides)]
-        offset = compile_(ty.elem_offset) if ty.elem_offset is not None else lambda: 0
+        number = self.expressions.number
+        shape = [number(extent) for extent in array_items(ty.shape)]
+        strides = [number(stride) for stride in array_items(ty.strides)]
+        offset = number(ty.elem_offset) if ty.elem_offset is not None else lambda: 0
         layout_kind = type(ty.elem_offset)
 
         def lay(memory: Memory) -> View:
@@ -465,11 +471,10 @@ class StatementCompiler:
 
     def realize(self, node: Node) -> tuple[Step, int | None]:
         block = node.block
-        predicate, cost = self.expression(node.predicate)
-        values = [self.expression(value)[0] for value in array_items(node.iter_values)]
+        predicate, cost = self.number(node.predicate)
+        values = [self.number(value)[0] for value in array_items(node.iter_values)]
         domains = [
-            (self.expression(axis.dom.min)[0], self.expression(axis.dom.extent)[0])
-            for axis in array_items(block.iter_vars)
+            (self.number(axis.dom.min)[0], self.number(axis.dom.extent)[0]) for axis in array_items(block.iter_vars)
         ]
         axes = [self.slots.define(axis.var) for axis in array_items(block.iter_vars)]
         kinds = [int(axis.iter_type) for axis in array_items(block.iter_vars)]
@@ -541,9 +546,9 @@ class StatementCompiler:
             return _complain("unsupported", "a region of an unknown buffer")
         self.regions.alias(target, source)
         slot, frame = self.slots.define(target), self.state.frame
-        compile_ = self.expressions.compile
-        starts = [compile_(part.min) for part in region]
-        extents = [compile_(part.extent) for part in region]
+        number = self.expressions.number
+        starts = [number(part.min) for part in region]
+        extents = [number(part.extent) for part in region]
         ty = target.ty
         named = [
             (self.slots.define(var), kind, place)
@@ -554,7 +559,7 @@ class StatementCompiler:
         if type(ty.elem_offset) is tirx.Var:
             named.append((self.slots.define(ty.elem_offset), "offset", 0))
         rank = len(array_items(ty.shape))
-        shape = [compile_(extent) for extent in array_items(ty.shape)]
+        shape = [number(extent) for extent in array_items(ty.shape)]
 
         def action() -> None:
             base: View = frame[found]

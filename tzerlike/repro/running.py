@@ -89,6 +89,34 @@ print("the bug shows" if wrong else "every result is right: the bug does not sho
 sys.exit(1 if wrong else 0)
 """
 
+ON_DEVICE = """\
+Runs the program on a GPU, on the inputs in inputs.npz, next to this file, and exits non-zero while a result differs
+from what the program computes; inputs.npz has that too, with the floating-point error that a correct build may make."""
+
+ON_DEVICE_END = """
+device = tvm.device({device!r}, 0)
+host, buffers = arguments()
+args, copies = list(host), {{}}
+for i, name, elements, zones in buffers:
+    flat = np.ascontiguousarray(elements).reshape(-1).view(np.uint8)
+    copies[i] = tvm.runtime.tensor(flat, device)
+    args[i] = copies[i]._create_view(host[i].shape, host[i].dtype)
+build()["main"](*args)
+device.sync()
+wrong = False
+for i, name, elements, zones in buffers:
+    expected, bound = ARCHIVE[f"expected{{i}}"], ARCHIVE[f"bound{{i}}"]
+    got = copies[i].numpy().view(elements.dtype).reshape(elements.shape).astype(expected.dtype)
+    with np.errstate(invalid="ignore"):
+        bad = ~(abs(got - expected) <= bound) if expected.dtype.kind == "f" else got != expected
+    for index in np.argwhere(bad)[:5]:
+        place = tuple(index)
+        print(f"{{name}}{{list(map(int, place))}} is {{got[place]}}, not {{expected[place]}} ± {{bound[place]}}")
+    wrong = wrong or bad.any()
+print("the bug shows" if wrong else "every result is right: the bug does not show")
+sys.exit(1 if wrong else 0)
+"""
+
 SLOW = f"""\
 Times the build without optimisation and the optimised one in turn on the inputs in inputs.npz, next to this file.
 Exits non-zero while the median of the optimised one is at least {SLOWER} times the other."""

@@ -11,7 +11,7 @@ from tzerlike.observation import Exit, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.reference_build import reference_case
 from tzerlike.repro.parts import build_source, head_source, program_source
-from tzerlike.repro.running import RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
+from tzerlike.repro.running import ON_DEVICE, ON_DEVICE_END, RUN_IMPORTS, SLOW, SLOW_END, WRONG, WRONG_END, run_source
 from tzerlike.targets import arch_of_target, kind_of_target
 
 _DIES = """\
@@ -87,7 +87,12 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
 
     `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle.
     """
-    if finding.kind == "wrong-code" and kind_of_target(finding.case.target) == "cuda":
+    results = finding.observation.results
+    of_kernel = results is not None and results.blame != "reference" and kind_of_target(finding.case.target) == "cuda"
+    if finding.kind == "wrong-code" and of_kernel and results is not None and results.device:
+        head = _head(finding, limits, script, ON_DEVICE, RUN_IMPORTS)
+        return head + run_source(parameters) + _build(finding) + ON_DEVICE_END.format(device=results.device)
+    if finding.kind == "wrong-code" and of_kernel:
         build = build_source("build", finding.case, ", instruments=[printer]")
         return _head(finding, limits, script, _LOWERED) + _PRINTER + build + _LOWERED_END
     if finding.kind == "wrong-code":

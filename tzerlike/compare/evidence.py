@@ -8,10 +8,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tzerlike import tvm_api
-from tzerlike.bundles.bundle import no_inputs
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
-from tzerlike.compare.inputs import Parameter, pack_inputs
+from tzerlike.compare.inputs import Parameter, no_inputs, pack_inputs
 from tzerlike.compare.results import interpret
 from tzerlike.outcome import Results
 

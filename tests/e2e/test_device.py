@@ -1,0 +1,165 @@
+"""The process that runs kernels: what it says of right and wrong ones, and that it survives them.
+
+Without a GPU the processor stands in for it: everything but CUDA itself is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT
+from tests.e2e.test_cuda_lowered import PROGRAM
+from tzerlike.case import Case
+from tzerlike.child.effort import Check, Effort
+from tzerlike.compare.evidence import evidence_for
+from tzerlike.compare.results import interpret
+from tzerlike.cuda.device import Device, Devices
+from tzerlike.limits import Limits
+from tzerlike.outcome import Ending, Results
+from tzerlike.seedgen.handwritten import definitions
+from tzerlike.targets import target_text
+from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script
+
+LIMITS = Limits(seconds=1.0)
+RESULTS = Effort(frozenset({Check.RESULTS}))
+
+ADD = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "bfloat16"), n: T.int32):
+    for i in range(8):
+        A[i] = A[i] + T.Cast("float32", B[i]) + T.Cast("float32", n)
+"""
+IN_VAIN = ADD.replace("for i in range(8):", "for i in range(8):\n        while n == n:\n            A[0] = A[0]")
+ASTRAY = ADD.replace("A[i] = A[i]", "A[i * 100000000] = A[i]")
+AT_ODDS = ADD.replace("for i in range(8):", 'for i in range(8):\n        assert n != n, "never"')
+WITH_THREADS = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for t in T.thread_binding(2, thread="vthread.x"):
+        for i in range(32):
+            B[t * 32 + i] = A[t * 32 + i] + T.float32(1)
+"""
+
+
+def case_of(text: str, target: str = "llvm") -> Case:
+    return Case(dump_ir(module_of(parse_script(text))), target=target, input_seed=3)
+
+
+def judged(
+    device: Device, ran: str, meant: str, directory: Path, target: str = "llvm", effort: Effort = RESULTS
+) -> Results:
+    """What comes of running one program where another one is meant."""
+    case, other = case_of(ran, target), case_of(meant, target)
+    _, _, results = interpret(entry_of(load_ir(other.ir)), other.input_seed, Effort().thorough())
+    assert results.defined
+    archive = directory / "inputs.npz"
+    archive.write_bytes(evidence_for(other, results).archive)
+    return device.judged(case, results, archive, effort, LIMITS)
+
+
+@pytest.fixture
+def stand_in() -> Iterator[Device]:
+    device = Device("llvm")
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def gpu() -> Iterator[Device]:
+    device = Device(target_text("cuda"))
+    yield device
+    device.close()
+
+
+def test_a_right_program_agrees_on_device_and_host(stand_in: Device, tmp_path: Path) -> None:
+    for _ in range(2):
+        results = judged(stand_in, ADD, ADD, tmp_path)
+        assert (results.optimised.ending, results.reference.ending, results.device) == ("agrees", "agrees", "llvm")
+    assert stand_in.starts == 1
+
+
+def test_a_wrong_program_differs_and_says_where(stand_in: Device, tmp_path: Path) -> None:
+    results = judged(stand_in, ADD.replace("A[i] + T", "A[7 - i] + T"), ADD, tmp_path)
+    assert results.optimised.ending is Ending.DIFFERS
+    assert results.optimised.difference is not None
+    assert results.optimised.difference.name == "A"
+
+
+@pytest.mark.parametrize(
+    ("program", "ending"),
+    [
+        pytest.param(IN_VAIN, Ending.DIED, id="runs without end"),
+        pytest.param(ASTRAY, Ending.DIED, id="takes its process with it"),
+        pytest.param(AT_ODDS, Ending.RAISED, id="raises"),
+    ],
+)
+def test_what_goes_wrong_costs_its_process_alone(
+    stand_in: Device, tmp_path: Path, program: str, ending: Ending
+) -> None:
+    results = judged(stand_in, program, ADD, tmp_path)
+    assert (results.optimised.ending, results.blame) == (ending, "optimised")
+    assert judged(stand_in, ADD, ADD, tmp_path).optimised.ending is Ending.AGREES
+    assert stand_in.starts == 2
+
+
+def test_what_does_not_compile_is_not_run(stand_in: Device, tmp_path: Path) -> None:
+    results = judged(stand_in, ADD.replace("T.int32):", "T.int32):\n    T.evaluate(T.call_packed(1))"), ADD, tmp_path)
+    assert (results.optimised.ending, results.device) == (Ending.NOT_RUN, "")
+
+
+def test_what_there_is_no_device_for_is_not_run(stand_in: Device, tmp_path: Path) -> None:
+    results = judged(stand_in, ADD, ADD, tmp_path, target_text("cuda"))
+    assert (results.optimised.ending, results.device) == (Ending.NOT_RUN, "")
+
+
+def test_both_builds_are_timed_by_the_clock_of_the_device(stand_in: Device, tmp_path: Path) -> None:
+    effort = Effort(frozenset({Check.RESULTS, Check.SPEED}))
+    results = judged(stand_in, WITH_THREADS, WITH_THREADS, tmp_path, effort=effort)
+    assert results.timing is not None
+    assert len(results.timing.reference) == len(results.timing.optimised) == 40
+    assert min(*results.timing.reference, *results.timing.optimised) >= 0
+    twice = WITH_THREADS.replace("B[t * 32 + i] = A", "A[t * 32 + i] = A")
+    assert judged(stand_in, twice, twice, tmp_path, effort=effort).timing is None
+
+
+def test_nothing_runs_without_a_gpu_or_on_one_that_does_not_work() -> None:
+    target = target_text("cuda", "sm_999")
+    assert Devices(lambda: []).of(target, RESULTS) is None
+    assert Devices(lambda: []).problem(target) == ""
+    devices = Devices(lambda: ["a GPU"])
+    assert devices.problem(target).startswith("kernels are not run, the first one fails: ")
+    assert devices.of(target, RESULTS) is None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["elementwise", "explicit_barrier", "register_tile", "vector_load", "two_kernels"])
+def test_kernels_agree_on_the_gpu(gpu: Device, tmp_path: Path, name: str) -> None:
+    text = definitions((ROOT / "seeds" / "gpu.py").read_text(encoding="utf-8"))[name]
+    assert judged(gpu, text, text, tmp_path, target_text("cuda")).optimised.ending is Ending.AGREES
+
+
+BARRIER = '            T.evaluate(T.tvm_storage_sync("shared"))\n'
+HALF = 'T.Cast("float32", H[bx * 16 + tx * 2 + v])'
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("was", "damaged"),
+    [
+        pytest.param("= A[bx * 16", "= A[bx * 0", id="wrong block index"),
+        pytest.param("R[15 - tx * 2 - i]\n", "R[tx * 2 + i]\n", id="wrong thread index"),
+        pytest.param(HALF, HALF.replace('T.Cast("float32", ', 'T.Cast("float32", T.int8(3) * T.Cast("int8", ') + ")",
+                     id="wrong cast"),
+        pytest.param("R[", "S[", id="shared memory used again too early"),
+        pytest.param(BARRIER, BARRIER + "            while tx >= 0:\n                R[0] = R[0]\n", id="endless"),
+        pytest.param("B[bx * 16 + tx", "B[bx * 1600000000 + tx", id="illegal address"),
+    ],
+)  # fmt: skip
+def test_damage_is_found_and_survived_on_the_gpu(gpu: Device, tmp_path: Path, was: str, damaged: str) -> None:
+    target = target_text("cuda")
+    assert was in PROGRAM
+    assert judged(gpu, PROGRAM.replace(was, damaged), PROGRAM, tmp_path, target).blame == "optimised"
+    assert judged(gpu, PROGRAM, PROGRAM, tmp_path, target).optimised.ending is Ending.AGREES

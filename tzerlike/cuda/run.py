@@ -1,0 +1,175 @@
+"""What the process that runs kernels does with a case: compile it, run it on the device, compare, time.
+
+The inputs and what the program computes on them are in an archive like that of a bundle. Where the program launches no
+threads of its own, passes of the case did, and the same program is compiled for the host too: the two targets have to
+agree where the program is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from tzerlike import tvm_api
+from tzerlike.archive import read_arrays
+from tzerlike.case import Case, ContextConfig
+from tzerlike.child.effort import Check
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.compare.inputs import BufferParameter, Inputs, unpack_inputs
+from tzerlike.compare.results import NoNotes, compare, compile_executable
+from tzerlike.compare.storage import Cell
+from tzerlike.compare.timing import noise
+from tzerlike.cuda.device import TAINTED
+from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
+from tzerlike.outcome import Difference, Ending, Ran, Timing
+from tzerlike.reference import Expected
+from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.targets import kind_of_target
+
+_MESSAGE = 2048
+_REPEATS = 40
+
+
+_TRIAL = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32")):
+    for i in {loop}:
+        A[i] = A[i] + T.float32(1)
+"""
+_LOOPS = {"cuda": 'T.thread_binding(64, thread="threadIdx.x")', "llvm": "range(64)"}
+
+
+def trial(target: str) -> str:
+    """Run a small program that is known to be right; returns "" or why no other is to be run here."""
+    kind = kind_of_target(target)
+    try:
+        module = tvm_api.module_of(tvm_api.parse_script(_TRIAL.format(loop=_LOOPS[kind])))
+        executable = compile_executable(module, target, ContextConfig(), NoNotes())
+        device = tvm_api.device_of(kind)
+        tensor, memory = tvm_api.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
+        ask_compiler(lambda: tvm_api.entry_point(executable)(tensor))
+        return "" if (memory.numpy().view(numpy.float32) == 1).all() else "it computes something else"
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a driver is the answer
+        return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+
+
+def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[str, Any]:
+    """Run a case on the device of its target and return how that ended, as `optimised`, `reference` and `timing`.
+
+    `item` has the `case`, the `archive` and the `checks`; `begin` is called once everything is compiled. What TVM
+    refuses, and what has a parameter that lies strided in memory, is not run.
+    """
+    case = Case.from_json(item["case"])
+    module = tvm_api.load_ir(case.ir)
+    func = tvm_api.entry_of(module)
+    inputs = unpack_inputs(Path(item["archive"]), func)
+    if inputs is None or not keeps_to_its_threads(func):
+        return {}
+    if any(isinstance(parameter, BufferParameter) and parameter.strides for parameter in inputs.parameters):
+        return {}
+    expected = _expected(read_arrays(Path(item["archive"])))
+    try:
+        executable = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
+        function = ask_compiler(lambda: tvm_api.entry_point(executable))
+        memory = _DeviceMemory(inputs, kind_of_target(case.target))
+    except CompilerRefused:
+        return {}
+    begin()
+    ran = memory.ran(function, expected)
+    record: dict[str, Any] = {"optimised": asdict(ran)}
+    if ran.ending is Ending.RAISED:
+        return record | {TAINTED: True}
+    if not launches_threads(func):
+        record["reference"] = asdict(_on_host(module, inputs, expected))
+    elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
+        timing = _timed(module, case, executable, memory, expected)
+        if timing is not None:
+            record["timing"] = asdict(timing)
+    return record
+
+
+def _expected(arrays: Mapping[str, Any]) -> dict[int, Expected]:
+    positions = [int(name.removeprefix("expected")) for name in arrays if name.startswith("expected")]
+    return {place: Expected(arrays[f"expected{place}"], arrays[f"bound{place}"]) for place in positions}
+
+
+class _DeviceMemory:
+    """The arguments of a call, on a device and laid down here once more."""
+
+    def __init__(self, inputs: Inputs, kind: str) -> None:
+        """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
+        self._inputs = inputs
+        self._device = tvm_api.device_of(kind)
+        self._cells: dict[int, Cell] = {}
+        self._memory: dict[int, Any] = {}
+        self.arguments: list[Any] = list(inputs.arguments)
+        for position, parameter in enumerate(inputs.parameters):
+            if isinstance(parameter, BufferParameter):
+                values = numpy.asarray(inputs.arguments[position])
+                cell = Cell(values, parameter.dtype, parameter.shape, ())
+                tensor, memory = self._copied(cell, parameter)
+                self._cells[position], self._memory[position] = cell, memory
+                self.arguments[position] = tensor
+
+    def _copied(self, cell: Cell, parameter: BufferParameter) -> tuple[Any, Any]:
+        return ask_compiler(lambda: tvm_api.tensor_on(self._device, cell.body, parameter.shape, str(parameter.dtype)))
+
+    def ran(self, function: Callable[..., Any], expected: Mapping[int, Expected]) -> Ran:
+        """Call a function on what lies here now, and compare; RAISED where the device reports a fault."""
+
+        def call() -> None:
+            function(*self.arguments)
+            self._device.sync()
+            for position, cell in self._cells.items():
+                cell.take(self._memory[position].numpy())
+
+        try:
+            ask_compiler(call)
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+        difference = self._difference(expected)
+        return Ran(Ending.AGREES) if difference is None else Ran(Ending.DIFFERS, difference=difference)
+
+    def seconds(self, executable: Any) -> list[float]:
+        """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
+        return ask_compiler(lambda: tvm_api.seconds_of_runs(executable, self._device, self.arguments, _REPEATS // 2))
+
+    def _difference(self, expected: Mapping[int, Expected]) -> Difference | None:
+        for position, cell in self._cells.items():
+            parameter, first = self._inputs.parameters[position], numpy.asarray(self._inputs.arguments[position])
+            dtype = str(parameter.dtype)
+            found = compare(position, parameter.name, dtype, cell.values(), expected[position], first)
+            if found is not None:
+                return found
+        return None
+
+
+def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
+    try:
+        executable = compile_executable(module, REFERENCE_TARGET, REFERENCE_CONFIG, NoNotes())
+        function = ask_compiler(lambda: tvm_api.entry_point(executable))
+    except CompilerRefused as refusal:
+        return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+    return _DeviceMemory(inputs, "llvm").ran(function, expected)
+
+
+def _timed(
+    module: Any, case: Case, executable: Any, memory: _DeviceMemory, expected: Mapping[int, Expected]
+) -> Timing | None:
+    """Time the build and the one without optimisation by the device's clock; None where a second run computes
+    something else, since the clock takes several in a row."""
+    try:
+        other = compile_executable(module, case.target, REFERENCE_CONFIG, NoNotes())
+        for each in (executable, other):
+            function = ask_compiler(lambda each=each: tvm_api.entry_point(each))  # type: ignore[misc]
+            if memory.ran(function, expected).ending is not Ending.AGREES:
+                return None
+        samples = [memory.seconds(each) for each in (other, executable, other, executable)]
+    except CompilerRefused:
+        return None
+    first, second = (*samples[0], *samples[2]), (*samples[1], *samples[3])
+    return Timing(first, second, max(noise(first), noise(second)))
