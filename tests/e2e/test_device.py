@@ -134,10 +134,16 @@ def test_nothing_runs_without_a_gpu_or_on_one_that_does_not_work() -> None:
     assert devices.of(target, RESULTS) is None
 
 
+KERNELS = {
+    "gpu.py": ("elementwise", "guarded", "explicit_barrier", "register_tile", "vector_load", "two_kernels"),
+    "kernels.py": ("half_vectors", "byte_vectors", "two_stages", "tiled_sum", "three_axes", "wide_indices"),
+}
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["elementwise", "explicit_barrier", "register_tile", "vector_load", "two_kernels"])
-def test_kernels_agree_on_the_gpu(gpu: Device, tmp_path: Path, name: str) -> None:
-    text = definitions((ROOT / "seeds" / "gpu.py").read_text(encoding="utf-8"))[name]
+@pytest.mark.parametrize(("file", "name"), [(file, name) for file, names in KERNELS.items() for name in names])
+def test_kernels_agree_on_the_gpu(gpu: Device, tmp_path: Path, file: str, name: str) -> None:
+    text = definitions((ROOT / "seeds" / file).read_text(encoding="utf-8"))[name]
     assert judged(gpu, text, text, tmp_path, target_text("cuda")).optimised.ending is Ending.AGREES
 
 
