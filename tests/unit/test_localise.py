@@ -141,3 +141,19 @@ def test_the_passes_of_a_wrong_reference_are_its_own(blame: str) -> None:
     assert results is not None
     assert results.guilty == "Lower"
     assert [(case.passes, case.config.opt_level) for case in walked] == [((), 0)]
+
+
+@pytest.mark.parametrize(("bound", "name"), [("0.4", "StorageRewrite"), ("0.001", CODE_GENERATION)])
+def test_a_difference_that_the_walk_may_overlook_is_looked_for_by_leaving_passes_out(bound: str, name: str) -> None:
+    wrong = Ran(Ending.DIFFERS, difference=Difference(0, "A", "float16", (0,), "1.0", bound, "2.0", 1, 1, "value"))
+
+    def run(case: Case) -> Observation:
+        right = "tirx.StorageRewrite" in case.config.disabled_passes
+        return Observation(
+            Exit.OK, Stage.DONE, results=Results("defined", optimised=Ran(Ending.AGREES) if right else wrong)
+        )
+
+    case = Case("{}")
+    results = localised(case, run(case), run, lambda case: Walk(9)).results
+    assert results is not None
+    assert results.guilty == name

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.performance import slower
-from tzerlike.outcome import Ending
+from tzerlike.outcome import Ending, Ran
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.reference_build import reference_case
 from tzerlike.targets import kind_of_target, target_options
@@ -57,6 +57,9 @@ OPTIONAL = (
 )
 """Passes of the default pipeline that most programs compile without, those that are guilty most often first."""
 
+_OVERLOOKED = 4.0
+"""A difference of fewer bounds may be no difference to the walk."""
+
 Run = Callable[[Case], Observation]
 Stroll = Callable[[Case], Walk | None]
 """Walks along the passes of a case (tzerlike.walk.ask); None where that gave nothing."""
@@ -74,9 +77,9 @@ def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observ
     if results is None or not (results.blame or _slow(seen)):
         return seen
     if results.blame:
-        return replace(
-            seen, results=replace(results, guilty=_of_wrong_code(to_blame(case, results.blame), run, stroll))
-        )
+        blamed = results.reference if results.blame == "reference" else results.optimised
+        guilty = _of_wrong_code(to_blame(case, results.blame), run, stroll, _marginal(blamed))
+        return replace(seen, results=replace(results, guilty=guilty))
 
     def faulty(other: Case) -> bool:
         return _slow(run(other))
@@ -95,7 +98,15 @@ def to_blame(case: Case, blame: str) -> Case:
     return case
 
 
-def _of_wrong_code(case: Case, run: Run, stroll: Stroll) -> str:
+def _marginal(ran: Ran) -> bool:
+    """Whether the walk may overlook it: there the errors of both computations count, here of one alone."""
+    found = ran.difference
+    if found is None or found.nature == "outside" or not found.dtype.startswith(("float", "bfloat")):
+        return False
+    return abs(float(found.got) - float(found.expected)) <= _OVERLOOKED * float(found.bound)
+
+
+def _of_wrong_code(case: Case, run: Run, stroll: Stroll, marginal: bool) -> str:
     def faulty(other: Case) -> bool:
         again = run(other).results
         return again is not None and again.defined and again.optimised.ending.wrong
@@ -114,7 +125,8 @@ def _of_wrong_code(case: Case, run: Run, stroll: Stroll) -> str:
         if not _at_level_zero(case) and cured(_without_llvm(case)):
             return LLVM
         if not suspects:
-            return CODE_GENERATION
+            found = (name for name in OPTIONAL if marginal and cured(_disabled(case, name)))
+            return next(map(_short, found), CODE_GENERATION)
     only = next((name for name in suspects if cured(_without(case, name))), None)
     return _either(suspects) if only is None else _short(only)
 
