@@ -16,6 +16,7 @@ from tzerlike.case import parse_sequence
 from tzerlike.passes.facts import Fact
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.preconditions import legal
+from tzerlike.passes.sequence import Sequence
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "pass_labels.json").read_text())
 DEFAULT = parse_sequence(TABLE["default_pipeline"])
@@ -60,15 +61,36 @@ def test_annotations_that_do_not_fit_are_refused(failing: str, message: str, fac
     assert label(DEFAULT, frozenset(facts | {Fact.TARGET}), failing, message) is Label.DOCUMENTED_REFUSAL
 
 
+DIVIDES = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
+SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
+NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
+FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
+
+
 @pytest.mark.parametrize(
-    ("failing", "message"),
+    ("passes", "failing", "facts", "message", "refused"),
     [
-        ("s_tir.StmtSimplify", "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"),
-        ("tirx.LowerTVMBuiltin", "InternalError: Check failed: (device_id_) is false: Unknown device id in current IR"),
+        pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.DIVISIONS}, DIVIDES, True, id="a division of the program's"),
+        pytest.param(DEFAULT, "s_tir.StmtSimplify", set(), DIVIDES, False, id="a division of TVM's own"),
+        pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.SHIFTS}, SHIFTS, True, id="a shift of the program's"),
+        pytest.param(DEFAULT, "tirx.NarrowDataType", {Fact.SHIFTS}, SHIFTS, False, id="a shift that TVM narrows"),
+        pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), NARROW, True, id="forced to be narrow"),
+        pytest.param(DEFAULT, "tirx.NarrowDataType", set(), NARROW, False, id="narrow of TVM's own accord"),
+        pytest.param(
+            DEFAULT,
+            "tirx.LowerTVMBuiltin",
+            set(),
+            "InternalError: Check failed: (device_id_) is false: Unknown device id in current IR",
+            True,
+            id="memory in a launch on the host",
+        ),
     ],
 )
-def test_what_tvm_says_it_does_not_do_is_refused(failing: str, message: str) -> None:
-    assert label(DEFAULT, frozenset({Fact.TARGET}), failing, message) is Label.DOCUMENTED_REFUSAL
+def test_what_tvm_does_not_do_is_refused_where_the_program_asks_for_it(
+    passes: Sequence, failing: str, facts: set[Fact], message: str, refused: bool
+) -> None:
+    given = label(passes, frozenset(facts | {Fact.TARGET}), failing, message)
+    assert given is (Label.DOCUMENTED_REFUSAL if refused else Label.INTERNAL_ERROR)
 
 
 def test_an_index_out_of_range_is_an_error_where_nothing_is_to_be_aligned() -> None:

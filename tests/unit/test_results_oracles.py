@@ -20,7 +20,7 @@ from tzerlike.oracles.performance import judge_performance
 from tzerlike.oracles.ranks import chance_of_greater
 from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
 
-CASE = Case("{}")
+CASE = Case('{"nodes": []}')
 RIGHT = Ran(Ending.AGREES)
 OFF = Difference(1, "B", "int32", (2, 0), "7", "0.0", "8", 3, 12, "value")
 WRONG = Ran(Ending.DIFFERS, difference=OFF)

@@ -13,7 +13,8 @@ from tzerlike.observation import Exit, Observation, Stage, message_template
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.frames import function_name, telling
 from tzerlike.outcome import Ending
-from tzerlike.passes.label import Label, documented
+from tzerlike.passes.facts import facts_of
+from tzerlike.passes.label import Label, label
 
 TOP_FRAMES = 3
 
@@ -32,6 +33,6 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
     if results is not None and results.defined and results.reference.ending is Ending.REFUSED:
         message = results.reference.message
-        if not documented(message):
+        if label((), facts_of(case.ir), "", message) is Label.INTERNAL_ERROR:
             return Finding("ice-on-valid", (Stage.BUILD_REFERENCE.value, message_template(message)), case, observation)
     return None

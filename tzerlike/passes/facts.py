@@ -49,6 +49,10 @@ class Fact(StrEnum):
     """Some loop is bound to a virtual thread."""
     LIKELY = "likely"
     """Some condition is marked as likely."""
+    DIVISIONS = "divisions"
+    """Something is divided, for the quotient or for the rest."""
+    SHIFTS = "shifts"
+    """Something is shifted."""
     BF16 = "bf16-arithmetic"
     """Something is computed in bfloat16."""
     FP8 = "fp8-arithmetic"
@@ -95,6 +99,8 @@ ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
 
 _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
 _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
+_DIVISIONS: Final = (".Div", ".Mod", ".FloorDiv", ".FloorMod")
+_SHIFTS: Final = (".LShift", ".RShift")
 _CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
 
 
@@ -146,6 +152,10 @@ def facts_of(ir: str) -> Facts:
                 found |= {Fact.BF16, Fact.BF16_STORAGE}
             elif data["dtype"].startswith("float8"):
                 found |= {Fact.FP8, Fact.FP8_STORAGE}
+        elif kind.endswith(_DIVISIONS):
+            found.add(Fact.DIVISIONS)
+        elif kind.endswith(_SHIFTS):
+            found.add(Fact.SHIFTS)
         elif kind == "ir.Op":
             if data.endswith(".likely"):
                 found.add(Fact.LIKELY)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final
 
@@ -75,9 +76,43 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "uses too much (shared|local|parameter) ": "a device has so much memory of a kind, and no more",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
     "Unknown device id in current IR": "tirx.LowerTVMBuiltin: host threads of a launch have no memory of their own",
-    "Divide by zero": "TVM folds no division by zero, be it one that nothing computes",
 }
 """Patterns of messages that a wrong order brings about as well: a refusal only when every precondition holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """A message that is a refusal where `holds` says so of the passes, the facts and the failing pass, by its short
+    name; elsewhere it is an internal error."""
+
+    pattern: str
+    holds: Callable[[Sequence, Facts, str], bool]
+    why: str
+
+
+EXCUSES: Final = (
+    Excuse(
+        r"_M_range_check|Index \d+ out of bounds",
+        lambda passes, facts, failing: failing == "CompactBufferAllocation" and Fact.DIM_ALIGN in facts,
+        "a block wants dimensions aligned that its buffers do not have: an annotation that does not fit",
+    ),
+    Excuse(
+        "Divide by zero",
+        lambda passes, facts, failing: Fact.DIVISIONS in facts,
+        "TVM folds no division by zero, be it one that nothing computes",
+    ),
+    Excuse(
+        "Shift amount must be",
+        lambda passes, facts, failing: Fact.SHIFTS in facts and failing != "NarrowDataType",
+        "TVM folds no shift too far, be it one that nothing computes; to narrow what is shifted is its own doing",
+    ),
+    Excuse(
+        r"exceeds range of int32|max_value\(target_data_type_\)",
+        lambda passes, facts, failing: "tirx.ForceNarrowIndexToInt32" in {spec.name for spec in passes},
+        "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit",
+    ),
+)
+"""Messages that are refusals of some programs alone, where every precondition holds."""
 
 
 def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
@@ -92,14 +127,11 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
         return Label.DOCUMENTED_REFUSAL
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
-    refused = _matches(REFUSALS_IN_ORDER, first) or _aligns_what_is_not_there(facts, failing, first)
-    return Label.DOCUMENTED_REFUSAL if refused else Label.INTERNAL_ERROR
-
-
-def _aligns_what_is_not_there(facts: Facts, failing: str, first: str) -> bool:
-    """Whether a block wants dimensions aligned that its buffers do not have: an annotation that does not fit."""
-    lowering = failing.rpartition(".")[2] == "CompactBufferAllocation" and Fact.DIM_ALIGN in facts
-    return lowering and re.search(r"_M_range_check|Index \d+ out of bounds", first) is not None
+    if _matches(REFUSALS_IN_ORDER, first):
+        return Label.DOCUMENTED_REFUSAL
+    short = failing.rpartition(".")[2]
+    excused = any(re.search(e.pattern, first) and e.holds(passes, facts, short) for e in EXCUSES)
+    return Label.DOCUMENTED_REFUSAL if excused else Label.INTERNAL_ERROR
 
 
 def documented(message: str) -> bool:
