@@ -14,7 +14,7 @@ from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.frames import function_name, telling
 from tzerlike.outcome import Ending
 from tzerlike.passes.facts import facts_of
-from tzerlike.passes.label import Label, label
+from tzerlike.passes.label import Label, documented
 
 TOP_FRAMES = 3
 
@@ -33,6 +33,6 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
     if results is not None and results.defined and results.reference.ending is Ending.REFUSED:
         message = results.reference.message
-        if label((), facts_of(case.ir), "", message) is Label.INTERNAL_ERROR:
+        if not documented(message, facts_of(case.ir)):
             return Finding("ice-on-valid", (Stage.BUILD_REFERENCE.value, message_template(message)), case, observation)
     return None

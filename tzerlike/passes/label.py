@@ -127,17 +127,16 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
         return Label.DOCUMENTED_REFUSAL
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
-    if _matches(REFUSALS_IN_ORDER, first):
-        return Label.DOCUMENTED_REFUSAL
-    short = failing.rpartition(".")[2]
-    excused = any(re.search(e.pattern, first) and e.holds(passes, facts, short) for e in EXCUSES)
-    return Label.DOCUMENTED_REFUSAL if excused else Label.INTERNAL_ERROR
+    return Label.DOCUMENTED_REFUSAL if documented(message, facts, passes, failing) else Label.INTERNAL_ERROR
 
 
-def documented(message: str) -> bool:
-    """Whether a message is one by which TVM refuses a program, where every precondition holds."""
+def documented(message: str, facts: Facts = frozenset({Fact.TARGET}), passes: Sequence = (), failing: str = "") -> bool:
+    """Whether a message is one by which TVM refuses such a program, where every precondition holds."""
     first = next((line for line in message.splitlines() if line.strip()), "")
-    return _matches(REFUSALS, first) or _matches(REFUSALS_IN_ORDER, first)
+    if _matches(REFUSALS, first) or _matches(REFUSALS_IN_ORDER, first):
+        return True
+    short = failing.rpartition(".")[2]
+    return any(re.search(e.pattern, first) and e.holds(passes, facts, short) for e in EXCUSES)
 
 
 def _matches(patterns: Mapping[str, str], text: str) -> bool:
