@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -73,6 +73,11 @@ class Confirmation:
 
     runs: int
     same: int
+
+    @classmethod
+    def of(cls, finding: Signed, again: Sequence[Signed | None]) -> Confirmation:
+        """Count how many times `finding` was found again."""
+        return cls(len(again), sum(other is not None and other.signature == finding.signature for other in again))
 
     @property
     def flaky(self) -> bool:

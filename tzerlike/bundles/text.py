@@ -90,8 +90,8 @@ def bundle_text(
 ) -> Path | None:
     """Confirm and bundle a finding of `look_at_text`; None when it does not show again, or has a bundle."""
     again = [look_at_text(executor, finding.case) for _ in range(_CONFIRMATIONS)]
-    same = sum(other is not None and other.signature == finding.signature for other in again)
-    if not same:
+    confirmation = Confirmation.of(finding, again)
+    if not confirmation.same:
         return None
     script, _ = executor.render(finding.case)
     return write_bundle(
@@ -99,7 +99,7 @@ def bundle_text(
         finding,
         StoredCase(finding.case, stored.provenance),
         executor.limits,
-        Confirmation(len(again), same),
+        confirmation,
         script,
         text_repro(finding.title, finding.case),
         environment,

@@ -98,9 +98,9 @@ def bundle_schedule(
     """
     finding = looked.finding
     assert finding is not None
-    again = [look_again(executor, finding.case, looked.trace) for _ in range(_CONFIRMATIONS)]
-    same = sum(other.finding is not None and other.finding.signature == finding.signature for other in again)
-    if not same:
+    again = [look_again(executor, finding.case, looked.trace).finding for _ in range(_CONFIRMATIONS)]
+    confirmation = Confirmation.of(finding, again)
+    if not confirmation.same:
         return None
     script, faithful = executor.render(finding.case)
     return write_bundle(
@@ -108,7 +108,7 @@ def bundle_schedule(
         finding,
         StoredCase(finding.case, stored.provenance),
         executor.limits,
-        Confirmation(len(again), same),
+        confirmation,
         script,
         _repro(looked, script if faithful else ""),
         {**environment, "schedule": {"trace": looked.trace, "calls": list(looked.calls)}},
