@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tzerlike.errors import UserError
@@ -17,21 +19,31 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
 _OF_CUDA = ("CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
 
 
-def zygote_environment(python: Path | None = None) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Another Python with a TVM of its own, and what its environment has to hold for that to load."""
+
+    python: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def zygote_environment(interpreter: Interpreter | None = None) -> dict[str, str]:
     """Return the environment of every process that runs TVM: fixed but for what locates programs.
 
-    Where that is not this `python` but another one, it finds its own packages, and none of ours but tzerlike itself.
+    Another interpreter finds its own packages, and none of ours but tzerlike itself.
     """
     environment = {name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ}
     environment |= {
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)) if python is None else str(Path(__file__).parents[1]),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path))
+        if interpreter is None
+        else str(Path(__file__).parents[1]),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
         "TVM_CUDA_COMPILE_MODE": "nvcc" if shutil.which("nvcc") else "nvrtc",
     }
-    return environment
+    return environment if interpreter is None else environment | dict(interpreter.variables)
 
 
 def whole_environment() -> dict[str, str]:
@@ -50,12 +62,12 @@ def cache_directory() -> Path:
     return path
 
 
-def open_family(slots: int = 1, coverage: str = "none", python: Path | None = None) -> Family:
+def open_family(slots: int = 1, coverage: str = "none", interpreter: Interpreter | None = None) -> Family:
     """Start a zygote, in this interpreter or in another one."""
     return Family(
         slots=slots,
         coverage=coverage,
         cache_dir=cache_directory(),
-        environment=zygote_environment(python),
-        python=python,
+        environment=zygote_environment(interpreter),
+        python=None if interpreter is None else interpreter.python,
     )

@@ -143,7 +143,7 @@ def _run(
         memory_limit=parse_size(memory_limit),
     )
     campaign = CampaignDir(output / "campaign")
-    cache, python = tvm_of(tvm)
+    cache, interpreter = tvm_of(tvm)
     make_output(output)
     if campaign.root.exists():
         raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
@@ -158,10 +158,10 @@ def _run(
             config,
             campaign,
             cache,
-            zygote_environment(python),
+            zygote_environment(interpreter),
             show=screen.show,
             tell=screen.tell,
-            python=python,
+            python=None if interpreter is None else interpreter.python,
         )
         stats, interrupted = supervisor.run()
     outcome = judged_campaign(mode, campaign, carry, entries, stats)

@@ -13,7 +13,7 @@ from tzerlike.atlas.places import Places
 from tzerlike.atlas.show import page, percent, ranges_text
 from tzerlike.atlas.totals import Row, Tally
 from tzerlike.campaign import write_atomic
-from tzerlike.commands.shared import open_store, print_table
+from tzerlike.commands.shared import interpreter_of, open_store, print_table
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import UserError
 from tzerlike.surroundings import cache_directory, open_family
@@ -52,10 +52,9 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
 
 def _places(covered: Covered) -> Places:
     name = CampaignConfig.from_toml(covered.directory.config).tvm
-    build = open_store().ready(name) if name else None
-    python = None if build is None else build.python
-    cache = cache_directory() if build is None else build.cache
-    return places_of(covered, cache, lambda backend: open_family(coverage=backend, python=python))
+    cache = open_store().ready(name).cache if name else cache_directory()
+    interpreter = interpreter_of(name)
+    return places_of(covered, cache, lambda backend: open_family(coverage=backend, interpreter=interpreter))
 
 
 def _named(rows: Sequence[Row], match: str) -> list[Row]:

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.commands.shared import names_in, open_store
+from tzerlike.commands.shared import interpreter_of, names_in, open_store
 from tzerlike.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -32,7 +32,7 @@ from tzerlike.errors import INTERRUPTED, UserError
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.supervisor import Supervisor, resolve
-from tzerlike.surroundings import cache_directory, zygote_environment
+from tzerlike.surroundings import Interpreter, cache_directory, zygote_environment
 from tzerlike.targets import DEFAULT_ARCH
 from tzerlike.ui import make_screen, one_line
 
@@ -124,7 +124,7 @@ def fuzz(
     make_oracles(config.oracles)
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=_given())
-    cache, python = tvm_of(config.tvm)
+    cache, interpreter = tvm_of(config.tvm)
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
@@ -134,11 +134,11 @@ def fuzz(
             config,
             directory,
             cache,
-            zygote_environment(python),
+            zygote_environment(interpreter),
             show=screen.show,
             tell=screen.tell,
             resume=resume,
-            python=python,
+            python=None if interpreter is None else interpreter.python,
         )
         stats, interrupted = supervisor.run()
     if ui != "none":
@@ -165,12 +165,9 @@ _TIR_ONLY = (
 """Options of `fuzz` that say nothing to the arithmetic harness."""
 
 
-def tvm_of(name: str) -> tuple[Path, Path | None]:
+def tvm_of(name: str) -> tuple[Path, Interpreter | None]:
     """The cache and the interpreter that go with a build of TVM, or with the TVM that is installed."""
-    if not name:
-        return cache_directory(), None
-    build = open_store().ready(name)
-    return build.cache, build.python
+    return open_store().ready(name).cache if name else cache_directory(), interpreter_of(name)
 
 
 def _given() -> frozenset[str]:

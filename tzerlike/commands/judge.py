@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tzerlike.commands.shared import names_in, print_table, python_of
+from tzerlike.commands.shared import interpreter_of, names_in, print_table
 from tzerlike.config import TARGETS, parse_size
 from tzerlike.elsewhere.history import History, Word, histories
 from tzerlike.elsewhere.host import Guest
@@ -51,7 +51,7 @@ def run(
     """Judge one case: a case.json, or a TVMScript file of yours."""
     verdict = judge_file(
         file,
-        partial(open_family, python=python_of(tvm)),
+        partial(open_family, interpreter=interpreter_of(tvm)),
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
@@ -87,7 +87,7 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def replay(bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], as_json: bool) -> None:
     """Run bundles again in a fresh process and compare signatures."""
-    results = replay_bundles(bundles, times, partial(open_family, python=python_of(tvm)))
+    results = replay_bundles(bundles, times, partial(open_family, interpreter=interpreter_of(tvm)))
     if pythons:
         _print_histories(_histories(results, pythons, times), as_json)
     elif as_json:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from tzerlike.surroundings import cache_directory
+from tzerlike.surroundings import Interpreter, cache_directory
 from tzerlike.tvm_builds import Store
 
 
@@ -22,12 +21,15 @@ def open_store() -> Store:
     return Store(cache_directory() / "tvm")
 
 
-def python_of(build: str) -> Path | None:
+def interpreter_of(build: str) -> Interpreter | None:
     """The interpreter of a build of TVM; None, which is this one, for the TVM that is installed, "".
 
     UserError when there is no such build, or it is not done.
     """
-    return open_store().ready(build).python if build else None
+    if not build:
+        return None
+    found = open_store().ready(build)
+    return Interpreter(found.python, found.variables)
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

@@ -35,8 +35,9 @@ def tvm() -> None:
 )
 @click.option("--name", default=None, help="What to call it.  [default: TVM's version, or the tree's directory]")
 @click.option("--jobs", type=click.IntRange(1, 1024), default=None, help="Compilers at a time.  [default: cores]")
+@click.option("--asan", is_flag=True, help="With AddressSanitizer, which ends a process at the first bad access.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def build(source: Path | None, name: str | None, jobs: int | None, as_json: bool) -> None:
+def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, as_json: bool) -> None:
     """Build TVM from source with clang, or go on with a build that was interrupted."""
     tools = find_toolchain()
     store, environment = open_store(), whole_environment()
@@ -45,7 +46,8 @@ def build(source: Path | None, name: str | None, jobs: int | None, as_json: bool
         with space_needed():
             found = tree(source) if source is not None else KNOWN.fetch(store.sources, environment, screen.tell)
             maker = Maker(store, environment, tell=screen.tell, show=screen.show)
-            made = maker.make(Recipe(found, tools), name or (source.resolve().name if source else found.version), jobs)
+            usual = (source.resolve().name if source else found.version) + "-asan" * asan
+            made = maker.make(Recipe(found, tools, asan), name or usual, jobs)
     except KeyboardInterrupt:
         screen.tell(f"interrupted; {GOES_ON}")
         sys.exit(INTERRUPTED)

@@ -29,11 +29,12 @@ from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.child.tray import Tray
 from tzerlike.compare.evidence import evidence_for
-from tzerlike.coverage import Coverage, DeathRecord, describe_death
+from tzerlike.coverage import Coverage, DeathRecord, describe, describe_death
 from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.cuda.device import Devices
 from tzerlike.errors import TzerlikeError
 from tzerlike.executor.heap import stir
+from tzerlike.executor.sanitizer import report_in
 from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
 from tzerlike.observation import Exit, Frame, Observation, Stage
@@ -45,6 +46,7 @@ from tzerlike.walk.walk import Walk
 _ORDER = struct.Struct("<ddQ")
 _REPLY = struct.Struct("<?i?")
 _STDERR_LIMIT = 16_384
+_REPORT_LIMIT = 1 << 18
 _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _REFERENCES = 4096
@@ -442,6 +444,7 @@ class ForkExecutor:
         stderr = self._stderr()
         exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
         death = lane.death.read()
+        report = report_in(self._stderr(_REPORT_LIMIT), lambda address: _frame(describe(address)))
         results = tray.partial_results()
         if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
             results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
@@ -449,6 +452,8 @@ class ForkExecutor:
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
         if exit_ is Exit.CRASH and death is not None:
             frames = tuple(map(_frame, describe_death(death)))
+        if report is not None:
+            exit_, message, frames = Exit.CRASH, f"AddressSanitizer: {report.kind}\n{report.text}", report.frames
         return Observation(
             exit=exit_,
             stage=tray.stage(),
@@ -464,9 +469,10 @@ class ForkExecutor:
             results=results,
         )
 
-    def _stderr(self) -> str:
+    def _stderr(self, limit: int = _STDERR_LIMIT) -> str:
+        """The end of what the child has printed, at most `limit` bytes."""
         size = os.fstat(self._lane.stderr).st_size
-        return os.pread(self._lane.stderr, _STDERR_LIMIT, max(0, size - _STDERR_LIMIT)).decode(errors="replace")
+        return os.pread(self._lane.stderr, limit, max(0, size - limit)).decode(errors="replace")
 
 
 def _inputs_key(case: Case) -> str:

@@ -9,6 +9,7 @@ from tzerlike.issue.layout import code, cut, environment_lines, fenced, found_by
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.observation import Exit, Stage
+from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.finding import ROUND_TRIP
 from tzerlike.outcome import Ending, Ran
 
@@ -79,6 +80,8 @@ def _death(subject: Subject) -> str:
     seen = subject.seen
     if seen.stack_overflow:
         return f"stack overflow, {seen.depth} frames deep" if seen.depth else "stack overflow"
+    if seen.message.startswith(SANITIZER):
+        return _first_line(seen.message)
     name, _, words = " ".join(seen.message.split()).partition(" ")
     # Only what ends in abort() says why; the last words of others are any warning that went before.
     if name == "SIGABRT" and words:
@@ -182,6 +185,9 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} raises:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
+        if seen.message.startswith(SANITIZER):
+            report = seen.message.partition("\n")[2]
+            lines += ["", "Of a TVM that is built with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
     elif kind == "hang":
         lines = [f"{_place(subject)} is still at work after {seen.elapsed:.0f} s of processor time."]
     else:

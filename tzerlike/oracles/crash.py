@@ -20,6 +20,9 @@ _OWN_LIBRARY = "libtvm"
 """Frames of other libraries (libc, Python, ours) say how the process died, not why."""
 
 
+SANITIZER = "AddressSanitizer: "
+"""How the message of a death begins that AddressSanitizer brought about; its first line names the error."""
+
 _NOT_THE_COMPILER = (
     Stage.COMPILE_DEVICE,
     Stage.INTERPRET,
@@ -50,6 +53,8 @@ def manner_of_death(observation: Observation) -> tuple[str, ...]:
     if observation.stack_overflow:
         return ("stack overflow", *_cycle(observation.backtrace))
     name = signal.Signals(observation.signal).name if observation.signal else "exit"
+    if observation.message.startswith(SANITIZER):
+        name = observation.message.partition("\n")[0]
     return (name, *_top(observation.backtrace))
 
 

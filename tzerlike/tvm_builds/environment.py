@@ -70,7 +70,7 @@ def inspect_environment(build: BuildDir, environment: Mapping[str, str]) -> dict
     """Load the TVM of `build` and return what tvm_builds/inspect.py finds; UserError when it does not load."""
     done = subprocess.run(
         [str(build.python), "-m", "tzerlike.tvm_builds.inspect"],
-        env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**environment, **build.variables, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,

@@ -59,6 +59,8 @@ class Maker:
                 "source": recipe.source.identity,
                 "directory": str(recipe.source.directory),
                 "compiler": recipe.tools.version,
+                "sanitizer": "address" if recipe.sanitized else "none",
+                "variables": recipe.variables,
             }
             write_json(build.label, label)
             self._check_space(build)

@@ -12,6 +12,25 @@ from tzerlike.tvm_builds.tools import Toolchain
 TARGETS = ("tvm_runtime", "tvm_compiler")
 
 _FLAGS = ("-O1", "-g1", "-fsanitize-coverage=inline-bool-flag,pc-table")
+_SANITIZER = ("-fsanitize=address", "-fno-omit-frame-pointer")
+_SANITIZER_OPTIONS = (
+    "abort_on_error=1",
+    "detect_leaks=0",
+    # Signals are recorded by memcov, and their frames named by whoever reads the report.
+    "handle_segv=0",
+    "handle_sigbus=0",
+    "handle_sigfpe=0",
+    "handle_sigill=0",
+    "handle_abort=0",
+    "symbolize=0",
+    "print_legend=0",
+    # LLVM's own libraries are not instrumented, and share containers with those that are.
+    "detect_container_overflow=0",
+    "detect_odr_violation=0",
+    "alloc_dealloc_mismatch=0",
+    "allocator_may_return_null=1",
+    "quarantine_size_mb=32",
+)
 _OWN_PREFIX = "/project"
 """What stands for the source's directory in all that is compiled, as in the wheels: no message tells where it was."""
 
@@ -34,13 +53,27 @@ file. Batches follow the list of files: a change here compiles nearly everything
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
+    """`sanitized` says that AddressSanitizer watches every access to memory."""
+
     source: Source
     tools: Toolchain
+    sanitized: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return (*_FLAGS, *_SANITIZER) if self.sanitized else _FLAGS
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the environment of a process has to hold for it to load the libraries of this build."""
+        if not self.sanitized:
+            return {}
+        return {"LD_PRELOAD": self.tools.sanitizer_runtime(), "ASAN_OPTIONS": ":".join(_SANITIZER_OPTIONS)}
 
     @property
     def key(self) -> str:
         """A name for what comes out: of the source, the flags and the compiler."""
-        text = "\n".join((self.source.identity, self.tools.version, *_FLAGS))
+        text = "\n".join((self.source.identity, self.tools.version, *self.flags))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -57,7 +90,7 @@ class Recipe:
 
     def configure(self, build: Path, hooks: Path, script: Path, batches: Path) -> list[str]:
         """Return the CMake command; `hooks` and `script` are what memcov has linked into each library."""
-        flags = " ".join((*_FLAGS, f"-ffile-prefix-map={self.source.directory}={_OWN_PREFIX}"))
+        flags = " ".join((*self.flags, f"-ffile-prefix-map={self.source.directory}={_OWN_PREFIX}"))
         settings = {
             "CMAKE_BUILD_TYPE": "None",  # or CMake's own -O3 would come last, and win
             "CMAKE_C_COMPILER": self.tools.clang.replace("clang++", "clang"),

@@ -65,6 +65,12 @@ class BuildDir:
             return {**label, "state": "unfinished"}
         return {**label, "state": "ready", **json.loads(self.ready.read_text())}
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the environment of a process has to hold for it to load this TVM."""
+        found: dict[str, str] = json.loads(self.label.read_text()).get("variables", {})
+        return found
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep others from making or removing this build; UserError when somebody else is at it."""

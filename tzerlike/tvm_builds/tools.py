@@ -31,6 +31,14 @@ class Toolchain:
     version: str
     llvm_config: str
 
+    def sanitizer_runtime(self) -> str:
+        """Return the library of AddressSanitizer; UserError with the line that installs it."""
+        name = "libclang_rt.asan-x86_64.so"
+        path = _answer(self.clang, f"-print-file-name={name}")
+        if path == name:
+            raise UserError(f"AddressSanitizer is missing: apt-get install {_RUNTIME[1]}")
+        return path
+
 
 def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolchain:
     """Return the programs found by `which`; UserError with the one line that installs all that is missing."""
