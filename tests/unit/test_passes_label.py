@@ -78,6 +78,14 @@ FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
         pytest.param(DEFAULT, "tirx.NarrowDataType", set(), NARROW, False, id="narrow of TVM's own accord"),
         pytest.param(
             DEFAULT,
+            "s_tir.CompactBufferAllocation",
+            set(),
+            "InternalError: Check failed: (it != relaxed_accesses_.end()) is false: B is allocated but not accessed",
+            True,
+            id="memory that nobody uses",
+        ),
+        pytest.param(
+            DEFAULT,
             "tirx.LowerTVMBuiltin",
             set(),
             "InternalError: Check failed: (device_id_) is false: Unknown device id in current IR",

@@ -103,7 +103,7 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     Intrinsic("tirx.fmod", ("T", "T"), CUDA_MATH, domain="positive", targets=("cuda",)),
     # Of smaller floats tirx.isnan() makes a float32 first.
     Intrinsic("tirx.isnan", ("T",), ("float32", "float64"), result="bool"),
-    Intrinsic("prim.clz", ("T",), WIDE_INT, domain="positive"),
+    Intrinsic("prim.clz", ("T",), WIDE_INT, "1", domain="positive", result="int32"),
     Intrinsic("tirx.popcount", ("T",), ANY_INT, targets=("llvm",)),
     Intrinsic("tirx.popcount", ("T",), ("uint32", "uint64"), targets=("cuda",)),
     Intrinsic("tirx.reinterpret", ("bits",), (*ANY_INT, *ANY_FLOAT), total=False),

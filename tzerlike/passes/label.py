@@ -61,6 +61,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "unknown intrinsic": "an intrinsic that the target has no rule for at that dtype",
     "async_wait_inflight_count": "an asynchronous wait without its second half",
     "Expect the body of the block to be BufferStore to shared memory": "an annotation that does not fit its block",
+    "is allocated but not accessed": "s_tir.CompactBufferAllocation: what nobody uses is another pass's to drop",
     "exceeds the size of the write regions": "s_tir.InjectSoftwarePipeline: an annotation that does not fit its block",
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
@@ -107,9 +108,9 @@ EXCUSES: Final = (
         "TVM folds no shift too far, be it one that nothing computes; to narrow what is shifted is its own doing",
     ),
     Excuse(
-        r"exceeds range of int32|max_value\(target_data_type_\)",
+        r"exceeds range of int32|max_value\(target_data_type_\)|Cannot find intrinsic declaration",
         lambda passes, facts, failing: "tirx.ForceNarrowIndexToInt32" in {spec.name for spec in passes},
-        "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit",
+        "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit, and whose intrinsics know narrow integers",
     ),
 )
 """Messages that are refusals of some programs alone, where every precondition holds."""
