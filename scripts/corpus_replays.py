@@ -28,8 +28,10 @@ def trace(paths: list[str]) -> list[dict[str, Any]]:
                 "paths": paths[start : start + _BATCH],
                 "seconds": limits.seconds,
                 "memory": limits.memory,
+                "oracles": ["crash"],
+                "out": "",
             }
-            answers += family.ask("trace-files", params)
+            answers += family.ask("trace", params)
     return answers
 
 

@@ -122,16 +122,24 @@ def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
         _judge(executor, case, params["oracles"], item["times"], report, item.get("still", False))
 
 
-def trace_files(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Run case files, each from nothing covered, and report the outcome with a digest of the blocks it reaches."""
-    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
-    for path in params["paths"]:
+def trace(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run case files, each from nothing covered, and report the outcome with a digest of the blocks that it reaches.
+
+    The blocks themselves are laid down in the directory `out`, one file a case, unless that is "".
+    """
+    limits = Limits(params["seconds"], params["memory"])
+    for index, path in enumerate(params["paths"]):
         lane.coverage.reset()
+        # A new one for each: what one remembers of programs that it has seen would spare a case some of its work.
+        executor = ForkExecutor(lane, runner, limits, effort_for(params["oracles"]))
         seen = executor.run([read_stored_case(Path(path)).case])[0]
         blocks = numpy.sort(lane.coverage.new_indices(lane.slot))
+        if params["out"]:
+            numpy.save(Path(params["out"]) / f"{index}.npy", blocks)
         report(
             {
                 "event": "traced",
+                "index": index,
                 "path": path,
                 "exit": seen.exit.value,
                 "stage": seen.stage.value,
@@ -139,18 +147,6 @@ def trace_files(lane: Lane, runner: socket.socket, report: Report, params: dict[
                 "digest": hashlib.sha256(blocks.tobytes()).hexdigest(),
             }
         )
-
-
-def trace_blocks(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Run case files, each from nothing covered, and lay down under `out` the blocks that each reaches."""
-    limits = Limits(params["seconds"], params["memory"])
-    for index, path in enumerate(params["paths"]):
-        lane.coverage.reset()
-        # A new one for each: what one remembers of programs that it has seen would spare a case some of its work.
-        executor = ForkExecutor(lane, runner, limits, effort_for(params["oracles"]))
-        seen = executor.run([read_stored_case(Path(path)).case])[0]
-        numpy.save(Path(params["out"]) / f"{index}.npy", numpy.sort(lane.coverage.new_indices(lane.slot)))
-        report({"event": "traced", "index": index, "exit": seen.exit.value})
 
 
 def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -335,8 +331,7 @@ ROLES: dict[str, Role] = {
     "prepare": prepare,
     "judge-files": judge_files,
     "judge-script": judge_script,
-    "trace-files": trace_files,
-    "trace-blocks": trace_blocks,
+    "trace": trace,
     "list-blocks": list_blocks,
     "mutate-again": mutate_again,
     "judge-schedule": judge_schedule,

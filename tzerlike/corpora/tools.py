@@ -146,7 +146,7 @@ def traced(paths: Mapping[str, Path], oracles: Sequence[str], open_family: Calla
                 "seconds": limits.seconds,
                 "memory": limits.memory,
             }
-            for name, answer in zip(batch, family.ask("trace-blocks", params), strict=True):
+            for name, answer in zip(batch, family.ask("trace", params), strict=True):
                 if answer["exit"] != Exit.OK.value:
                     continue
                 file = Path(scratch) / f"{answer['index']}.npy"
