@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from tzerlike import tvm_api
 from tzerlike.case import Case
 from tzerlike.child.apart import run_apart
 from tzerlike.errors import TzerlikeError, UserError
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.heap import LAYOUTS, layouts_for
-from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
+from tzerlike.reduction.sight import Sight
 
 
 class Judge:
@@ -22,33 +17,28 @@ class Judge:
     smaller ones then have to be.
     """
 
-    def __init__(self, executor: ForkExecutor, oracles: Sequence[str], kind: str, signature: str, start: Case) -> None:
-        self._executor = executor
-        self._oracles = make_oracles(oracles)
+    def __init__(self, sight: Sight, signature: str, start: Case) -> None:
+        self._sight = sight
         self._signature = signature
         self._start = start
-        self._kind = kind
-        self._few = _heaps_for(kind)
         self.well_formed = is_well_formed(start)
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
 
-    def finding(self, case: Case, layout: int = 0, inputs: str = "") -> Finding | None:
-        """Run `case` once on a heap, with the inputs of an archive where one is named; the finding if it shows."""
-        effort = replace(self._executor.effort, layout=layout, inputs=inputs)
-        (seen,) = self._executor.run([case], count=False, effort=effort)
-        found = judged(self._oracles, case, seen)
+    def finding(self, case: Case, layout: int = 0) -> Finding | None:
+        """Look at `case` once on a heap; the finding if it shows."""
+        found = self._sight.look(case, layout)
         return next((finding for finding in found if finding.signature == self._signature), None)
 
     def times_shown(self, case: Case) -> tuple[int, int]:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
-        layouts = layouts_for(self._kind)
+        layouts = self._sight.layouts
         return sum(self.finding(case, layout) is not None for layout in layouts), len(layouts)
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""
         try:
-            first, *others = self._few
+            first, *others = self._sight.few
             # Few cases get past the first run. The verifiers come next: they take a process of their own, since some
             # programs kill them, and that is still less than a run.
             return (
@@ -63,17 +53,6 @@ class Judge:
             self.finding(self._start)
             self.faults.append(str(fault).strip())
             return False
-
-
-def _heaps_for(kind: str) -> tuple[int, ...]:
-    """The heaps that a smaller case has to show the finding on before it is taken.
-
-    Wrong code is walked along its passes each time that it shows: one heap, on which fresh memory is filled.
-    """
-    if kind == "wrong-code":
-        return (LAYOUTS[-1],)
-    layouts = layouts_for(kind)
-    return (layouts[0], layouts[-1]) if layouts == LAYOUTS else layouts
 
 
 def is_well_formed(case: Case) -> bool:

@@ -9,16 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tzerlike.bundles.bundle import Bundle
-from tzerlike.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.case import Case
-from tzerlike.compare.evidence import evidence_for
 from tzerlike.errors import UserError
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.limits import Limits
-from tzerlike.oracles.finding import Finding
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.place import put_in_place
+from tzerlike.reduction.sight import Sight
 
 SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
@@ -33,13 +29,10 @@ class Recorder:
     `environment` is what the reduction ran under.
     """
 
-    def __init__(
-        self, bundle: Bundle, judge: Judge, executor: ForkExecutor, limits: Limits, environment: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, bundle: Bundle, judge: Judge, sight: Sight, environment: Mapping[str, Any]) -> None:
         self._bundle = bundle
         self._judge = judge
-        self._executor = executor
-        self._limits = limits
+        self._sight = sight
         self._environment = environment
         self._next_save = time.monotonic() + SAVE_EVERY
         self.saved: Case | None = None
@@ -59,39 +52,17 @@ class Recorder:
         finding = self._judge.finding(case)
         if finding is None:
             return False
-        evidence = evidence_for(case, finding.observation.results)
         temporary = self._bundle.path / f".tmp-{os.getpid()}-{REDUCED}"
         shutil.rmtree(temporary, ignore_errors=True)
         try:
             temporary.mkdir()
-            confirmation = confirmed(
-                finding.kind,
-                evidence,
-                temporary / "inputs.npz",
-                lambda layout, inputs: self._judge.finding(case, layout, inputs) is not None,
-            )
-            if confirmation.flaky:
+            path = self._sight.write(temporary, finding, self._bundle.stored, self._environment)
+            if path is None:
                 return False
-            path = bundle_compilation(
-                temporary,
-                self._executor,
-                finding,
-                self._bundle.stored,
-                self._limits,
-                confirmation,
-                evidence,
-                self._found,
-                self._environment,
-            )
-            if path is not None:
-                put_in_place(path, self._bundle.path / REDUCED)
+            put_in_place(path, self._bundle.path / REDUCED)
         except OSError as error:
             raise UserError(f"{self._bundle.path / REDUCED}: {error.strerror}") from error
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         self.saved = case
         return True
-
-    def _found(self, case: Case) -> list[Finding]:
-        finding = self._judge.finding(case)
-        return [] if finding is None else [finding]

@@ -22,6 +22,7 @@ from tzerlike.reduction.order import Size, size_of
 from tzerlike.reduction.place import recovered
 from tzerlike.reduction.record import Recorder
 from tzerlike.reduction.search import Outcome, Task, search
+from tzerlike.reduction.sight import sight_for
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -56,12 +57,12 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     first = bundle.stored.case
     before = _measured(bundle)
-    judge = Judge(executor, params["oracles"], bundle.kind, bundle.signature, first)
+    judge = Judge(sight_for(bundle, executor, params["oracles"]), bundle.signature, first)
     # Another, so that what it remembers of the search does not come into what is written down.
     witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
-    last_judge = Judge(witness, params["oracles"], bundle.kind, bundle.signature, first)
-    recorder = Recorder(bundle, last_judge, witness, bundle.limits, environment)
+    last_sight = sight_for(bundle, witness, params["oracles"])
+    recorder = Recorder(bundle, Judge(last_sight, bundle.signature, first), last_sight, environment)
 
     def tell(status: str, size: Size | None, asked: int = 0) -> None:
         report(
@@ -93,7 +94,7 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     if bundle.kind == "hang":
         # Every hang takes all of its time: look for what still hangs after a part of it, and see whether it goes on.
         hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
-        found = searched(start, Judge(hasty, params["oracles"], bundle.kind, bundle.signature, first))
+        found = searched(start, Judge(sight_for(bundle, hasty, params["oracles"]), bundle.signature, first))
         asked = found.asked
         if found.value != start and judge.keeps(found.value):
             start = found.value

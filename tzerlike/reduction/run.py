@@ -121,7 +121,6 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
 _NOT_REDUCED = {
     About.SCHEDULE: "it is about a schedule, which the program alone does not show",
     About.MUTATION: "TVM dies while the program is built in memory; repro.py has the calls that it takes",
-    About.TEXT: "it is about the program's text; its report names the place",
 }
 
 
