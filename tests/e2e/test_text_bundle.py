@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,17 @@ def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     repro = subprocess.run([sys.executable, "-I", bundle / "repro.py"], capture_output=True, text=True, timeout=300)
     assert repro.returncode == 1, repro.stderr
     assert "another program comes back" in repro.stdout
+
+
+def test_it_is_reduced_to_what_does_not_come_back(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(bundle, tmp_path / bundle.name))
+    done = tzerlike("reduce", copy, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (said,) = json.loads(done.stdout)
+    assert said["status"] == "reduced"
+    assert (
+        said["after"]["statements"] < said["before"]["statements"] or said["after"]["nodes"] < said["before"]["nodes"]
+    )
+    assert "virtual_thread" in (copy / "reduced" / "case.json").read_text()
+    again = tzerlike("replay", copy / "reduced", "--times", "2")
+    assert again.stdout.startswith("shows 2/2"), again.stdout + again.stderr
