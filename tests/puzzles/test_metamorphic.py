@@ -187,6 +187,7 @@ DISHONEST = {
     "an order that matters": SUM.replace("B[vi] + A[vi, vk]", "A[vi, vk] - B[vi]"),
     "points that are left out": SUM.replace(AXES, AXES + "\n            T.where(i * 8 + k < 40)"),
     "a block that is never executed": SUM.replace(AXES, AXES + "\n            T.where(i * 8 + k < 0)"),
+    "points that are visited twice": SUM.replace("i, k in T.grid(6, 8)", "r, i, k in T.grid(2, 6, 8)"),
     "work outside of blocks": SUM + "    B[0] = B[1]\n",
     "a store under a condition": SUM.replace(UPDATE, "            if vk > 2:\n    " + UPDATE),
     "a sum of what it sums up": SUM.replace("A[vi, vk]", "B[vi] * A[vi, vk]"),

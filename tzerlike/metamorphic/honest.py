@@ -1,9 +1,9 @@
 """Whether a program keeps the promises that schedule primitives rely on.
 
-A primitive trusts what blocks say: that they are executed at every point of their domain, that iterations over spatial
-axes are independent, that a reduction may be done in any order, that a block writes all that it declares to write,
-and that there is no computation outside of blocks. A program that breaks one of these may be scheduled into another,
-and that is nobody's bug. Mutation makes many such.
+A primitive trusts what blocks say: that they are executed at every point of their domain, and those that reduce once,
+that iterations over spatial axes are independent, that a reduction may be done in any order, that a block writes all
+that it declares to write, and that there is no computation outside of blocks. A program that breaks one of these may be
+scheduled into another, and that is nobody's bug. Mutation makes many such.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Failed to vectorize loop with extent": "vector loops need a constant extent",
     "A while loop inside a vectorized loop": "there are no vector loops around while",
     "WhileNode in InjectVirtualThread not supported": "there are no virtual threads around while",
+    "Shuffled indeces are suppose to be int": "a shuffle of lanes that there are not",
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",

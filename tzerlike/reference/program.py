@@ -58,7 +58,10 @@ class Program:
 
     @property
     def covers_domains(self) -> bool:
-        """Whether each block, in a program prepared with `promises`, was executed at every point of its domain."""
+        """Whether each block was executed at every point of its domain, and each that reduces no more than once.
+
+        Only known of a program prepared with `promises`.
+        """
         return all(domain.covered for domain in self.state.domains)
 
     def _bind(self, arguments: Sequence[Argument]) -> dict[int, View]:

@@ -14,14 +14,24 @@ Node = Any
 
 @dataclass(slots=True)
 class Domain:
-    """The points of a block's domain at which it was executed, and how many there are."""
+    """The points of a block's domain at which it was executed, and how many there are.
 
+    `reduces` says that the block does more to what it writes at each execution: then twice at a point is once too much.
+    """
+
+    reduces: bool = False
     size: int | None = None
     points: set[tuple[int, ...]] = field(default_factory=set)
+    repeated: bool = False
+
+    def visit(self, point: tuple[int, ...], size: int) -> None:
+        self.size = size
+        self.repeated = self.repeated or (self.reduces and point in self.points)
+        self.points.add(point)
 
     @property
     def covered(self) -> bool:
-        return len(self.points) == self.size
+        return len(self.points) == self.size and not self.repeated
 
 
 @dataclass(slots=True)

@@ -489,7 +489,7 @@ class StatementCompiler:
         frame, state, spend, promises = self.state.frame, self.state, self.state.spend, self.promises
         own = cost + 2 * len(axes) + 1
         this = object()
-        domain = Domain()
+        domain = Domain(any(reduced))
         if promises:
             state.domains.append(domain)
 
@@ -509,8 +509,7 @@ class StatementCompiler:
                 if reduces and point != start:
                     first = False
             if promises:
-                domain.size = size
-                domain.points.add(tuple(points))
+                domain.visit(tuple(points), size)
             for match in matches:
                 match()
             for make in fresh:
