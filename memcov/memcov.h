@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 3
+#define MEMCOV_ABI 4
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -132,6 +132,10 @@ MEMCOV_API int memcov_watch_death(memcov_death *death);
  * address less 1. 0, or -ENOENT. */
 MEMCOV_API int memcov_describe(uintptr_t address, char *name, size_t name_size, char *library, size_t library_size,
                                uint64_t *offset);
+
+/* Fill the 256 KiB of the stack below the caller with `byte`: code that runs next and reads what it has not written
+ * finds that. Always 0. */
+MEMCOV_API int memcov_soil_stack(unsigned char byte);
 
 #ifdef __cplusplus
 }

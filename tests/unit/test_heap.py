@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.memcov import SOURCES
+
 PROGRAM = """
 import ctypes, sys
-from tzerlike.executor.heap import stir
+from tzerlike.child.heap import stir
 
 stir(int(sys.argv[1]))
 libc = ctypes.CDLL(None)
@@ -24,6 +27,24 @@ def seen(layout: int) -> str:
     # Without randomisation of addresses, as in a family.
     command = ["setarch", "-R", sys.executable, "-c", PROGRAM, str(layout)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+UNWRITTEN = """
+import ctypes, sys
+from tzerlike.child.heap import soil_stack
+
+unwritten = ctypes.CDLL(sys.argv[2]).fixture_unwritten
+unwritten()
+soil_stack(int(sys.argv[1]))
+print(unwritten())
+"""
+
+
+def test_code_that_reads_what_it_has_not_written_finds_another_byte_on_each_stack(tmp_path: Path) -> None:
+    subprocess.run(["make", "-s", "-C", str(SOURCES), f"LIBRARY_DIR={tmp_path}", "fixture"], check=True)
+    orders = [[sys.executable, "-c", UNWRITTEN, str(layout), str(tmp_path / "libfixture.so")] for layout in range(4)]
+    bytes_ = [subprocess.run(order, capture_output=True, text=True, check=True, timeout=60).stdout for order in orders]
+    assert len(set(bytes_[1:])) == 3
 
 
 def test_layouts_differ_and_repeat() -> None:

@@ -11,9 +11,9 @@ from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.bundles.readable import readable_script
 from tzerlike.campaign import StoredCase, write_atomic
 from tzerlike.case import Case
+from tzerlike.child.heap import layouts_for
 from tzerlike.compare.evidence import Evidence
 from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.heap import layouts_for
 from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
@@ -30,7 +30,7 @@ def confirming_limits(kind: str, limits: Limits) -> Limits:
 def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int, str], bool]) -> Confirmation:
     """Run a finding of `kind` again as `tzerlike replay` will: from its bundle's archive, on one heap after another.
 
-    `shows` runs it on a heap (tzerlike.executor.heap) with the inputs of an archive; `archive` is where that may lie
+    `shows` runs it on a heap (tzerlike.child.heap) with the inputs of an archive; `archive` is where that may lie
     meanwhile.
     """
     write_atomic(archive, evidence.archive)

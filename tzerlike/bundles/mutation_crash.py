@@ -20,7 +20,7 @@ from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
 from tzerlike.child.apart import silence
-from tzerlike.executor.heap import LAYOUTS, stir
+from tzerlike.child.heap import LAYOUTS, stir
 from tzerlike.fuzzer import MAX_NODES
 from tzerlike.issue.regression import schedule_test
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
@@ -45,7 +45,7 @@ class Attempt:
 def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
     """Repeat `mutation` on the program of `case` in a forked, limited child, without donors from a corpus.
 
-    `layout` stirs the child's heap; see tzerlike.executor.heap.
+    `layout` stirs the child's heap; see tzerlike.child.heap.
     """
     (mutator,) = make_mutators([mutation.mutator])
     shared = mmap.mmap(-1, _TRACE_SIZE)

@@ -35,7 +35,7 @@ class Check(StrEnum):
 class Effort:
     """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or "".
 
-    `layout` stirs the heap before the case; see tzerlike.executor.heap.
+    `layout` stirs the heap before the case; see tzerlike.child.heap.
     """
 
     checks: frozenset[Check] = frozenset()

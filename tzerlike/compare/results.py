@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tzerlike import reference, tvm_api
 from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
+from tzerlike.child.heap import soil_stack
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.compare.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
 from tzerlike.compare.storage import Cell
@@ -185,7 +186,7 @@ def judge_builds(
         memory = _Memory(inputs)
         notes.enter_stage(stage)
         try:
-            ask_compiler(lambda: function(*memory.arguments))
+            ask_compiler(lambda: _called(function, memory, effort.layout))
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
         notes.enter_stage(Stage.COMPARE)
@@ -242,6 +243,11 @@ def _inputs(func: Any, input_seed: int, effort: Effort) -> Iterable[Inputs]:
 
 def _takes_integers(inputs: Inputs) -> bool:
     return any(not parameter.dtype.is_float for parameter in inputs.parameters)
+
+
+def _called(function: Function, memory: _Memory, layout: int) -> None:
+    soil_stack(layout)
+    function(*memory.arguments)
 
 
 class _Memory:

@@ -27,13 +27,13 @@ from typing import Any, NoReturn
 from tzerlike.case import Case, content_hash
 from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
+from tzerlike.child.heap import stir
 from tzerlike.child.tray import Tray
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.coverage import Coverage, DeathRecord, describe, describe_death
 from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.cuda.device import Devices
 from tzerlike.errors import TzerlikeError
-from tzerlike.executor.heap import stir
 from tzerlike.executor.sanitizer import report_in
 from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import Limits, bound_memory, mapped_bytes

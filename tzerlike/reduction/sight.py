@@ -15,9 +15,9 @@ from tzerlike.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.bundles.text import bundle_text, look_at_text
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
+from tzerlike.child.heap import LAYOUTS, layouts_for
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.heap import LAYOUTS, layouts_for
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
 
