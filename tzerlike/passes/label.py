@@ -109,9 +109,9 @@ EXCUSES: Final = (
         "TVM folds no shift too far, be it one that nothing computes; to narrow what is shifted is its own doing",
     ),
     Excuse(
-        r"exceeds range of int32|max_value\(target_data_type_\)|Cannot find intrinsic declaration",
+        r"exceeds range of int32|max_value\(target_data_type_\)",
         lambda passes, facts, failing: "tirx.ForceNarrowIndexToInt32" in {spec.name for spec in passes},
-        "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit, and whose intrinsics know narrow integers",
+        "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit",
     ),
 )
 """Messages that are refusals of some programs alone, where every precondition holds."""
