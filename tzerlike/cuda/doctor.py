@@ -7,7 +7,7 @@ from pathlib import Path
 from tzerlike.cuda.device import DRIVER, Device, devices
 from tzerlike.cuda.toolchain import Compiler, find_toolchain
 from tzerlike.health import Check
-from tzerlike.targets import target_text
+from tzerlike.targets import DEFAULT_ARCH, target_text
 
 
 def examine_cuda(driver: Path = DRIVER) -> list[Check]:
@@ -34,6 +34,7 @@ def _device(driver: Path) -> Check:
     fault = device.fault()
     device.close()
     if fault:
-        seen = f"{', '.join(found)}; kernels are not run: {fault}"
-        return Check("cuda device", False, seen, "pip install 'tzerlike[cuda]', or put nvcc on the PATH", needed=False)
+        seen = f"{', '.join(found)}; a kernel for {DEFAULT_ARCH} does not run: {fault}"
+        advice = "name another architecture with --arch; kernels take pip install 'tzerlike[cuda]', or nvcc on the PATH"
+        return Check("cuda device", False, seen, advice, needed=False)
     return Check("cuda device", True, f"{', '.join(found)}; kernels run and are compared", needed=False)
