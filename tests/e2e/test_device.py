@@ -17,6 +17,7 @@ from tzerlike.child.effort import Check, Effort
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.compare.results import interpret
 from tzerlike.cuda.device import Device, Devices
+from tzerlike.cuda.run import is_fault
 from tzerlike.limits import Limits
 from tzerlike.outcome import Ending, Results
 from tzerlike.seedgen.handwritten import definitions
@@ -123,6 +124,21 @@ def test_both_builds_are_timed_by_the_clock_of_the_device(stand_in: Device, tmp_
     assert min(*results.timing.reference, *results.timing.optimised) >= 0
     twice = WITH_THREADS.replace("B[t * 32 + i] = A", "A[t * 32 + i] = A")
     assert judged(stand_in, twice, twice, tmp_path, effort=effort).timing is None
+
+
+@pytest.mark.parametrize(
+    ("message", "fault"),
+    [
+        ("CUDA: an illegal memory access was encountered", True),
+        ("CUDAError: cuLaunchKernel failed with error: CUDA_ERROR_MISALIGNED_ADDRESS", True),
+        ("RuntimeError: NVRTC compilation failed: error: identifier is undefined", False),
+        ("CUDALaunch Error: CUDA_ERROR_INVALID_VALUE grid=(1,1,1), block=(2048,1,1)", False),
+        ("CUDA: out of memory", False),
+    ],
+)
+def test_what_cuda_does_not_start_is_no_wrong_result(message: str, fault: bool) -> None:
+    assert is_fault(message, target_text("cuda")) is fault
+    assert is_fault(message, "llvm")
 
 
 def test_nothing_runs_without_a_gpu_or_on_one_that_does_not_work() -> None:

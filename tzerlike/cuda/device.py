@@ -91,6 +91,8 @@ class Device:
         self._checked(answer, results)
         if TAINTED in answer:
             self.close()
+        if "optimised" not in answer:
+            return results
         return Results.from_json(results.to_json() | {"device": self.kind} | answer)
 
     def _checked(self, answer: Mapping[str, Any] | None, results: Results) -> Results:

@@ -7,6 +7,7 @@ agree where the program is defined.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -29,6 +30,12 @@ from tzerlike.outcome import Difference, Ending, Ran, Timing
 from tzerlike.reference import Expected
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 from tzerlike.targets import kind_of_target
+
+_FAULT = re.compile(
+    r"illegal (memory access|address|instruction)|misaligned address|unspecified launch failure|device-side assert"
+    r"|CUDA_ERROR_(ILLEGAL|MISALIGNED|LAUNCH_FAILED|LAUNCH_TIMEOUT|ASSERT|INVALID_PC|HARDWARE_STACK)"
+)
+"""How CUDA says that a kernel went astray (cudaGetErrorString, and the names of the driver's errors)."""
 
 _MESSAGE = 2048
 _REPEATS = 40
@@ -57,6 +64,15 @@ def trial(target: str) -> str:
         return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
+def is_fault(message: str, target: str) -> bool:
+    """Whether an exception of a compiled function says that it did something wrong.
+
+    A kernel is compiled and launched by its first call: what CUDA refuses to compile, or has not the resources for, is
+    no wrong result.
+    """
+    return kind_of_target(target) != "cuda" or _FAULT.search(message) is not None
+
+
 def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[str, Any]:
     """Run a case on the device of its target and return how that ended, as `optimised`, `reference` and `timing`.
 
@@ -82,7 +98,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     ran = memory.ran(function, expected)
     record: dict[str, Any] = {"optimised": asdict(ran)}
     if ran.ending is Ending.RAISED:
-        return record | {TAINTED: True}
+        return {TAINTED: True} | (record if is_fault(ran.message, case.target) else {})
     if not launches_threads(func):
         record["reference"] = asdict(_on_host(module, inputs, expected))
     elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
