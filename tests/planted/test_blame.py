@@ -19,6 +19,9 @@ from tzerlike.walk.walk import Change, Walk
 __all__ = ["programs"]
 
 BUGS = {
+    "allocation_moved_into_a_loop": ("s_tir.PlanAndUpdateBufferAllocationLocation",),
+    "break_in_a_virtual_thread": ("s_tir.InjectVirtualThread",),
+    "partition_of_a_short_loop": ("s_tir.LoopPartition",),
     "bfloat16_in_a_bind": ("tirx.BF16StorageLegalize",),
     "floormod_of_a_difference": ("tirx.FlattenBuffer",),
     "loop_start_in_memory": ("s_tir.CanonicalizeLoop",),
