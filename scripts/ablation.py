@@ -42,7 +42,9 @@ def run(configuration: Configuration, seed: int, arguments: argparse.Namespace) 
     if not (out / "stats.json").is_file():
         order = [sys.executable, "-m", "tzerlike", "fuzz", "--out", str(out), "--seed", str(seed), "--jobs", "1"]
         order += ["--budget", arguments.budget, "--oracles", arguments.oracles, "--ui", "none", *configuration.options]
-        subprocess.run(order, check=True, stdout=subprocess.DEVNULL)
+        status = subprocess.run(order, check=False, stdout=subprocess.DEVNULL).returncode
+        if status != 0:
+            raise SystemExit(f"{out}: tzerlike fuzz ended with status {status}")
     stats: dict[str, Any] = json.loads((out / "stats.json").read_text(encoding="utf-8"))
     return stats
 
