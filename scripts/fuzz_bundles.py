@@ -32,10 +32,10 @@ from typing import Any
 
 import numpy
 
-from tzerlike.archive import read_arrays
+from tzerlike.archive import no_arrays, read_arrays
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.model import Node, Problem, Variable
-from tzerlike.bundles.bundle import Confirmation, no_inputs, observation_text
+from tzerlike.bundles.bundle import Confirmation, observation_text
 from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import StoredCase, json_text
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
@@ -137,15 +137,15 @@ def samples() -> dict[str, Files]:
     signed = Signed("wrong-code", ("rewrite_simplify", "shape"))
     arith_seen = Observation(Exit.OK, Stage.ANALYZE, "claims", "rewrite_simplify")
     return {
-        "crash": tir("crash", died, oracles, no_inputs()),
+        "crash": tir("crash", died, oracles, no_arrays()),
         "wrong-code": tir("wrong-code", wrong, oracles, archive.getvalue()),
         "slow-code": tir("slow-code", slow, oracles, archive.getvalue()),
-        "ice-on-valid": tir("ice-on-valid", refused, oracles, no_inputs()),
-        "mutation": tir("crash", mutated, coordinates, no_inputs()),
+        "ice-on-valid": tir("ice-on-valid", refused, oracles, no_arrays()),
+        "mutation": tir("crash", mutated, coordinates, no_arrays()),
         "arith": {
             "case.json": json_text(arith.to_json()).encode(),
             "observation.json": observation_text(signed, arith_seen, Limits(), Confirmation(2, 2), oracles).encode(),
-            "inputs.npz": no_inputs(),
+            "inputs.npz": no_arrays(),
         },
     }
 

@@ -1,4 +1,4 @@
-"""Reading an archive of arrays (`inputs.npz`) that a stranger may have written.
+"""Reading an archive of arrays (`inputs.npz`) that a stranger may have written, and the empty one.
 
 NumPy's own reader is right about trusted files. This one takes only what `numpy.savez` writes for plain arrays: no
 objects, no structures, a header in NumPy's own words, sizes known before anything is unpacked.
@@ -95,3 +95,10 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} does not have the size of its shape")
     flat = numpy.frombuffer(body, kind)
     return flat.reshape(shape, order="F" if header["fortran"] == "True" else "C")
+
+
+def no_arrays() -> bytes:
+    """Return the archive of what ran on no inputs."""
+    buffer = io.BytesIO()
+    numpy.savez(buffer)
+    return buffer.getvalue()

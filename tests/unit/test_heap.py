@@ -31,7 +31,7 @@ def seen(layout: int) -> str:
 
 UNWRITTEN = """
 import ctypes, sys
-from tzerlike.child.heap import soil_stack
+from tzerlike.child.stack import soil_stack
 
 unwritten = ctypes.CDLL(sys.argv[2]).fixture_unwritten
 unwritten()

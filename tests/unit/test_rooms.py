@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -46,3 +48,9 @@ def test_no_room_depends_on_one_that_depends_on_it() -> None:
     assert len(rooms) > 20
     order = tuple(TopologicalSorter(rooms).static_order())  # CycleError names the rooms of a circle
     assert order.index("tzerlike.errors") < order.index("tzerlike.executor") < order.index("tzerlike.commands")
+
+
+def test_the_commands_own_process_does_without_tvm() -> None:
+    code = "import sys, tzerlike.cli; print([name for name in ('tvm', 'tvm_ffi') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"

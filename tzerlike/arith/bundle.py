@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tzerlike.archive import no_arrays
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.regression import regression_test
@@ -13,7 +14,6 @@ from tzerlike.arith.report import arith_report
 from tzerlike.arith.repro import module_source, repro_script
 from tzerlike.bundles.bundle import Confirmation, observation_text, store_bundle
 from tzerlike.campaign import json_text
-from tzerlike.compare.inputs import no_inputs
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation
@@ -35,7 +35,7 @@ def write_arith_bundle(
     files: dict[str, str | bytes] = {
         "case.json": json_text(case.to_json()),
         "module.py": module_source(case.problem),
-        "inputs.npz": no_inputs(),
+        "inputs.npz": no_arrays(),
         "observation.json": observation_text(finding, seen, limits, confirmation, environment),
         "repro.py": repro_script(finding, case.check, case.problem, outcome, limits),
         TEST_FILE: test,

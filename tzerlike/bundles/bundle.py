@@ -11,8 +11,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
+from tzerlike.archive import no_arrays
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
-from tzerlike.compare.inputs import no_inputs
 from tzerlike.errors import UserError
 from tzerlike.issue.markdown import report
 from tzerlike.issue.pytest_file import TEST_FILE
@@ -115,7 +115,7 @@ def write_bundle(
     files: dict[str, str | bytes] = {
         "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
         "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
-        "inputs.npz": no_inputs() if inputs is None else inputs,
+        "inputs.npz": no_arrays() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
         "repro.py": repro,
         "report.md": report(subject),

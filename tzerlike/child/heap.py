@@ -1,5 +1,4 @@
-"""Another heap and stack for the same case: what depends on the addresses of objects, or on what lies in fresh memory,
-shows.
+"""Another heap for the same case: what depends on the addresses of objects, or on what lies in fresh memory, shows.
 
 Hash tables inside TVM are ordered by addresses, and wrong code may read what nobody wrote. In one family of processes
 both are always the same, so that a finding which hangs on them would pass for a certain one.
@@ -10,8 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from random import Random
-
-from tzerlike.coverage.native import checked, load
 
 LAYOUTS = (0, 1, 2, 3, 4)
 """The heaps that most findings are confirmed on; those of the first five runs of a replay too."""
@@ -47,9 +44,3 @@ def stir(layout: int) -> None:
     for block in blocks[: _BLOCKS // 2]:
         libc.free(block)
     libc.mallopt(_M_PERTURB, rng.randrange(1, 256))
-
-
-def soil_stack(layout: int) -> None:
-    """Fill the stack below with one byte, as the number says; 0 changes nothing. For just before compiled code runs."""
-    if layout:
-        checked(load().memcov_soil_stack(Random(layout).randrange(1, 256)))

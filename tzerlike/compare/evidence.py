@@ -8,9 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tzerlike import tvm_api
+from tzerlike.archive import no_arrays
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
-from tzerlike.compare.inputs import Parameter, no_inputs, pack_inputs
+from tzerlike.compare.inputs import Parameter, pack_inputs
 from tzerlike.compare.results import interpret
 from tzerlike.outcome import Results
 
@@ -29,11 +30,11 @@ class Evidence:
 def evidence_for(case: Case, results: Results | None) -> Evidence:
     """Return the evidence for `results`, which came about on the inputs that the case's seed gives."""
     if results is None or not results.defined:
-        return Evidence(no_inputs())
+        return Evidence(no_arrays())
     func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
     inputs, judgement, _ = interpret(func, case.input_seed, Effort().thorough())
     if inputs is None or judgement is None:
-        return Evidence(no_inputs())
+        return Evidence(no_arrays())
     expected: dict[str, NDArray[Any]] = {}
     for position, result in judgement.expected.items():
         expected[f"expected{position}"] = result.values

@@ -208,13 +208,6 @@ def pack_inputs(inputs: Inputs, extra: Mapping[str, NDArray[Any]] | None = None)
     return buffer.getvalue()
 
 
-def no_inputs() -> bytes:
-    """Return the archive of what ran on no inputs."""
-    buffer = io.BytesIO()
-    numpy.savez(buffer)
-    return buffer.getvalue()
-
-
 def _holds(array: NDArray[Any], dtype: DType) -> bool:
     """Whether the values of a stored array are of a dtype."""
     if dtype.is_bool or dtype.is_float:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tzerlike import reference, tvm_api
 from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
-from tzerlike.child.heap import soil_stack
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
+from tzerlike.child.stack import soil_stack
 from tzerlike.compare.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
 from tzerlike.compare.storage import Cell
 from tzerlike.compare.timing import looks_slow, take_timing
