@@ -24,7 +24,7 @@ from tzerlike.seedgen.handwritten import definitions
 from tzerlike.targets import target_text
 from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script
 
-LIMITS = Limits(seconds=1.0)
+LIMITS = Limits(seconds=0.3)
 RESULTS = Effort(frozenset({Check.RESULTS}))
 
 ADD = """
