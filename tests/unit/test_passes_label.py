@@ -86,6 +86,14 @@ FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
         ),
         pytest.param(
             DEFAULT,
+            "",
+            set(),
+            "InternalError: Check failed: (val) is false: Shuffled indeces are suppose to be int, but get -1",
+            True,
+            id="a shuffle of lanes that there are not",
+        ),
+        pytest.param(
+            DEFAULT,
             "tirx.LowerTVMBuiltin",
             set(),
             "InternalError: Check failed: (device_id_) is false: Unknown device id in current IR",
