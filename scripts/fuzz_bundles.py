@@ -36,11 +36,11 @@ from tzerlike.archive import no_arrays, read_arrays
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.model import Node, Problem, Variable
 from tzerlike.bundles.bundle import Confirmation, observation_text
-from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import StoredCase, json_text
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
+from tzerlike.mutation import Mutation
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.finding import Finding, Signed
 from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing

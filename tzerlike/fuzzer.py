@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol
 
-from tzerlike import tvm_api
 from tzerlike.bandit import Yields, shares
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
-from tzerlike.child.apart import run_apart
 from tzerlike.corpus import Corpus, Entry
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
+from tzerlike.mutators.attempt import ILL_FORMED, Mutant, attempted
 from tzerlike.observation import Exit, Observation, Stage, message_template
 from tzerlike.oracles import Oracle, judged
 from tzerlike.oracles.finding import Finding
@@ -32,9 +32,6 @@ CORPUS_IMPORT = "corpus"
 
 Passes = tuple[PassSpec, ...]
 Plan = tuple[Passes, ContextConfig]
-
-MAX_NODES = 2000
-"""Size of a child in IR nodes at most."""
 
 IMPORT_SHARE = 0.3
 """Share of the iterations that bring in a seed while seeds remain, so that mutation need not wait for all."""
@@ -62,6 +59,8 @@ class Executor(Protocol):
     """What the loop needs of `tzerlike.executor.execute.ForkExecutor`."""
 
     def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]: ...
+
+    def mutate(self, mutation: Mutation, ir: str, target: str) -> Mutant: ...
 
 
 class MutationNotes(Protocol):
@@ -100,7 +99,8 @@ class Import:
 class Trial:
     """A case to run, and whence: an `entry` that was mutated, a seed's `arrival`, or an earlier corpus.
 
-    `parent` is the case that the entry held then, `draw` which of the mutators drawn in turn gave the child.
+    `parent` is the case that the entry held then, `draw` which of the mutators drawn in turn gave the child, and
+    `new_blocks` what the mutation itself was the first to reach.
     """
 
     case: Case
@@ -110,6 +110,7 @@ class Trial:
     arrival: Import | None = None
     parent: Case | None = None
     draw: int = 0
+    new_blocks: int = 0
 
 
 @dataclass(slots=True)
@@ -164,8 +165,8 @@ class Fuzzer:
     """One worker's loop. Every draw comes from `rng_for(seed, worker, iteration, ...)`, so the same seed, TVM
     and coverage backend give the same corpus and the same findings.
 
-    Schedule primitives, which are known to kill TVM, run in a child of their own; `on_death` is told the coordinates
-    of a mutation that died (mutator, iteration, draw, parent) and its signal.
+    Schedule primitives are a part of the compiler that is looked at like its passes: they run in a child of their own
+    and what they reach counts; `on_death` is told a mutation that died and its signal.
 
     `carried` are pairs of an earlier corpus, brought in before anything else; without coverage, which is not `guided`,
     all that compile are taken.
@@ -191,7 +192,7 @@ class Fuzzer:
         carried: Iterator[StoredCase] | None = None,
         guided: bool = True,
         notes: MutationNotes,
-        on_death: Callable[[str, int, int, str, int], None] = lambda mutator, iteration, draw, parent, number: None,
+        on_death: Callable[[Mutation, int], None] = lambda mutation, number: None,
     ) -> None:
         self.seed = seed
         self.worker = worker
@@ -247,7 +248,7 @@ class Fuzzer:
         foreign = carried and seen.stage is Stage.LOAD
         findings = () if foreign else tuple(judged(self.oracles, trial.case, seen))
         self.tally.seconds["oracle"] += time.perf_counter() - began
-        new = seen.exit is Exit.OK and seen.new_blocks > 0
+        new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
         self._count(trial, seen, new)
         if new and not carried:
             trial = self._shrink(trial, seen)
@@ -301,45 +302,32 @@ class Fuzzer:
         try:
             for draw in range(_DRAWS):
                 mutator = self._choose_mutator(rng)
-                draws = rng_for(self.seed, self.worker, iteration, "mutate", draw)
+                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, entry.case.id)
                 self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
-                text, number = self._mutant(mutator, parent, draws)
-                if number:
-                    self.tally.exits["mutation-died"] += 1
+                mutant = self._mutant(mutator, mutation, entry.case, parent)
+                text, why = mutant.attempt.text, mutant.attempt.why
+                if why or mutant.died_of:
+                    self.tally.exits[why or "mutation-died"] += 1
+                if why == ILL_FORMED or mutant.died_of:
                     self._yield(self.tally.mutators, mutator.name).tried += 1
-                    self.on_death(mutator.name, iteration, draw, entry.case.id, number)
+                if mutant.died_of:
+                    self.on_death(mutation, mutant.died_of)
                 if text is not None:
                     case = self._with_program(entry.case, text, rng)
                     provenance = self._descend(entry, mutator.name, iteration)
-                    return Trial(case, provenance, mutator.name, entry, parent=entry.case, draw=draw)
+                    return Trial(case, provenance, mutator.name, entry, None, entry.case, draw, mutant.new_blocks)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
 
-    def _mutant(self, mutator: Mutator, parent: Any, rng: Random) -> tuple[str | None, int]:
-        """Return the text of a child that is well-formed, or None, and the signal that the mutation died of, or 0."""
-
-        def make() -> str | None:
-            try:
-                child = mutator(parent, rng, self._environment(rng))
-            except Exception as error:
-                if not tvm_api.raised_by_tvm(error):
-                    raise
-                # TVM would not build this program: the mutator does not apply here.
-                self.tally.exits["not-built"] += 1
-                return None
-            if child is None:
-                return None
-            module = tvm_api.module_of(child)
-            if not tvm_api.well_formed(module):
-                self._yield(self.tally.mutators, mutator.name).tried += 1
-                self.tally.exits["ill-formed"] += 1
-                return None
-            return tvm_api.dump_ir(module)
-
-        return run_apart(make) if mutator.name in SCHEDULE else (make(), 0)
+    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case, program: Any) -> Mutant:
+        """Have a mutator change the `program` of a case: schedules in a child, the rest here."""
+        if mutator.name in SCHEDULE:
+            return self.executor.mutate(mutation, case.ir, kind_of_target(self.target))
+        rng = mutation.rng
+        return Mutant(attempted(mutator, program, rng, self._environment(rng)))
 
     def _choose_mutator(self, rng: Random) -> Mutator:
         """Prefer what has paid, with a floor for everyone, or draw equally."""
@@ -376,7 +364,7 @@ class Fuzzer:
         def donor() -> Any:
             return self.corpus.program(self.corpus.choose(rng).case)
 
-        return MutationEnv(target=kind_of_target(self.target), max_nodes=MAX_NODES, donor=donor)
+        return MutationEnv(target=kind_of_target(self.target), donor=donor)
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance

@@ -24,7 +24,7 @@ class Exit(StrEnum):
 
 
 class Stage(StrEnum):
-    """What was under way when a case ended; MUTATE happens in the worker, the rest in the forked child.
+    """What was under way when a case ended; MUTATE comes before there is a case, the rest in its child.
 
     ANALYZE is the one stage of the arithmetic harness, TEXT that of printing and parsing.
     """

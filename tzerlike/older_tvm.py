@@ -1,11 +1,14 @@
 """What TVM before 0.27 has by another name or not at all, for the parts of tzerlike that work with it all the same.
 
-Those are compiling, applying passes, seeds, and coverage. Mutators and the interpreter know the nodes of 0.27 only.
+Those are compiling, applying passes, seeds, coverage, and most mutators. There an expression has a dtype and no type, a
+buffer is no variable, and a function's parameters are handles that a map takes to their buffers. The interpreter knows
+0.27 only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -18,25 +21,121 @@ _BY_ANOTHER_NAME = (
     (s_tir.analysis, "verify_well_formed", tirx.analysis, "verify_well_formed"),
     (s_tir, "SBlock", tirx, "SBlock"),
     (s_tir, "SBlockRealize", tirx, "SBlockRealize"),
+    (tvm.ir, "TensorLoad", tirx, "BufferLoad"),
+    (tvm, "sym", tvm, "arith"),
 )
-_NOT_AT_ALL = (
-    (tvm.ir, "TensorLoad"),
-    *((tirx, f"Bitwise{name}") for name in ("And", "Or", "Xor", "Not")),
-    *((tirx, name) for name in ("LShift", "RShift", "Break", "Continue", "Return")),
-)
+_NO_NODES: dict[str, Callable[..., Any]] = {
+    "BitwiseAnd": tirx.bitwise_and,
+    "BitwiseOr": tirx.bitwise_or,
+    "BitwiseXor": tirx.bitwise_xor,
+    "BitwiseNot": tirx.bitwise_not,
+    "LShift": tirx.shift_left,
+    "RShift": tirx.shift_right,
+    "Break": lambda: tirx.Evaluate(tirx.break_loop()),
+    "Continue": lambda: tirx.Evaluate(tirx.continue_loop()),
+    "Return": lambda value: tirx.Evaluate(tirx.ret(value)),
+}
+"""What are nodes in 0.27 and calls of operators here."""
+
+
+def _no_node(name: str, make: Callable[..., Any]) -> type:
+    """A class that nothing is an instance of; calling it makes what stands for the node."""
+    return type(name, (), {"__new__": lambda _, *operands: make(*operands)})
+
+
+@dataclass(frozen=True, slots=True)
+class _ElementType:
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class _BufferType:
+    """What the type of a buffer variable says in 0.27."""
+
+    dtype: _ElementType
+    shape: Any
+    strides: Any
+    elem_offset: Any
+    storage_scope: str
+    data_alignment: int
+    offset_factor: int
+    layout: Any
+
+
+def _type_of_buffer(buffer: Any) -> _BufferType:
+    return _BufferType(
+        dtype=_ElementType(str(buffer.dtype)),
+        shape=buffer.shape,
+        strides=buffer.strides,
+        elem_offset=buffer.elem_offset,
+        storage_scope=str(buffer.scope()),
+        data_alignment=buffer.data_alignment,
+        offset_factor=buffer.offset_factor,
+        layout=getattr(buffer, "layout", None),
+    )
+
+
+def _type_of_expression(expr: Any) -> Any:
+    """The type of an expression, None for what 0.27 gives none of those that values have."""
+    if isinstance(expr, tirx.Var):
+        return expr.type_annotation
+    dtype = str(expr.dtype)
+    return None if dtype == "void" or isinstance(expr, tirx.StringImm) else tvm.ir.PrimType(dtype)
 
 
 def fill_in() -> bool:
-    """Whether this TVM has the nodes of 0.27; if not, what is missing gets a class that nothing is an instance of."""
+    """Whether this TVM has the nodes of 0.27; if not, what is missing is put in.
+
+    A node gets a class that nothing is an instance of, a field what stands for it.
+    """
     if hasattr(tirx, "BitwiseAnd"):
         return True
     for module, name, home, old in _BY_ANOTHER_NAME:
         if not hasattr(module, name) and hasattr(home, old):
             setattr(module, name, getattr(home, old))
-    for module, name in _NOT_AT_ALL:
-        if not hasattr(module, name):
-            setattr(module, name, type(name, (), {}))
+    for name, make in _NO_NODES.items():
+        if not hasattr(tirx, name):
+            setattr(tirx, name, _no_node(name, make))
+    tirx.is_buffer_var = lambda node: isinstance(node, tirx.Buffer)
+    tirx.buffer_data = lambda buffer: buffer.data
+    tvm.ir.PrimExpr.ty = property(_type_of_expression)
+    tirx.Buffer.ty = property(_type_of_buffer)
+    if not hasattr(tirx.Var, "name"):
+        tirx.Var.name = property(lambda var: var.name_hint)
+    for kind in (tirx.BufferLoad, tirx.BufferRegion):
+        kind.source = property(lambda node: node.buffer)
     return False
+
+
+def params_of(func: Any) -> list[Any]:
+    """The parameters of a function, of a buffer the buffer."""
+    buffers = dict(func.buffer_map.items())
+    return [buffers.get(param, param) for param in func.params]
+
+
+def function(func: Any, body: Any, params: Sequence[Any] | None, attrs: Any) -> Any:
+    """`func` with another body, other attributes, and other parameters unless they are None."""
+    if params is None:
+        return tirx.PrimFunc(func.params, body, func.ret_type, func.buffer_map, attrs)
+    return tirx.PrimFunc(list(params), body, func.ret_type, None, attrs)
+
+
+def call(op: Any, args: Sequence[Any], dtype: str) -> Any:
+    """A call of an operator, whose name may be one of 0.27's."""
+    name = op.replace("prim.", "tirx.", 1) if isinstance(op, str) else op
+    return tirx.Call(dtype or "void", name, list(args))
+
+
+def structural_map(root: Any, change: tuple[type, Callable[[Any], Any]]) -> Any:
+    """`root` with what `change` gives for each node of a type, in expressions and statements."""
+    of_type, new = change
+    statement = root if isinstance(root, tirx.Stmt) else tirx.Evaluate(root)
+
+    def after(node: Any) -> Any:
+        return new(node) if type(node) is of_type else None
+
+    made = tirx.stmt_functor.ir_transform(statement, None, after, ["tirx.Var"])
+    return made if statement is root else made.value
 
 
 def structural_walk(root: Any, *callbacks: Any) -> None:

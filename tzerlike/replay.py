@@ -10,11 +10,11 @@ from typing import Any
 
 from tzerlike.arith.case import ArithBundle, is_arith_bundle, read_arith_bundle
 from tzerlike.bundles.bundle import About, Bundle, read_bundle
-from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
+from tzerlike.mutation import Mutation
 from tzerlike.oracles import ORACLES, make_oracles
 
 

@@ -22,8 +22,7 @@ from tzerlike.arith.worker import ArithWorker, examine_apart
 from tzerlike.atlas.role import list_blocks
 from tzerlike.bisect.role import bisect_bundle
 from tzerlike.bundles import text as text_bundle
-from tzerlike.bundles.mutation import Mutation
-from tzerlike.bundles.mutation_crash import attempt
+from tzerlike.bundles.mutation_crash import repeat
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.child.effort import Check
@@ -36,7 +35,8 @@ from tzerlike.executor.fitness import require_fit
 from tzerlike.limits import Limits
 from tzerlike.metamorphic import judge
 from tzerlike.metamorphic.bundle import look_again
-from tzerlike.mutators import make_mutators
+from tzerlike.mutation import Mutation
+from tzerlike.mutators import attempt, make_mutators
 from tzerlike.observation import Observation
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.oracles.finding import Finding, Signed
@@ -77,11 +77,10 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
 
 def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Check what only a process with TVM can check, and make the seeds once: they are cached for the workers."""
-    made = make_mutators(params["mutators"])
-    if not tvm_api.KNOWN_IR and (made or set(params["oracles"]) != {"crash"}):
+    make_mutators(params["mutators"])
+    if not tvm_api.KNOWN_IR and set(params["oracles"]) != {"crash"}:
         raise UserError(
-            f"TVM {tvm_api.tvm.__version__}: programs are changed and interpreted from 0.27 on; with an older one, "
-            "passes are mutated alone: --mutators none --oracles crash"
+            f"TVM {tvm_api.tvm.__version__}: programs are interpreted from 0.27 on; with an older one: --oracles crash"
         )
     seeds, problems = load_seeds(params["seeds"], params["target"], Path(params["cache_dir"]))
     report({"event": "prepared", "seeds": len(seeds), "problems": problems[:50]})
@@ -154,7 +153,7 @@ def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict
     case = read_stored_case(Path(params["path"])).case
     mutation = Mutation.from_json(params["mutation"])
     for layout in range(params["times"]):
-        report({"event": "mutated", "signal": attempt(mutation, case, layout).signal})
+        report({"event": "mutated", "signal": repeat(mutation, case, layout).signal})
 
 
 def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -342,5 +341,5 @@ ROLES: dict[str, Role] = {
     "bisect": bisect_bundle,
 }
 
-JOBS = {**batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS}
+JOBS = {**attempt.JOBS, **batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS}
 """What a runner's child can do besides taking cases."""

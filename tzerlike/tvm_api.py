@@ -36,7 +36,7 @@ structural_equal = tvm_ffi.structural_equal
 structural_hash = tvm_ffi.structural_hash
 # What follows is missing from older versions; who needs it there finds out when it is called.
 structural_walk: Any = getattr(tvm_ffi, "structural_walk", None) or older_tvm.structural_walk
-structural_map: Any = getattr(tvm_ffi, "structural_map", None)
+structural_map: Any = getattr(tvm_ffi, "structural_map", None) or older_tvm.structural_map
 
 
 _array_size = tvm_ffi.get_global_func("ffi.ArraySize")
@@ -62,6 +62,31 @@ def entry_of(module: Any) -> Any:
         if name.name_hint == ENTRY:
             return func
     raise KeyError(ENTRY)
+
+
+def params_of(func: Any) -> list[Any]:
+    """Return the parameters of a PrimFunc: variables and, for buffers, the buffers."""
+    return array_items(func.params) if KNOWN_IR else older_tvm.params_of(func)
+
+
+def function_with(func: Any, body: Any, *, params: Sequence[Any] | None = None, attrs: Any = None) -> Any:
+    """Return `func` with another body and, where they are given, other parameters and attributes."""
+    attrs = func.attrs if attrs is None else attrs
+    if not KNOWN_IR:
+        return older_tvm.function(func, body, params, attrs)
+    return tirx.PrimFunc(func.params if params is None else params, body, func.ret_type, attrs)
+
+
+def op_call(op: Any, args: Any, dtype: str) -> Any:
+    """Return a call of an operator, or of one by its name, that gives a `dtype`."""
+    return tvm.ir.Call(op, args, ret_ty=dtype) if KNOWN_IR else older_tvm.call(op, args, dtype)
+
+
+def call_with(node: Any, args: Any) -> Any:
+    """Return the call `node` with other arguments."""
+    if not KNOWN_IR:
+        return older_tvm.call(node.op, args, str(node.dtype))
+    return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty)
 
 
 def dump_ir(module: Any) -> str:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.bundles.compilation import bundle_compilation, confirmed, confirming_limits
-from tzerlike.bundles.mutation import Mutation
 from tzerlike.bundles.mutation_crash import bundle_mutation
 from tzerlike.bundles.shorten import shortened
 from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
@@ -24,6 +23,7 @@ from tzerlike.config import CampaignConfig
 from tzerlike.corpora.carried import Carried
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
+from tzerlike.cuda import memcheck
 from tzerlike.errors import UserError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.fuzzer import (
@@ -41,6 +41,7 @@ from tzerlike.fuzzer import (
 )
 from tzerlike.known import known_filter
 from tzerlike.metamorphic.bundle import bundle_schedule, look_at
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import SCHEDULE, make_mutators
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.finding import Finding
@@ -48,6 +49,7 @@ from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.source import RandomSource
+from tzerlike.report.refresh import refresh_report
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
@@ -189,7 +191,7 @@ class Worker:
                 "exit": seen.exit.value,
                 "stage": seen.stage.value,
                 "pass": seen.pass_name,
-                "new": seen.new_blocks,
+                "new": seen.new_blocks + step.trial.new_blocks,
                 "ms": round(seen.elapsed * 1000, 2),
                 "case": case.id[:16] if step.inserted else None,
                 "finding": [s for s in signatures if s],
@@ -302,6 +304,10 @@ class Worker:
         if path is not None:
             self.findings[finding.kind] += 1
             self.last_finding = path.name
+            results = finding.observation.results
+            if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
+                write_atomic(path / memcheck.REPORT, said)
+                refresh_report(path)
         self.save()
         return finding.signature
 
@@ -311,10 +317,10 @@ class Worker:
         self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, mutation.iteration + 1)
         self._bundle_mutation(mutation, int(culprit["signal"]))
 
-    def mutation_died(self, mutator: str, iteration: int, draw: int, parent: str, number: int) -> None:
+    def mutation_died(self, mutation: Mutation, number: int) -> None:
         """Bundle a mutation that killed the child it ran in; one that merely ran out of time is let go."""
         if number != signal.SIGPROF:
-            self._bundle_mutation(Mutation(self.config.seed, self.number, iteration, draw, mutator, parent), number)
+            self._bundle_mutation(mutation, number)
 
     def _bundle_mutation(self, mutation: Mutation, number: int) -> None:
         try:

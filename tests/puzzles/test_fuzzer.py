@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Sequence
 from random import Random
@@ -17,7 +16,9 @@ from tzerlike.child.tray import Tray
 from tzerlike.corpus import Corpus
 from tzerlike.errors import UserError
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, Passes, Plan
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv
+from tzerlike.mutators.attempt import Attempt, Mutant
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
@@ -37,10 +38,14 @@ class Scripted:
         self.script = list(script)
         self.otherwise = otherwise
         self.cases: list[Case] = []
+        self.schedules: list[Mutant] = []
 
     def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
         self.cases += cases
         return [self.script.pop(0) if self.script else self.otherwise for _ in cases]
+
+    def mutate(self, mutation: Mutation, ir: str, target: str) -> Mutant:
+        return self.schedules.pop(0) if self.schedules else Mutant(Attempt(None))
 
 
 class Constant:
@@ -85,9 +90,13 @@ class Sequences:
         return tuple(spec for spec, blocks in zip(passes, new_blocks, strict=True) if blocks)
 
 
+def program(value: int) -> str:
+    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(value, "int32")))
+    return tvm_api.dump_ir(tvm_api.module_of(func))
+
+
 def seed(name: str = "s") -> Seed:
-    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(0, "int32")))
-    return Seed(name, "test", "llvm", tvm_api.dump_ir(tvm_api.module_of(func)), 3)
+    return Seed(name, "test", "llvm", program(0), 3)
 
 
 Make = Callable[..., Fuzzer]
@@ -350,27 +359,38 @@ def test_what_pays_is_chosen_more_often_but_not_alone(make: Make, choice: str, l
     assert low <= tried["constant"] / (tried["constant"] + tried["idle"]) <= high
 
 
-class Deadly:
-    """Dies like a schedule primitive, under the name of one, every other time."""
+class Schedules:
+    """Goes by the name of a schedule primitive, so that the executor is asked for it."""
 
     name = "schedule-loops"
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
-        if rng.random() < 0.5:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return Constant()(func, rng, env)
+        raise AssertionError("a schedule primitive ran in the worker")
 
 
 def test_a_schedule_mutation_that_dies_is_told_and_the_loop_goes_on(make: Make) -> None:
-    deaths: list[tuple[str, int]] = []
+    deaths: list[tuple[Mutation, int]] = []
     executor = Scripted(OK_NEW)
+    executor.schedules = [Mutant(Attempt(None), died_of=signal.SIGSEGV), Mutant(Attempt(program(7)))]
+    fuzzer = make(executor, mutator=Schedules(), on_death=lambda *death: deaths.append(death))
+    fuzzer.step()
+    parent = next(iter(fuzzer.corpus)).case.id
+    (step,) = fuzzer.step()
+    assert deaths == [(Mutation(1, 0, 1, 0, "schedule-loops", parent), signal.SIGSEGV)]
+    assert fuzzer.tally.exits["mutation-died"] == 1
+    assert (step.trial.case.ir, step.trial.draw) == (program(7), 1)
 
-    def on_death(mutator: str, iteration: int, draw: int, parent: str, number: int) -> None:
-        deaths.append((mutator, number))
 
-    fuzzer = make(executor, mutator=Deadly(), on_death=on_death, n_max=1000)
-    for _ in range(10):
-        fuzzer.step()
-    assert set(deaths) == {("schedule-loops", signal.SIGKILL)}
-    assert len(executor.cases) == 10
-    assert len({case.ir for case in executor.cases}) > 5
+@pytest.mark.parametrize(
+    ("reached", "seen", "inserted"), [(5, OK_OLD, True), (0, OK_OLD, False), (0, OK_NEW, True), (5, REFUSED, False)]
+)
+def test_what_a_schedule_reaches_is_a_value_of_its_child(
+    make: Make, reached: int, seen: Observation, inserted: bool
+) -> None:
+    executor = Scripted(OK_NEW, seen)
+    executor.schedules = [Mutant(Attempt(program(7)), new_blocks=reached)]
+    fuzzer = make(executor, mutator=Schedules())
+    fuzzer.step()
+    (step,) = fuzzer.step()
+    assert step.inserted is inserted
+    assert fuzzer.tally.mutators["schedule-loops"].valuable == inserted

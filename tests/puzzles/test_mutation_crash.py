@@ -16,11 +16,11 @@ import pytest
 
 from tzerlike import tvm_api
 from tzerlike.bundles import mutation_crash
-from tzerlike.bundles.mutation import Mutation
-from tzerlike.bundles.mutation_crash import attempt, bundle_mutation
+from tzerlike.bundles.mutation_crash import bundle_mutation, repeat
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case, Provenance
 from tzerlike.limits import Limits
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv
 from tzerlike.repro.schedule_trace import Tape, without_refused
 
@@ -74,7 +74,7 @@ def mutation(case: Case) -> Mutation:
 
 def test_the_last_call_is_the_one_that_kills(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
     plant(monkeypatch, die)
-    tried = attempt(mutation(case), case)
+    tried = repeat(mutation(case), case)
     assert tried.signal == signal.SIGSEGV
     assert tried.calls == (
         "v1 = sch.get_sblock('b')",

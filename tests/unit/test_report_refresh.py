@@ -89,6 +89,12 @@ def test_a_bisection_that_tells_nothing_or_of_something_else_is_left_out(bundle:
         assert "Where it goes wrong" not in report_of(bundle)
 
 
+def test_what_compute_sanitizer_says_is_in_the_report(bundle: Path) -> None:
+    assert "compute-sanitizer" not in report_of(bundle)
+    (bundle / "compute-sanitizer.txt").write_text("memcheck:\n Invalid __global__ write of size 4 bytes\n")
+    assert "Invalid __global__ write of size 4 bytes" in report_of(bundle)
+
+
 def test_a_damaged_bundle_is_one_clear_line(bundle: Path) -> None:
     (bundle / "observation.json").write_text('{"schema_version": 1}')
     with pytest.raises(UserError, match=r"observation\.json: bundle\.kind: missing"):

@@ -212,8 +212,8 @@ class ArithWorker:
         if finding.signature in self.signatures or self.known.hides(finding, first.seen.message):
             return
         again = [examine_apart(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
-        same = sum(other is not None and other.signature == finding.signature for other in again)
-        if not same:
+        confirmation = Confirmation.of(finding, again)
+        if not confirmation.same:
             self.unconfirmed[finding.kind] += 1
             return
         self.signatures.add(finding.signature)
@@ -224,7 +224,7 @@ class ArithWorker:
             first.seen,
             first.outcome,
             limits,
-            Confirmation(_CONFIRMATIONS, same),
+            confirmation,
             read_json(self.directory.environment),
         )
         if path is not None:

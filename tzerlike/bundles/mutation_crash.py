@@ -1,6 +1,6 @@
-"""Mutations that killed their worker: TVM died while a program was built in memory.
+"""Mutations that killed their process: TVM died while a program was built in memory.
 
-The worker that takes the dead one's place repeats the mutation in children, and bundles it if it dies again.
+The worker, or the one that takes a dead one's place, repeats the mutation in children and bundles it if it dies again.
 """
 
 from __future__ import annotations
@@ -16,33 +16,32 @@ from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.bundles.mutation import Mutation
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
 from tzerlike.child.apart import silence
 from tzerlike.child.heap import LAYOUTS, stir
-from tzerlike.fuzzer import MAX_NODES
 from tzerlike.issue.regression import schedule_test
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.repro.parts import program_source
 from tzerlike.repro.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
-from tzerlike.rng import rng_for
+from tzerlike.targets import kind_of_target
 
 _TRACE_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Repetition:
     """What became of a repeated mutation: the signal its process died of, or 0, and the calls on a schedule."""
 
     signal: int
     calls: tuple[str, ...]
 
 
-def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
+def repeat(mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
     """Repeat `mutation` on the program of `case` in a forked, limited child, without donors from a corpus.
 
     `layout` stirs the child's heap; see tzerlike.child.heap.
@@ -60,9 +59,8 @@ def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
             silence()
             stir(layout)
             record_schedule_calls(_appender(shared))
-            rng = rng_for(mutation.seed, mutation.worker, mutation.iteration, "mutate", mutation.draw)
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
-            mutator(func, rng, MutationEnv(target=case.target, max_nodes=MAX_NODES, donor=lambda: None))
+            mutator(func, mutation.rng, MutationEnv(target=kind_of_target(case.target)))
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -70,7 +68,7 @@ def attempt(mutation: Mutation, case: Case, layout: int = 0) -> Attempt:
     length = int.from_bytes(shared[:8], "little")
     lines = shared[8 : 8 + length].decode().splitlines()
     shared.close()
-    return Attempt(number, tuple(without_refused(lines)))
+    return Repetition(number, tuple(without_refused(lines)))
 
 
 def _appender(shared: mmap.mmap) -> Callable[[str], None]:
@@ -99,8 +97,8 @@ def bundle_mutation(
     cannot be read.
     """
     stored = directory.load_case(mutation.parent)
-    attempts = [attempt(mutation, stored.case, layout) for layout in LAYOUTS]
-    same = [tried for tried in attempts if tried.signal == number]
+    repetitions = [repeat(mutation, stored.case, layout) for layout in LAYOUTS]
+    same = [tried for tried in repetitions if tried.signal == number]
     if not same:
         return None
     name = signal.Signals(number).name
@@ -129,7 +127,7 @@ def bundle_mutation(
         finding,
         StoredCase(stored.case, provenance),
         limits,
-        Confirmation(len(attempts), len(same)),
+        Confirmation(len(repetitions), len(same)),
         script,
         _repro(finding.title, stored.case, script if faithful else "", calls),
         {**environment, "mutation": mutation.to_json()},

@@ -23,8 +23,8 @@ from tzerlike.ci.carry import Carry
 from tzerlike.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.ci.files import make_output, write_files
 from tzerlike.ci.outcome import Outcome
-from tzerlike.commands.fuzz import known_file, tvm_of
-from tzerlike.commands.shared import names_in
+from tzerlike.commands.fuzz import known_file
+from tzerlike.commands.shared import names_in, tvm_of
 from tzerlike.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.errors import INTERRUPTED, UserError
 from tzerlike.known import Known, read_known

@@ -13,10 +13,10 @@ from tzerlike.atlas.places import Places
 from tzerlike.atlas.show import page, percent, ranges_text
 from tzerlike.atlas.totals import Row, Tally
 from tzerlike.campaign import write_atomic
-from tzerlike.commands.shared import interpreter_of, open_store, print_table
+from tzerlike.commands.shared import print_table, tvm_of
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import UserError
-from tzerlike.surroundings import cache_directory, open_family
+from tzerlike.surroundings import open_family
 
 _TABLES: dict[str, Callable[[Tally], list[Row]]] = {
     "directory": Tally.directories,
@@ -51,9 +51,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
 
 
 def _places(covered: Covered) -> Places:
-    name = CampaignConfig.from_toml(covered.directory.config).tvm
-    cache = open_store().ready(name).cache if name else cache_directory()
-    interpreter = interpreter_of(name)
+    cache, interpreter = tvm_of(CampaignConfig.from_toml(covered.directory.config).tvm)
     return places_of(covered, cache, lambda backend: open_family(coverage=backend, interpreter=interpreter))
 
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.commands.shared import interpreter_of, names_in, open_store
+from tzerlike.commands.shared import names_in, tvm_of
 from tzerlike.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -32,7 +32,7 @@ from tzerlike.errors import INTERRUPTED, UserError
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.supervisor import Supervisor, resolve
-from tzerlike.surroundings import Interpreter, cache_directory, zygote_environment
+from tzerlike.surroundings import zygote_environment
 from tzerlike.targets import DEFAULT_ARCH
 from tzerlike.ui import make_screen, one_line
 
@@ -163,11 +163,6 @@ _TIR_ONLY = (
     "pairs_per_fork",
 )
 """Options of `fuzz` that say nothing to the arithmetic harness."""
-
-
-def tvm_of(name: str) -> tuple[Path, Interpreter | None]:
-    """The cache and the interpreter that go with a build of TVM, or with the TVM that is installed."""
-    return open_store().ready(name).cache if name else cache_directory(), interpreter_of(name)
 
 
 def _given() -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -26,10 +27,15 @@ def interpreter_of(build: str) -> Interpreter | None:
 
     UserError when there is no such build, or it is not done.
     """
+    return tvm_of(build)[1]
+
+
+def tvm_of(build: str) -> tuple[Path, Interpreter | None]:
+    """The cache that goes with a build of TVM, or with the TVM that is installed, and what `interpreter_of` says."""
     if not build:
-        return None
+        return cache_directory(), None
     found = open_store().ready(build)
-    return Interpreter(found.python, found.variables)
+    return found.cache, Interpreter(found.python, found.variables)
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

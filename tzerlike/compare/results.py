@@ -11,19 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy
-from numpy.typing import NDArray
-
 from tzerlike import reference, tvm_api
 from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.stack import soil_stack
-from tzerlike.compare.inputs import BufferParameter, Inputs, inputs_for, unpack_inputs
-from tzerlike.compare.storage import Cell
+from tzerlike.compare.inputs import Inputs, inputs_for, unpack_inputs
+from tzerlike.compare.memory import Memory
 from tzerlike.compare.timing import looks_slow, take_timing
 from tzerlike.observation import Stage
-from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.outcome import Ending, Ran, Results
 from tzerlike.passes.catalog import instantiate
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
@@ -47,8 +44,6 @@ _OTHER_INPUTS_MAY_DO = frozenset(
 _WHERE_INTEGERS_STEER = frozenset({"out-of-bounds", "negative-extent", "assert", "assume", "race", "uninitialised"})
 """Rules that other inputs help against only where integers come in."""
 
-_INACCURATE = 1e-3
-_ALIKE = 1e-2
 _MESSAGE = 2048
 
 
@@ -178,12 +173,12 @@ def judge_builds(
     # Both before either runs: wrong code may leave a process behind in which compiling fails.
     first = built(builds.reference, Stage.BUILD_REFERENCE) if builds.reference is not None else Ran()
     second = built(builds.optimised, Stage.BUILD)
-    functions: dict[Stage, tuple[Function, _Memory]] = {}
+    functions: dict[Stage, tuple[Function, Memory]] = {}
 
     def ran(function: Function | Ran, stage: Stage) -> Ran:
         if isinstance(function, Ran):
             return function
-        memory = _Memory(inputs)
+        memory = Memory(inputs)
         notes.enter_stage(stage)
         try:
             ask_compiler(lambda: _called(function, memory, effort.layout))
@@ -245,107 +240,12 @@ def _takes_integers(inputs: Inputs) -> bool:
     return any(not parameter.dtype.is_float for parameter in inputs.parameters)
 
 
-def _called(function: Function, memory: _Memory, layout: int) -> None:
+def _called(function: Function, memory: Memory, layout: int) -> None:
     soil_stack(layout)
     function(*memory.arguments)
 
 
-class _Memory:
-    """The arguments of one call, in memory of its own."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self._inputs = inputs
-        self._cells = {
-            position: Cell(numpy.asarray(argument), parameter.dtype, parameter.shape, parameter.strides)
-            for position, (parameter, argument) in enumerate(zip(inputs.parameters, inputs.arguments, strict=True))
-            if isinstance(parameter, BufferParameter)
-        }
-        self.arguments = [
-            self._cells[position].tensor if position in self._cells else argument
-            for position, argument in enumerate(inputs.arguments)
-        ]
-
-    def reset(self) -> None:
-        for cell in self._cells.values():
-            cell.reset()
-
-    def compared(self, expected: dict[int, Expected] | None) -> Ran:
-        """Compare with `expected`; without it, only look whether something was written around a buffer."""
-        for position, cell in self._cells.items():
-            parameter = self._inputs.parameters[position]
-            first = numpy.asarray(self._inputs.arguments[position])
-            difference = None
-            if not cell.intact():
-                difference = Difference(
-                    position, parameter.name, str(parameter.dtype), (), "", "", "", 1, first.size, "outside"
-                )
-            elif expected is not None:
-                difference = compare(
-                    position, parameter.name, str(parameter.dtype), cell.values(), expected[position], first
-                )
-            if difference is not None:
-                return Ran(Ending.DIFFERS, difference=difference)
-        return Ran(Ending.AGREES)
-
-    def as_expected(self) -> dict[int, Expected]:
-        """What lies here as a coarse expectation of another build: something to look at, not something to judge by."""
-        return {position: _coarse(cell.values()) for position, cell in self._cells.items()}
-
-
-def _coarse(values: NDArray[Any]) -> Expected:
-    if values.dtype != numpy.float64:
-        return Expected(values, numpy.zeros(values.shape))
-    finite = numpy.isfinite(values)
-    scale = float(numpy.abs(values[finite]).max(initial=1.0))
-    return Expected(numpy.where(finite, values, 0.0), numpy.where(finite, _ALIKE * scale, numpy.inf))
-
-
-def compare(
-    position: int, name: str, dtype: str, got: NDArray[Any], expected: Expected, first: NDArray[Any]
-) -> Difference | None:
-    """Return the first element of a buffer that is not within its bound, or None.
-
-    `first` are the values before the call. A NaN is within no bound but the infinite one of a coarse expectation.
-    """
-    values, bound = expected.values, expected.bound
-    floating = got.dtype == numpy.float64
-    if floating:
-        with numpy.errstate(invalid="ignore"):
-            wrong = ~(numpy.abs(got - values) <= bound) & ~numpy.isinf(bound)
-    else:
-        wrong = got != values
-    count = int(numpy.count_nonzero(wrong))
-    if not count:
-        return None
-    index = tuple(int(place) for place in numpy.argwhere(wrong)[0])
-    is_, should, was = got[index].item(), values[index].item(), first[index].item()
-    return Difference(
-        position,
-        name,
-        dtype,
-        index,
-        repr(should),
-        repr(float(bound[index])),
-        repr(is_),
-        count,
-        int(got.size),
-        _nature(is_, should, was, floating),
-    )
-
-
-def _nature(is_: Any, should: Any, was: Any, floating: bool) -> str:
-    if floating and is_ != is_:
-        return "nan"
-    if floating and abs(is_) == float("inf"):
-        return "infinity"
-    if is_ == was:
-        return "unwritten"
-    if floating and abs(is_ - should) <= _INACCURATE * abs(should):
-        return "inaccurate"
-    return "value"
-
-
-def _timed(results: Results, first: tuple[Function, _Memory], second: tuple[Function, _Memory]) -> Results:
+def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Function, Memory]) -> Results:
     """Time both builds where a first look says that the optimised one is slow; only a defined program counts."""
 
     def reset() -> None:

@@ -7,7 +7,7 @@ import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,24 +82,17 @@ class Device:
         item = {"case": case.to_json(), "archive": str(archive.resolve()), "checks": sorted(effort.checks)}
         begun = self._ask(item)
         if begun is None or RUNNING not in begun:
-            return self._checked(begun, results)
-        answer = self._answer(_FACTOR * limits.seconds)
+            return results
+        answer = self._heard(_FACTOR * limits.seconds)
         if answer is None:
             ran = Ran(Ending.DIED, "the kernel runs on without end, or its process died")
             self.close()
             return replace(results, optimised=ran, device=self.kind)
-        self._checked(answer, results)
         if TAINTED in answer:
             self.close()
         if "optimised" not in answer:
             return results
         return Results.from_json(results.to_json() | {"device": self.kind} | answer)
-
-    def _checked(self, answer: Mapping[str, Any] | None, results: Results) -> Results:
-        if answer is not None and FAULT in answer:
-            self.close()
-            raise TzerlikeError(f"the process that runs kernels failed:\n{answer[FAULT]}")
-        return results
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -126,7 +119,7 @@ class Device:
         hello = self._answer(_TO_COMPILE)
         return "its process does not start" if hello is None else str(hello[FAULT])
 
-    def _ask(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _ask(self, item: dict[str, Any]) -> dict[str, Any] | None:
         if self._start():
             self.close()
             return None
@@ -137,9 +130,17 @@ class Device:
         except BrokenPipeError:
             self.close()
             return None
-        answer = self._answer(_TO_COMPILE)
+        answer = self._heard(_TO_COMPILE)
         if answer is None:
             self.close()
+        return answer
+
+    def _heard(self, seconds: float) -> dict[str, Any] | None:
+        """The next answer to a case; TzerlikeError where it is a fault of ours."""
+        answer = self._answer(seconds)
+        if answer is not None and FAULT in answer:
+            self.close()
+            raise TzerlikeError(f"the process that runs kernels failed:\n{answer[FAULT]}")
         return answer
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:

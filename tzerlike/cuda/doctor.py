@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from tzerlike.cuda import memcheck
 from tzerlike.cuda.device import DRIVER, Device, devices
 from tzerlike.cuda.toolchain import Compiler, find_toolchain
 from tzerlike.health import Check
@@ -37,4 +39,5 @@ def _device(driver: Path) -> Check:
         seen = f"{', '.join(found)}; a kernel for {DEFAULT_ARCH} does not run: {fault}"
         advice = "name another architecture with --arch; kernels take pip install 'tzerlike[cuda]', or nvcc on the PATH"
         return Check("cuda device", False, seen, advice, needed=False)
-    return Check("cuda device", True, f"{', '.join(found)}; kernels run and are compared", needed=False)
+    beside = "" if shutil.which(memcheck.PROGRAM) else f"; no {memcheck.PROGRAM} to say more of findings"
+    return Check("cuda device", True, f"{', '.join(found)}; kernels run and are compared{beside}", needed=False)

@@ -21,12 +21,12 @@ from tzerlike.case import Case, ContextConfig
 from tzerlike.child.effort import Check
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.compare.inputs import BufferParameter, Inputs, unpack_inputs
-from tzerlike.compare.results import NoNotes, compare, compile_executable
-from tzerlike.compare.storage import Cell
+from tzerlike.compare.memory import Memory
+from tzerlike.compare.results import NoNotes, compile_executable
 from tzerlike.compare.timing import noise
 from tzerlike.cuda.device import TAINTED
 from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
-from tzerlike.outcome import Difference, Ending, Ran, Timing
+from tzerlike.outcome import Ending, Ran, Timing
 from tzerlike.reference import Expected
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
 from tzerlike.targets import kind_of_target
@@ -118,21 +118,17 @@ class _DeviceMemory:
 
     def __init__(self, inputs: Inputs, kind: str) -> None:
         """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
-        self._inputs = inputs
         self._device = tvm_api.device_of(kind)
-        self._cells: dict[int, Cell] = {}
-        self._memory: dict[int, Any] = {}
+        self._here = Memory(inputs)
+        self._there: dict[int, Any] = {}
         self.arguments: list[Any] = list(inputs.arguments)
         for position, parameter in enumerate(inputs.parameters):
             if isinstance(parameter, BufferParameter):
-                values = numpy.asarray(inputs.arguments[position])
-                cell = Cell(values, parameter.dtype, parameter.shape, ())
-                tensor, memory = self._copied(cell, parameter)
-                self._cells[position], self._memory[position] = cell, memory
-                self.arguments[position] = tensor
+                self.arguments[position], self._there[position] = self._copied(position, parameter)
 
-    def _copied(self, cell: Cell, parameter: BufferParameter) -> tuple[Any, Any]:
-        return ask_compiler(lambda: tvm_api.tensor_on(self._device, cell.body, parameter.shape, str(parameter.dtype)))
+    def _copied(self, position: int, parameter: BufferParameter) -> tuple[Any, Any]:
+        body = self._here.cells[position].body
+        return ask_compiler(lambda: tvm_api.tensor_on(self._device, body, parameter.shape, str(parameter.dtype)))
 
     def ran(self, function: Callable[..., Any], expected: Mapping[int, Expected]) -> Ran:
         """Call a function on what lies here now, and compare; RAISED where the device reports a fault."""
@@ -140,28 +136,18 @@ class _DeviceMemory:
         def call() -> None:
             function(*self.arguments)
             self._device.sync()
-            for position, cell in self._cells.items():
-                cell.take(self._memory[position].numpy())
+            for position, cell in self._here.cells.items():
+                cell.take(self._there[position].numpy())
 
         try:
             ask_compiler(call)
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
-        difference = self._difference(expected)
-        return Ran(Ending.AGREES) if difference is None else Ran(Ending.DIFFERS, difference=difference)
+        return self._here.compared(expected)
 
     def seconds(self, executable: Any) -> list[float]:
         """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
         return ask_compiler(lambda: tvm_api.seconds_of_runs(executable, self._device, self.arguments, _REPEATS // 2))
-
-    def _difference(self, expected: Mapping[int, Expected]) -> Difference | None:
-        for position, cell in self._cells.items():
-            parameter, first = self._inputs.parameters[position], numpy.asarray(self._inputs.arguments[position])
-            dtype = str(parameter.dtype)
-            found = compare(position, parameter.name, dtype, cell.values(), expected[position], first)
-            if found is not None:
-                return found
-        return None
 
 
 def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:

@@ -37,6 +37,9 @@ from tzerlike.errors import TzerlikeError
 from tzerlike.executor.sanitizer import report_in
 from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
+from tzerlike.mutation import Mutation
+from tzerlike.mutators.attempt import JOB as MUTATE
+from tzerlike.mutators.attempt import Attempt, Mutant
 from tzerlike.observation import Exit, Frame, Observation, Stage
 from tzerlike.outcome import Ending, Rejection, Results
 from tzerlike.walk.ask import ask_walk
@@ -189,8 +192,9 @@ def _work(lane: Lane, seconds: float) -> None:
         start = lane.coverage.new(lane.slot)
         lane.jobs[request["job"]](request["item"], lane.tray, seconds)
         lane.tray.enter_stage(Stage.DONE)
-        # What a job reaches is nobody's coverage: the first case that gets there is to find it armed.
-        lane.coverage.rearm(lane.slot, start)
+        if not request["count"]:
+            # Nobody's coverage: the first case that gets there is to find it armed.
+            lane.coverage.rearm(lane.slot, start)
         return
 
     effort = Effort.from_json(request["effort"])
@@ -324,15 +328,31 @@ class ForkExecutor:
             if len(self._references) > _REFERENCES:
                 self._references.popitem(last=False)
 
+    def mutate(self, mutation: Mutation, ir: str, target: str) -> Mutant:
+        """Repeat a mutation of schedules on the program `ir` for a kind of target, in a child.
+
+        They are a part of the compiler under test: the blocks of one that gave a program are counted, like those of a
+        case that compiles, and the others are armed again.
+        """
+        item = {"mutation": mutation.to_json(), "ir": ir, "target": target}
+        records, death = self.call(MUTATE, item, count=True)
+        coverage, slot = self._lane.coverage, self._lane.slot
+        attempt = Attempt(**records[0]) if records else Attempt(None)
+        if attempt.text is None:
+            coverage.rearm(slot)
+            return Mutant(attempt, died_of=death.signal if death is not None else 0)
+        return Mutant(attempt, new_blocks=coverage.commit(slot))
+
     def call(
-        self, job: str, item: Mapping[str, Any], limits: Limits | None = None
+        self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False
     ) -> tuple[list[dict[str, Any]], Observation | None]:
         """Do a job of the lane's table in one child; return what it laid down and, if the child died of it, how.
 
-        Raises TzerlikeError on a fault of ours.
+        With `count` its blocks stay in the log, for the caller to count or to arm again. Raises TzerlikeError on a
+        fault of ours.
         """
         tray = self._lane.tray
-        tray.lay_request({"job": job, "item": item})
+        tray.lay_request({"job": job, "item": item, "count": count})
         done, status, timed_out, _ = self._wake(limits or self.limits, 1)
         records = tray.results()
         ending = records[-1].get("exit", "") if records else ""
@@ -422,7 +442,7 @@ class ForkExecutor:
             message=record.get("message", ""),
             pass_name=record.get("pass", ""),
             backtrace=tuple(Frame(name, "") for name in record.get("backtrace", ())),
-            stderr="" if exit_ is Exit.OK else self._stderr(),
+            stderr="" if exit_ is Exit.OK else _end_of(self._written()),
             elapsed=sum(seconds.values()),
             seconds=seconds,
             new_blocks=new_blocks,
@@ -441,10 +461,11 @@ class ForkExecutor:
         tray.enter_stage(tray.stage())
         seconds = tray.seconds()
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        stderr = self._stderr()
+        written = self._written()
+        stderr = _end_of(written)
         exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
         death = lane.death.read()
-        report = report_in(self._stderr(_REPORT_LIMIT), lambda address: _frame(describe(address)))
+        report = report_in(written.decode(errors="replace"), lambda address: _frame(describe(address)))
         results = tray.partial_results()
         if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
             results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
@@ -469,10 +490,15 @@ class ForkExecutor:
             results=results,
         )
 
-    def _stderr(self, limit: int = _STDERR_LIMIT) -> str:
-        """The end of what the child has printed, at most `limit` bytes."""
+    def _written(self) -> bytes:
+        """The end of what the child has written to its standard error, at most _REPORT_LIMIT bytes."""
         size = os.fstat(self._lane.stderr).st_size
-        return os.pread(self._lane.stderr, limit, max(0, size - limit)).decode(errors="replace")
+        return os.pread(self._lane.stderr, _REPORT_LIMIT, max(0, size - _REPORT_LIMIT))
+
+
+def _end_of(written: bytes) -> str:
+    """The last of what a child has written, as much as an observation keeps."""
+    return written[-_STDERR_LIMIT:].decode(errors="replace")
 
 
 def _inputs_key(case: Case) -> str:

@@ -11,7 +11,7 @@ from tzerlike.child.apart import run_apart
 from tzerlike.child.effort import Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
-from tzerlike.compare.results import interpret
+from tzerlike.compare.results import compile_executable, interpret
 from tzerlike.cuda.source import first_refusal
 from tzerlike.cuda.toolchain import find_toolchain
 from tzerlike.observation import Stage
@@ -91,12 +91,8 @@ def _builds(case: Case, tray: Tray) -> bool:
     wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
     try:
         module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        target = ask_compiler(lambda: tvm_api.target_of(wanted))
-        context = ask_compiler(lambda: tvm_api.pass_context(REFERENCE_CONFIG, [tvm_api.PassWatch(tray.note_pass)]))
-        with target, context:
-            bound = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            executable = ask_compiler(lambda: tvm_api.build(bound, target))
-            sources = ask_compiler(lambda: tvm_api.cuda_sources(executable))
+        executable = compile_executable(module, wanted, REFERENCE_CONFIG, tray)
+        sources = ask_compiler(lambda: tvm_api.cuda_sources(executable))
     except CompilerRefused:
         return False
     toolchain = find_toolchain() if sources else None

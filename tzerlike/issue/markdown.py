@@ -192,6 +192,8 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} is still at work after {seen.elapsed:.0f} s of processor time."]
     else:
         lines = [f"{_place(subject)} runs out of memory."]
+    if subject.memcheck:
+        lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines

@@ -27,6 +27,7 @@ class Subject:
     `runs` and `same` count the confirming runs and those that showed it again. `script` is the program's TVMScript, ""
     where TVM cannot print it; `test` the text of the regression test, "" where there is none. `folder` is the place of
     both in the bundle, and `original_lines` the length of the program that was found, where they are reduced ones.
+    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel, "" where it was not asked.
     """
 
     finding: Signed
@@ -40,3 +41,4 @@ class Subject:
     guilt: Guilt | None = None
     folder: str = ""
     original_lines: int = 0
+    memcheck: str = ""

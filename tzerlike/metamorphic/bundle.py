@@ -44,7 +44,7 @@ class Looked:
 
 def look_at(executor: ForkExecutor, parent: Case, child: str, coordinates: Mapping[str, Any]) -> Looked:
     """Look at a mutation by schedule primitives; `coordinates` as `schedule_again` wants them."""
-    case = before(parent)
+    case = reference_case(parent)
     item = {"parent": case.ir, "child": child, "input_seed": case.input_seed, "coordinates": dict(coordinates)}
     return _looked(case, *executor.call("schedule", item))
 
@@ -53,11 +53,6 @@ def look_again(executor: ForkExecutor, case: Case, trace: str, inputs: str = "")
     """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
     item = {"parent": case.ir, "trace": trace, "input_seed": case.input_seed, "inputs": inputs}
     return _looked(case, *executor.call("schedule-again", item))
-
-
-def before(parent: Case) -> Case:
-    """The case of a finding about a schedule: the program before it, built without optimisation."""
-    return reference_case(parent)
 
 
 def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None) -> Looked:

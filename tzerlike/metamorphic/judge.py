@@ -18,8 +18,10 @@ from tzerlike.child.effort import Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
-from tzerlike.compare.results import Builds, compare, compile_reference, interpret, judge_builds
+from tzerlike.compare.memory import compare
+from tzerlike.compare.results import Builds, compile_reference, interpret, judge_builds
 from tzerlike.metamorphic.honest import honest
+from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import ScheduleBlocks, ScheduleLoops, product_intrinsic
 from tzerlike.observation import Stage
@@ -213,11 +215,10 @@ MAKERS: Mapping[str, ScheduleLoops | ScheduleBlocks] = {
 
 
 def schedule_again(coordinates: Mapping[str, Any], func: Any) -> Any | None:
-    """Repeat a mutation of a campaign: its seed, worker, iteration, draw, mutator and target."""
-    path = (coordinates["worker"], coordinates["iteration"], "mutate", coordinates["draw"])
-    rng = rng_for(coordinates["seed"], *path)
+    """Repeat a mutation of a campaign, given with the kind of its target."""
+    mutation = Mutation.from_json(coordinates)
     try:
-        return MAKERS[coordinates["mutator"]].schedule(func, rng, MutationEnv(target=coordinates["target"]))
+        return MAKERS[mutation.mutator].schedule(func, mutation.rng, MutationEnv(target=coordinates["target"]))
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):
             raise

@@ -17,7 +17,7 @@ from tzerlike.mutators import annotate, buffers, domain, general, kernels, sched
 from tzerlike.mutators.protocol import MutationEnv, Mutator
 from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.plugins import extended, load_plugin
-from tzerlike.tvm_api import CONSTRUCTION_ERRORS, raised_by_tvm
+from tzerlike.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, raised_by_tvm
 
 __all__ = [
     "ALL", "ANNOTATIONS", "BUFFERS", "DOMAIN", "GENERAL", "GROUPS", "MUTATORS", "SCHEDULE", "STARTER", "Guarded",
@@ -72,6 +72,9 @@ ANNOTATIONS = ("block-annotations", "software-pipeline", "async-scope", "predica
 
 ALL = tuple(MUTATORS)
 
+NEED_KNOWN_IR = frozenset({"splice"})
+"""What does not work on a TVM before 0.27: there a buffer is no variable that can be renamed like any other."""
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "starter": STARTER,
     "general": GENERAL,
@@ -113,7 +116,7 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
     """Make the mutators that `names` lists, in the order of the table; a group's name stands for its members.
 
     `plugin:name` is a mutator of a plug-in, `plugin:all` stands for all of its. Raises UserError that names an unknown
-    mutator and lists the known ones, or for a plug-in that cannot be had.
+    mutator and lists the known ones, or one that this TVM is too old for, or for a plug-in that cannot be had.
     """
     listed = dict.fromkeys(name.partition(":")[0] for name in names if ":" in name)
     plugins = {plugin: load_plugin(plugin).mutators for plugin in listed}
@@ -128,4 +131,8 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             wanted.add(name)
         else:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
+    if not KNOWN_IR:
+        if not_here := NEED_KNOWN_IR.intersection(names):
+            raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM 0.27")
+        wanted -= NEED_KNOWN_IR
     return tuple(Guarded(make(), name) for name, make in table.items() if name in wanted)

@@ -11,7 +11,7 @@ from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.schedule import cached_and_moved, scheduled
 from tzerlike.mutators.scope import SERIAL
 from tzerlike.mutators.tree import Site, Tree, jumps_out, loop_with
-from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.tvm_api import array_items, function_with, params_of, s_tir, tirx, tvm
 
 FUNCTION_ATTRIBUTES: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),
@@ -153,11 +153,11 @@ class FunctionAttributes:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         if rng.randrange(5) == 0:
-            params = array_items(func.params)
+            params = params_of(func)
             if len(params) < 2:
                 return None
             rng.shuffle(params)
-            return tirx.PrimFunc(params, func.body, func.ret_type, func.attrs)
+            return function_with(func, func.body, params=params)
         name, values = rng.choice(FUNCTION_ATTRIBUTES)
         present = func.attrs is not None and func.attrs.get(name) is not None
         if present and rng.randrange(2):

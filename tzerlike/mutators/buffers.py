@@ -15,7 +15,7 @@ from tzerlike.mutators import dtypes
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import Names, constant_int, names_in
 from tzerlike.mutators.tree import Site, Tree, key, refresh_regions
-from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.tvm_api import array_items, params_of, s_tir, tirx, tvm
 
 Indices = list[Any]
 
@@ -106,7 +106,7 @@ class SymbolicShape:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         tree = Tree(func)
-        params = array_items(func.params)
+        params = params_of(func)
         buffers = [p for p in params if tirx.is_buffer_var(p) and _plain(p) and only_accessed(tree, p)]
         constants = sorted({n for p in buffers for e in array_items(p.ty.shape) if (n := constant_int(e)) is not None})
         constants = [n for n in constants if n > 1]
@@ -148,7 +148,7 @@ class BufferLayout:
             return None
         old = rng.choice(candidates)
         ty = old.ty
-        param = any(p.same_as(old) for p in array_items(func.params))
+        param = any(p.same_as(old) for p in params_of(func))
         constant = [constant_int(e) for e in array_items(ty.shape)]
         choices = ["align", "offset" if param else "scope", "strides", "layout"]
         choice = rng.choice(choices)
@@ -177,7 +177,7 @@ class BufferLayout:
 
 def all_buffers(tree: Tree) -> list[Any]:
     """The buffers that a function defines by itself: parameters and allocations, in order."""
-    found = [p for p in array_items(tree.func.params) if tirx.is_buffer_var(p)]
+    found = [p for p in params_of(tree.func) if tirx.is_buffer_var(p)]
     for site in tree.sites:
         if type(site.node) is tirx.AllocBuffer:
             found.append(site.node.buffer)
@@ -269,7 +269,7 @@ def retarget(
             return tirx.BufferStore(new, write(node.value), indices(array_items(node.indices)))
         return _moved(node, {identity: new})
 
-    return tree.rewrite(change, [new if key(p) == identity else p for p in array_items(tree.func.params)])
+    return tree.rewrite(change, [new if key(p) == identity else p for p in params_of(tree.func)])
 
 
 def _moved(node: Any, renewed: dict[int, Any]) -> Any:

@@ -38,7 +38,7 @@ from tzerlike.mutators.tree import (
     seq,
     substitute,
 )
-from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.tvm_api import array_items, op_call, s_tir, tirx, tvm
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +242,9 @@ def _masked(tree: Tree, site: Site, generator: Generator) -> Any:
     scope = scope_at(tree, site)
     if type(node) is tvm.ir.TensorLoad:
         mask = dtypes.constant(lanes, 1) if generator.defined else generator.expr(scope, lanes, 4).node
-        return tree.replace(
-            site, tvm.ir.Call("tirx.masked_load", [node.source, *indices, mask], ret_ty=str(node.ty.dtype))
-        )
+        return tree.replace(site, op_call("tirx.masked_load", [node.source, *indices, mask], str(node.ty.dtype)))
     mask = generator.expr(scope, lanes, 4).node
-    call = tvm.ir.Call("tirx.masked_store", [node.buffer, node.value, *indices, mask], ret_ty="void")
+    call = op_call("tirx.masked_store", [node.buffer, node.value, *indices, mask], "void")
     return tree.replace(site, tirx.Evaluate(call))
 
 
@@ -297,7 +295,7 @@ def _strip_mined(node: Any, dtype: DType, low: int, extent: int, names: Names, r
     if extent % factor:
         condition = tirx.LT(position, tirx.IntImm(number, extent))
         body = tirx.IfThenElse(
-            tvm.ir.Call("prim.likely", [condition], ret_ty="bool") if rng.randrange(2) else condition, body, None
+            op_call("prim.likely", [condition], "bool") if rng.randrange(2) else condition, body, None
         )
     zero, strips = tirx.IntImm(number, 0), tirx.IntImm(number, -(-extent // factor))
     kinds = (int(node.kind), SERIAL) if rng.randrange(2) else (SERIAL, int(node.kind))

@@ -10,7 +10,7 @@ from tzerlike.mutators import dtypes
 from tzerlike.mutators.generator import INT32, ExprMaker, Generator, Value, exactly
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
 from tzerlike.mutators.scope import Scope, Variable
-from tzerlike.tvm_api import tirx, tvm
+from tzerlike.tvm_api import op_call, tirx, tvm
 
 _POOL = (
     "int8",
@@ -234,7 +234,7 @@ def masked_load(generator: Generator, scope: Scope, dtype: DType, size: int) -> 
     if indices is None:
         return None
     mask = generator.expr(scope, DType("bool", 1, "", dtype.lanes), size // 2)
-    return Value(tvm.ir.Call("tirx.masked_load", [buffer.var, *indices, mask.node], ret_ty=str(dtype)))
+    return Value(op_call("tirx.masked_load", [buffer.var, *indices, mask.node], str(dtype)))
 
 
 def intrinsic(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
@@ -271,7 +271,7 @@ def call(generator: Generator, scope: Scope, dtype: DType, size: int, entry: Int
         # LLVM's number for the name comes from the running LLVM
         node = tirx.call_llvm_pure_intrin(str(dtype), str(args[0].value), *args[1:])
     else:
-        node = tvm.ir.Call(entry.op, args, ret_ty=str(dtype))
+        node = op_call(entry.op, args, str(dtype))
     if not dtype.is_int:
         return Value(node)
     if entry.op in ("prim.clz", "tirx.popcount"):
@@ -323,7 +323,7 @@ def _tamed(value: Value, dtype: DType, domain: str) -> Value:
 def null_check(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
     """Whether a pointer is null."""
     handle = pointer(generator, scope)
-    return None if handle is None else Value(tvm.ir.Call("tirx.isnullptr", [handle], ret_ty="bool"))
+    return None if handle is None else Value(op_call("tirx.isnullptr", [handle], "bool"))
 
 
 def pointer(generator: Generator, scope: Scope) -> Any | None:

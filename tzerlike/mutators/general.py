@@ -41,7 +41,7 @@ from tzerlike.mutators.tree import (
     loop_with,
     seq,
 )
-from tzerlike.tvm_api import array_items, tirx, tvm
+from tzerlike.tvm_api import array_items, op_call, tirx, tvm
 
 ATTEMPTS = 5
 """How many places a mutator tries before it gives up."""
@@ -204,7 +204,7 @@ def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site
     if chosen == "select":
         return tirx.Select(condition(), operand(), operand())
     if chosen == "if":
-        return tvm.ir.Call("prim.if_then_else", [condition(), operand(), operand()], ret_ty=site.dtype)
+        return op_call("prim.if_then_else", [condition(), operand(), operand()], site.dtype)
     if chosen == "let":
         value = operand()
         var = tirx.Var(generator.names.fresh("v"), site.dtype)

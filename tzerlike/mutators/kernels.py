@@ -14,7 +14,7 @@ from tzerlike.mutators.generator import Generator
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
 from tzerlike.mutators.tree import Site, Tree, seq
-from tzerlike.tvm_api import s_tir, tirx, tvm
+from tzerlike.tvm_api import op_call, s_tir, tirx, tvm
 
 MOST_THREADS = 1024
 """Threads of a block at most, in all."""
@@ -99,7 +99,7 @@ def _is_scalar(site: Site) -> bool:
 
 
 def _barrier(memory: str) -> Any:
-    return tirx.Evaluate(tvm.ir.Call("tirx.tvm_storage_sync", [tvm.ir.StringImm(memory)], ret_ty="int32"))
+    return tirx.Evaluate(op_call("tirx.tvm_storage_sync", [tvm.ir.StringImm(memory)], "int32"))
 
 
 def _staged(tree: Tree, site: Site, load: Site, threads: Threads, generator: Generator) -> Any:

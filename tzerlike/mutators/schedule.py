@@ -15,7 +15,7 @@ from typing import Any
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.scope import constant_int
 from tzerlike.mutators.tree import Tree, defines_once
-from tzerlike.tvm_api import ENTRY, array_items, module_of, s_tir, tirx, tvm, uses_blocks, well_formed
+from tzerlike.tvm_api import ENTRY, array_items, function_with, module_of, s_tir, tirx, tvm, uses_blocks, well_formed
 
 Step = Callable[[Any, Any, Random, MutationEnv], object]
 """Applies one primitive to a block of a schedule.
@@ -110,7 +110,7 @@ def _program_of(schedule: Any | None, func: Any) -> Any | None:
     if schedule is None:
         return None
     child = schedule.mod[ENTRY]
-    child = tirx.PrimFunc(child.params, child.body, child.ret_type, func.attrs)
+    child = function_with(child, child.body, attrs=func.attrs)
     # Some primitives (reindex, blockize, decompose_reduction of 0.27) leave uses of variables outside of their scope.
     return child if defines_once(Tree(child)) and well_formed(module_of(child)) else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tzerlike.mutators.tree import Kind, Site, Tree, key
-from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.tvm_api import array_items, params_of, s_tir, tirx, tvm
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
 """tirx.ForKind as plain numbers."""
@@ -108,7 +108,7 @@ def constant_int(expr: Any) -> int | None:
 def scope_at(tree: Tree, site: Site) -> Scope:
     """The scope of `site`: what its ancestors define for it, and the statements before it at every level."""
     scope = Scope(s_tir=bool(tree.func.attrs is not None and tree.func.attrs.get("s_tir", False)))
-    for param in array_items(tree.func.params):
+    for param in params_of(tree.func):
         _add_param(scope, param)
     below = site
     path = []
@@ -222,7 +222,7 @@ def _add_statement(scope: Scope, node: Any) -> None:
 
 def names_in(func: Any, tree: Tree) -> set[str]:
     """The names of all variables and buffers of `func`."""
-    names = {str(param.name) for param in array_items(func.params)}
+    names = {str(param.name) for param in params_of(func)}
     for site in tree.sites:
         kind = type(site.node)
         if kind is tirx.Var:

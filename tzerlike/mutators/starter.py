@@ -42,7 +42,7 @@ from tzerlike.mutators.tree import (
     substitute,
     uses,
 )
-from tzerlike.tvm_api import array_items, tirx, tvm
+from tzerlike.tvm_api import array_items, op_call, tirx, tvm
 
 LARGEST_EXPANSION = 64
 """The greatest extent put on a loop that the compiler copies out (unrolled, vectorised): larger ones only take time."""
@@ -106,7 +106,7 @@ class Operators:
         node = site.node
         chosen = rng.choice(others)
         if isinstance(chosen, str):
-            return tree.replace(site, tvm.ir.Call(chosen, node.args, ret_ty=node.ty))
+            return tree.replace(site, op_call(chosen, node.args, site.dtype))
         left, right = (node.a, node.b) if rng.randrange(4) else (node.b, node.a)
         return tree.replace(site, chosen(left, right))
 

@@ -22,7 +22,7 @@ from tzerlike.mutators.scope import (
     buffer_of,
 )
 from tzerlike.mutators.tree import key, refresh_regions, seq
-from tzerlike.tvm_api import s_tir, tirx, tvm
+from tzerlike.tvm_api import op_call, s_tir, tirx, tvm
 
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
 LOOP_PRAGMAS = (
@@ -293,23 +293,23 @@ def evaluate(generator: Generator, scope: Scope, size: int) -> Any | None:
         # assume() of something false would make the program meaningless
         fact = generator.narrowed(generator.expr(scope, INT32, size), INT32, 0, 64) if generator.defined else None
         condition = tirx.GE(fact.node, tirx.IntImm("int32", 0)) if fact else generator.expr(scope, BOOL, size).node
-        call = tvm.ir.Call("tirx.assume", [condition], ret_ty="bool")
+        call = op_call("tirx.assume", [condition], "bool")
     elif choice == 1 and not generator.defined:
-        call = tvm.ir.Call(generator.rng.choice(_PROFILE), [number], ret_ty="handle")
+        call = op_call(generator.rng.choice(_PROFILE), [number], "handle")
     elif choice == 2 and not generator.defined:
         address = pointer(generator, scope)
         if address is None:
             return None
         hints = [tirx.IntImm("int32", generator.rng.randrange(values)) for values in PREFETCH_HINTS]
-        call = tvm.ir.Call("tirx.prefetch", [address, *hints], ret_ty="void")
+        call = op_call("tirx.prefetch", [address, *hints], "void")
     elif choice == 3 and (scope.threaded or not generator.defined):
         memory = generator.rng.choice(("shared", "warp", "global"))
-        call = tvm.ir.Call("tirx.tvm_storage_sync", [tvm.ir.StringImm(memory)], ret_ty="int32")
+        call = op_call("tirx.tvm_storage_sync", [tvm.ir.StringImm(memory)], "int32")
         if generator.defined and scope.loops and scope.loops[-1].kind != THREAD_BINDING:
             return None
     elif choice == 4 and not generator.defined and not scope.racy:
         value = generator.expr(scope, INT32, size // 2)
-        call = tvm.ir.Call("tirx.tvm_call_packed", [tvm.ir.StringImm("testing.echo"), value.node], ret_ty="int32")
+        call = op_call("tirx.tvm_call_packed", [tvm.ir.StringImm("testing.echo"), value.node], "int32")
     else:
         dtype = dtypes.parse(generator.rng.choice(("int32", "float32", "bool", "int64"))) or INT32
         call = generator.expr(scope, dtype, size).node
@@ -337,7 +337,7 @@ def masked_store(generator: Generator, scope: Scope, size: int) -> Any | None:
     value = generator.expr(scope, DType(dtype.base, dtype.bits, dtype.suffix, 4), size)
     mask = generator.expr(scope, DType("bool", 1, "", 4), 3)
     generator.written.add(key(buffer.var))
-    return tirx.Evaluate(tvm.ir.Call("tirx.masked_store", [buffer.var, value.node, *indices, mask.node], ret_ty="void"))
+    return tirx.Evaluate(op_call("tirx.masked_store", [buffer.var, value.node, *indices, mask.node], "void"))
 
 
 def leave(generator: Generator, scope: Scope, size: int) -> Any | None:

@@ -16,7 +16,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from tzerlike.tvm_api import array_items, s_tir, structural_map, structural_walk, tirx, tvm
+from tzerlike.tvm_api import (
+    KNOWN_IR,
+    array_items,
+    call_with,
+    function_with,
+    params_of,
+    s_tir,
+    structural_map,
+    structural_walk,
+    tirx,
+    tvm,
+)
 
 Node = Any
 """A TVM statement or expression."""
@@ -244,9 +255,12 @@ def _shapes() -> dict[type, Shape]:
             # the wheel's wrapper names the first two arguments the wrong way round
             lambda node, get: tirx.AssertStmt(get("condition"), node.error_kind, node.message_parts),
         ),
+        # Before 0.27 the pointer is a part of the buffer.
         tirx.DeclBuffer: Shape(
             (("data", expr, False),), lambda node, get: tirx.DeclBuffer(node.buffer, data=get("data"))
-        ),
+        )
+        if KNOWN_IR
+        else Shape((), lambda node, get: node),
         tirx.AllocBuffer: Shape((), lambda node, get: node),
         tirx.Evaluate: Shape((("value", expr, False),), lambda node, get: tirx.Evaluate(get("value"))),
         tirx.Return: Shape((("value", expr, False),), lambda node, get: tirx.Return(get("value"))),
@@ -257,7 +271,7 @@ def _shapes() -> dict[type, Shape]:
             lambda node, get: s_tir.SBlockRealize(get("iter_values"), get("predicate"), get("block")),
         ),
         s_tir.SBlock: Shape((("init", stmt, False), ("body", stmt, False)), _build_block),
-        tirx.Cast: Shape((("value", expr, False),), lambda node, get: tirx.Cast(node.ty, get("value"))),
+        tirx.Cast: Shape((("value", expr, False),), lambda node, get: tirx.Cast(dtype_of(node), get("value"))),
         tirx.Not: Shape((("a", expr, False),), lambda node, get: tirx.Not(get("a"))),
         tirx.BitwiseNot: Shape((("a", expr, False),), lambda node, get: tirx.BitwiseNot(get("a"))),
         tirx.Select: Shape(
@@ -277,10 +291,7 @@ def _shapes() -> dict[type, Shape]:
             (("value", expr, False), ("body", expr, False)),
             lambda node, get: tirx.Let(node.var, get("value"), get("body")),
         ),
-        tvm.ir.Call: Shape(
-            (("args", expr, True),),
-            lambda node, get: tvm.ir.Call(node.op, get("args"), attrs=node.attrs, ret_ty=node.ty),
-        ),
+        tvm.ir.Call: Shape((("args", expr, True),), lambda node, get: call_with(node, get("args"))),
         tvm.ir.TensorLoad: Shape(
             (("indices", expr, True),), lambda node, get: tirx.BufferLoad(node.source, get("indices"))
         ),
@@ -362,7 +373,7 @@ class Tree:
 
         Raises what TVM's constructors raise when a node does not fit where it is put.
         """
-        return with_body(self.func, self.rebuild(changes))
+        return function_with(self.func, self.rebuild(changes))
 
     def rebuild(self, changes: Sequence[tuple[Site, Node]]) -> Node:
         """The body with every change made."""
@@ -402,8 +413,7 @@ class Tree:
                 if site.parent is not None:
                     changed.setdefault(site.parent.number, []).append(number)
         body = new.get(0, self.func.body)
-        func = self.func
-        return tirx.PrimFunc(func.params if params is None else params, body, func.ret_type, func.attrs)
+        return function_with(self.func, body, params=params)
 
     def _rebuild_one(self, site: Site, changed: list[int], new: dict[int, Node]) -> Node:
         fields: dict[str, Any] = {}
@@ -427,11 +437,6 @@ def _settled(node: Node, operand: Node) -> bool:
     if type(node) is not tvm.ir.Call or type(operand) is not tirx.IntImm:
         return False
     return getattr(node.op, "name", "") == "tirx.prefetch"
-
-
-def with_body(func: Node, body: Node) -> Node:
-    """`func` with another body."""
-    return tirx.PrimFunc(func.params, body, func.ret_type, func.attrs)
 
 
 def free_variables(tree: Tree, site: Site) -> list[Node]:
@@ -465,7 +470,7 @@ def definitions(node: Node) -> list[Node]:
 
 def defines_once(tree: Tree) -> bool:
     """Whether no variable is defined twice. TVM's verifier must not see such a function: it segfaults (0.27)."""
-    seen = {key(param) for param in array_items(tree.func.params)}
+    seen = {key(param) for param in params_of(tree.func)}
     for site in tree.sites:
         for var in definitions(site.node):
             identity = key(var)

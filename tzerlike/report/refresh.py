@@ -8,6 +8,7 @@ from tzerlike.arith.case import is_arith_bundle
 from tzerlike.bundles.bisection import read_bisection
 from tzerlike.bundles.bundle import read_bundle
 from tzerlike.campaign import write_atomic
+from tzerlike.cuda.memcheck import REPORT as MEMCHECK
 from tzerlike.issue.markdown import report
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Guilt, Subject
@@ -45,7 +46,7 @@ def _subject(path: Path) -> Subject:
     best = reduced if is_bundle(reduced) else path
     bundle = read_bundle(best)
     confirmed = Fields.of(read_json(best / "observation.json"), "bundle").inner("confirmed")
-    test = best / TEST_FILE
+    test, memcheck = best / TEST_FILE, path / MEMCHECK
     return Subject(
         finding=Signed(bundle.kind, bundle.parts),
         case=bundle.stored.case,
@@ -58,6 +59,7 @@ def _subject(path: Path) -> Subject:
         guilt=_guilt(path, bundle.signature),
         folder=f"{REDUCED}/" if best == reduced else "",
         original_lines=len(_script(path).splitlines()) if best == reduced else 0,
+        memcheck=_text(memcheck) if memcheck.exists() else "",
     )
 
 

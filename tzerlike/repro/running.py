@@ -68,35 +68,52 @@ def arguments():
 
 '''
 
-WRONG_END = """
-limit()
-args, buffers = arguments()
-build()["main"](*args)
-wrong = False
-for i, name, elements, zones in buffers:
+_DIFFERS = '''
+def differs(i, name, got):
+    """Whether buffer `i` is not what the program computes; says where, of up to five elements."""
     expected, bound = ARCHIVE[f"expected{i}"], ARCHIVE[f"bound{i}"]
-    got = elements.astype(expected.dtype)
+    got = got.astype(expected.dtype)
     with np.errstate(invalid="ignore"):
         bad = ~(abs(got - expected) <= bound) if expected.dtype.kind == "f" else got != expected
     for index in np.argwhere(bad)[:5]:
         place = tuple(index)
         print(f"{name}{list(map(int, place))} is {got[place]}, not {expected[place]} ± {bound[place]}")
-    if not all((zone == 0xA5).all() for zone in zones):
-        print(f"something was written around {name}")
-        wrong = True
-    wrong = wrong or bad.any()
+    return bad.any()
+
+
+'''
+
+_VERDICT = """\
 print("the bug shows" if wrong else "every result is right: the bug does not show")
 sys.exit(1 if wrong else 0)
 """
+
+WRONG_END = (
+    _DIFFERS
+    + """\
+limit()
+args, buffers = arguments()
+build()["main"](*args)
+wrong = False
+for i, name, elements, zones in buffers:
+    wrong |= differs(i, name, elements)
+    if not all((zone == 0xA5).all() for zone in zones):
+        print(f"something was written around {name}")
+        wrong = True
+"""
+    + _VERDICT
+)
 
 ON_DEVICE = """\
 Runs the program on a GPU, on the inputs in inputs.npz, next to this file, and exits non-zero while a result differs
 from what the program computes; inputs.npz has that too, with the floating-point error that a correct build may make."""
 
-ON_DEVICE_END = """
-device = tvm.device({device!r}, 0)
+ON_DEVICE_END = (
+    _DIFFERS
+    + """\
+device = tvm.device("cuda", 0)
 host, buffers = arguments()
-args, copies = list(host), {{}}
+args, copies = list(host), {}
 for i, name, elements, zones in buffers:
     flat = np.ascontiguousarray(elements).reshape(-1).view(np.uint8)
     copies[i] = tvm.runtime.tensor(flat, device)
@@ -105,17 +122,10 @@ build()["main"](*args)
 device.sync()
 wrong = False
 for i, name, elements, zones in buffers:
-    expected, bound = ARCHIVE[f"expected{{i}}"], ARCHIVE[f"bound{{i}}"]
-    got = copies[i].numpy().view(elements.dtype).reshape(elements.shape).astype(expected.dtype)
-    with np.errstate(invalid="ignore"):
-        bad = ~(abs(got - expected) <= bound) if expected.dtype.kind == "f" else got != expected
-    for index in np.argwhere(bad)[:5]:
-        place = tuple(index)
-        print(f"{{name}}{{list(map(int, place))}} is {{got[place]}}, not {{expected[place]}} ± {{bound[place]}}")
-    wrong = wrong or bad.any()
-print("the bug shows" if wrong else "every result is right: the bug does not show")
-sys.exit(1 if wrong else 0)
+    wrong |= differs(i, name, copies[i].numpy().view(elements.dtype).reshape(elements.shape))
 """
+    + _VERDICT
+)
 
 SLOW = f"""\
 Times the build without optimisation and the optimised one in turn on the inputs in inputs.npz, next to this file.

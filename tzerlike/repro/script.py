@@ -91,7 +91,7 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
     of_kernel = results is not None and results.blame != "reference" and kind_of_target(finding.case.target) == "cuda"
     if finding.kind == "wrong-code" and of_kernel and results is not None and results.device:
         head = _head(finding, limits, script, ON_DEVICE, RUN_IMPORTS)
-        return head + run_source(parameters) + _build(finding) + ON_DEVICE_END.format(device=results.device)
+        return head + run_source(parameters) + _build(finding) + ON_DEVICE_END
     if finding.kind == "wrong-code" and of_kernel:
         build = build_source("build", finding.case, ", instruments=[printer]")
         return _head(finding, limits, script, _LOWERED) + _PRINTER + build + _LOWERED_END

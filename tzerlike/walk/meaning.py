@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tzerlike import reference, tvm_api
 from tzerlike.compare.inputs import Inputs
-from tzerlike.compare.results import compare
+from tzerlike.compare.memory import compare
 from tzerlike.compare.storage import element_type
 from tzerlike.dtypes import parse
 from tzerlike.outcome import Difference

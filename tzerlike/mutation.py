@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from random import Random
 from typing import Any
 
 from tzerlike.case import SEEDS
+from tzerlike.rng import rng_for
 from tzerlike.untrusted import Fields
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A mutation by its coordinates: its draws come from `rng_for(seed, worker, iteration, "mutate", draw)`."""
+    """A mutation of a campaign by its coordinates; `parent` is the id of the case that it changed."""
 
     seed: int
     worker: int
@@ -20,6 +22,11 @@ class Mutation:
     draw: int
     mutator: str
     parent: str
+
+    @property
+    def rng(self) -> Random:
+        """Where its draws come from, from the first one on."""
+        return rng_for(self.seed, self.worker, self.iteration, "mutate", self.draw)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

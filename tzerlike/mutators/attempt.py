@@ -1,0 +1,69 @@
+"""One attempt at a mutation, in the worker or in a child of its own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+from tzerlike import tvm_api
+from tzerlike.child.tray import Tray
+from tzerlike.mutation import Mutation
+from tzerlike.mutators import MutationEnv, Mutator, make_mutators
+
+NOT_BUILT = "not-built"
+ILL_FORMED = "ill-formed"
+JOB = "mutate"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The text of a child that is well-formed, or None and `why`.
+
+    That is NOT_BUILT where TVM refused to build the child, ILL_FORMED where its verifiers refuse it, and "" where the
+    mutator does not apply.
+    """
+
+    text: str | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What came of a mutation: the attempt, and of one in a child of its own the blocks that it was the first to reach,
+    and the signal that the child died of, or 0."""
+
+    attempt: Attempt
+    new_blocks: int = 0
+    died_of: int = 0
+
+
+def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Attempt:
+    """Have `mutator` make a child of `func`; what it raises on its own account passes."""
+    try:
+        child = mutator(func, rng, env)
+    except Exception as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        return Attempt(None, NOT_BUILT)
+    if child is None:
+        return Attempt(None)
+    module = tvm_api.module_of(child)
+    return Attempt(tvm_api.dump_ir(module)) if tvm_api.well_formed(module) else Attempt(None, ILL_FORMED)
+
+
+def mutate(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
+    """Repeat a `mutation` on the program `ir` for a kind of `target`, without donors, and lay down the Attempt."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    mutation = Mutation.from_json(item["mutation"])
+    (mutator,) = make_mutators([mutation.mutator])
+    func = tvm_api.entry_of(tvm_api.load_ir(item["ir"]))
+    attempt = attempted(mutator, func, mutation.rng, MutationEnv(target=item["target"]))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    tray.add_result(asdict(attempt))
+
+
+JOBS: Mapping[str, Callable[[Mapping[str, Any], Tray, float], None]] = {JOB: mutate}
+"""The job of a runner's child that mutates."""
