@@ -7,12 +7,16 @@ buffer is no variable, and a function's parameters are handles that a map takes 
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
+from tvm.script import tirx as script
 
 _BY_ANOTHER_NAME = (
     (tvm.ir, "Expr", tvm.ir, "PrimExpr"),
@@ -41,6 +45,22 @@ _NO_NODES: dict[str, Callable[..., Any]] = {
 def _no_node(name: str, make: Callable[..., Any]) -> type:
     """A class that nothing is an instance of; calling it makes what stands for the node."""
     return type(name, (), {"__new__": lambda _, *operands: make(*operands)})
+
+
+MARKS_S_TIR = "s_tir" in inspect.signature(script.prim_func).parameters
+"""Whether a function says that it is in S-TIR; up to 0.25.dev0 all of them are, until their blocks are lowered."""
+
+_MARK = re.compile(r"(?<=prim_func\()s_tir=True(, )?|, s_tir=True")
+
+
+def unmarked(text: str) -> str:
+    """TVMScript as this TVM reads it."""
+    return text if MARKS_S_TIR else _MARK.sub("", text)
+
+
+def has_blocks(func: Any) -> bool:
+    """Whether a function that does not say so is in S-TIR."""
+    return not MARKS_S_TIR and isinstance(func.body, tirx.SBlockRealize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +95,10 @@ def _type_of_buffer(buffer: Any) -> _BufferType:
     )
 
 
+def _without_layout(declare: Callable[..., Any], *arguments: Any, layout: Any = None, **others: Any) -> Any:
+    return declare(*arguments, **others)
+
+
 def _type_of_expression(expr: Any) -> Any:
     """The type of an expression, None for what 0.27 gives none of those that values have."""
     if isinstance(expr, tirx.Var):
@@ -100,6 +124,8 @@ def fill_in() -> bool:
     tirx.buffer_data = lambda buffer: buffer.data
     tvm.ir.PrimExpr.ty = property(_type_of_expression)
     tirx.Buffer.ty = property(_type_of_buffer)
+    if "layout" not in inspect.signature(tirx.decl_buffer).parameters:
+        tirx.decl_buffer = partial(_without_layout, tirx.decl_buffer)
     if not hasattr(tirx.Var, "name"):
         tirx.Var.name = property(lambda var: var.name_hint)
     for kind in (tirx.BufferLoad, tirx.BufferRegion):

@@ -139,12 +139,12 @@ def script_of(module: Any) -> str:
 
 def parse_script(text: str) -> Any:
     """Return the IRModule or PrimFunc that TVMScript `text` defines."""
-    return tvm.script.from_source(text)
+    return tvm.script.from_source(older_tvm.unmarked(text))
 
 
 def uses_blocks(func: Any) -> bool:
     """Whether `func` is in S-TIR, the dialect with SBlock nodes."""
-    return bool(func.attrs is not None and func.attrs.get("s_tir", False))
+    return bool(func.attrs is not None and func.attrs.get("s_tir", False)) or older_tvm.has_blocks(func)
 
 
 def packed(func: Any) -> bool:
@@ -193,7 +193,7 @@ def build(module: Any, target: Any, pipeline: str = "default") -> Any:
     if pipeline == "default":
         return tvm.compile(module, target)
     driver = importlib.import_module("tvm.tirx.build")
-    _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+    _, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
     host, devices = driver.split_host_device_mods(module)
     devices = {kind: finalize_device()(device) for kind, device in devices.items()}
     return tvm.runtime.Executable(driver.tir_to_runtime(finalize_host()(host), devices, target.host or target))
@@ -407,6 +407,15 @@ def grouped_options(config: ContextConfig) -> dict[str, Any]:
     return options
 
 
+def takes_option(key: str, value: Any) -> bool:
+    """Whether this TVM has an option of PassContext, and the field of it that `key` names."""
+    try:
+        pass_context(ContextConfig(options=((key, value),)))
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
+
+
 @cache
 def _known_options() -> frozenset[str]:
     return frozenset(str(key) for key in tvm.transform.PassContext.list_configs())
@@ -434,7 +443,19 @@ def pass_constructors() -> Mapping[str, tuple[str, ...]]:
 
 def pipeline_factories() -> tuple[Any, Mapping[str, Any]]:
     """Return the function that chooses a target's lowering pipeline, and the pipelines' factories by name."""
-    return tirx.get_default_tir_pipeline, tirx.compilation_pipeline.PIPELINE_MAP
+    home: Any = getattr(tirx, "compilation_pipeline", None) or tirx.pipeline
+    return tirx.get_default_tir_pipeline, home.PIPELINE_MAP
+
+
+def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
+    """Return what a factory made as the lowering pass and the functions that make the host's and the device's passes.
+
+    Up to 0.25.dev0 a factory makes the first alone, and the others are the same for all targets.
+    """
+    if isinstance(made, tuple):
+        lowering, host, device = made
+        return lowering, host, device
+    return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
 
 
 def pass_modules() -> Mapping[str, ModuleType]:

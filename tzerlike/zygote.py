@@ -215,9 +215,9 @@ def warm_up(tray: Any) -> Any:
     from tzerlike.executor.stages import render_module, run_case
 
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(_WARM_UP)))
-    flat = (PassSpec("tirx.StmtSimplify"), PassSpec("s_tir.LowerInitBlock"))
+    passes = (PassSpec("s_tir.LowerInitBlock"), PassSpec("s_tir.ConvertBlocksToOpaque"))
     effort = Effort(frozenset({Check.RESULTS, Check.REJECTIONS})) if tvm_api.KNOWN_IR else COMPILE_ONLY
-    for case in (Case(ir), Case(ir, flat, ContextConfig(options=(("tirx.disable_assert", True),)))):
+    for case in (Case(ir), Case(ir, passes, ContextConfig(options=(("tirx.disable_assert", True),)))):
         tray.begin_case(0)
         record = run_case(case, tray, effort=effort)
         if record["exit"] != "ok":

@@ -14,7 +14,7 @@ import pytest
 
 from tzerlike.campaign import read_json
 
-ITERATIONS = 40
+ITERATIONS = 100
 
 
 def tzerlike(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -47,7 +47,7 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Campaigns:
     root = tmp_path_factory.mktemp("instrumented")
     options = ["--tvm", build["name"], "--iterations", str(ITERATIONS), "--seed", "7", "--jobs", "1", "--ui", "none"]
     # What every TVM can do, the oldest included.
-    options += ["--mutators", "none", "--oracles", "crash"]
+    options += ["--oracles", "crash"]
     for name in ("first", "second"):
         done = tzerlike("fuzz", *options, "--out", root / name)
         assert done.returncode == 0, done.stderr
@@ -64,6 +64,12 @@ def test_auto_takes_the_edges(campaigns: Campaigns, capsys: pytest.CaptureFixtur
             f"\n{campaigns.build['name']}: {stats['coverage']:,} of {stats['coverage_total']:,} edges "
             f"after {stats['iterations']} iterations\n"
         )
+
+
+def test_programs_are_changed_there_too(campaigns: Campaigns) -> None:
+    tried = {name: row["valid"] for name, row in read_json(campaigns.first / "stats.json")["mutators"].items()}
+    assert sum(count for name, count in tried.items() if name not in ("seed", "passes")) > ITERATIONS / 4
+    assert any(tried.get(name, 0) for name in ("schedule-loops", "schedule-blocks"))
 
 
 def test_the_same_seed_reaches_the_same_edges(campaigns: Campaigns) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tzerlike.mutators.tree import Kind, Site, Tree, key
-from tzerlike.tvm_api import array_items, params_of, s_tir, tirx, tvm
+from tzerlike.tvm_api import array_items, params_of, s_tir, tirx, tvm, uses_blocks
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
 """tirx.ForKind as plain numbers."""
@@ -107,7 +107,7 @@ def constant_int(expr: Any) -> int | None:
 
 def scope_at(tree: Tree, site: Site) -> Scope:
     """The scope of `site`: what its ancestors define for it, and the statements before it at every level."""
-    scope = Scope(s_tir=bool(tree.func.attrs is not None and tree.func.attrs.get("s_tir", False)))
+    scope = Scope(s_tir=uses_blocks(tree.func))
     for param in params_of(tree.func):
         _add_param(scope, param)
     below = site

@@ -22,7 +22,7 @@ from tzerlike.mutators.scope import (
     buffer_of,
 )
 from tzerlike.mutators.tree import key, refresh_regions, seq
-from tzerlike.tvm_api import op_call, s_tir, tirx, tvm
+from tzerlike.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm
 
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
 LOOP_PRAGMAS = (
@@ -228,8 +228,10 @@ def view(generator: Generator, scope: Scope, size: int) -> Any | None:
     """Another buffer over the memory of one in scope, and a statement that may use it.
 
     In defined mode it has the same dtype and as many elements, and stands for a buffer that may be
-    both read and written.
+    both read and written. None before TVM 0.27, where the declaration does not say whose memory it is.
     """
+    if not KNOWN_IR:
+        return None
     usable = {key(b.var) for b in generator.readable(scope)}
     candidates = [b for b in generator.writable(scope) if key(b.var) in usable and b.dtype != "bool"]
     candidates = [b for b in candidates if all(extent is not None for extent in b.shape)]

@@ -183,6 +183,9 @@ def facts_of(ir: str) -> Facts:
                 ty is not None and nodes[ty]["type"] == "tirx.BufferType" for ty in types
             ):
                 found.add(Fact.BUFFER_PARAMS)
+            # Up to 0.25.dev0 nothing but its root block says that a function is in S-TIR.
+            if "buffer_map" in data and nodes[data["body"]]["type"].endswith(".SBlockRealize"):
+                found.add(Fact.S_TIR)
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
     return frozenset(found)

@@ -17,7 +17,7 @@ from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.errors import TzerlikeError
 from tzerlike.passes.catalog import discover, short_name
 from tzerlike.passes.info import by_name
-from tzerlike.tvm_api import pipeline_factories, target_of
+from tzerlike.tvm_api import pipeline_factories, pipeline_parts, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,7 @@ def _recorded(target: str, flags: tuple[str, ...]) -> Pipeline:
     name = _rebound(select, {"get_tir_pipeline": lambda name: name})(target_of(target))
     name = "s_tir" if name == "default" else name
     tape = _Tape(dict.fromkeys(flags, True))
-    parts = _play(factories[name], tape)()
-    if not isinstance(parts, tuple):
-        raise TzerlikeError(f"the TVM pipeline {name!r} comes without its host and device passes")
-    lowering, host, device = parts
+    lowering, host, device = pipeline_parts(_play(factories[name], tape)())
     _play(lowering, tape)(None, None)
     passes = tape.take()
     finals = []

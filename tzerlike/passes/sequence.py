@@ -8,6 +8,7 @@ it takes from `rng`: the same generator state gives the same result.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Final
 
@@ -152,7 +153,7 @@ def random_config(rng: Random) -> ContextConfig:
     if rng.randrange(8):
         options["tirx.disable_assert"] = True
     if rng.randrange(2):
-        for key in rng.sample(_KEYS, rng.randint(1, 3)):
+        for key in rng.sample(_keys(), rng.randint(1, 3)):
             options[key] = rng.choice(OPTIONS[key])
     disabled = (rng.choice(OPTIMISATIONS),) if not rng.randrange(8) else ()
     return ContextConfig(rng.choice(_OPT_LEVELS), tuple(options.items()), disabled)
@@ -182,12 +183,20 @@ def _mutate_config_once(config: ContextConfig, rng: Random) -> ContextConfig:
         key = rng.choice(sorted(key for key in options if key in OPTIONS))
         options[key] = rng.choice(OPTIONS[key])
     else:
-        key = rng.choice(_KEYS)
+        key = rng.choice(_keys())
         options[key] = rng.choice(OPTIONS[key])
     return ContextConfig(level, tuple(options.items()), disabled, config.pipeline)
 
 
-_KEYS: Final = sorted(OPTIONS)
+@cache
+def _keys() -> tuple[str, ...]:
+    """The options that this TVM has."""
+    # Not earlier: commands that need no TVM import this module.
+    from tzerlike.tvm_api import takes_option
+
+    return tuple(sorted(key for key, values in OPTIONS.items() if takes_option(key, values[0])))
+
+
 _OPT_LEVELS: Final = (4, 4, 3, 2, 1, 0)
 
 
