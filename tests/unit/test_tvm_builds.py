@@ -25,7 +25,7 @@ from tzerlike.tvm_builds.interruptions import space_needed
 from tzerlike.tvm_builds.make import Maker
 from tzerlike.tvm_builds.ninja import Progress, failure, progress_of, run_ninja
 from tzerlike.tvm_builds.recipe import Recipe
-from tzerlike.tvm_builds.source import Release, Source, tree
+from tzerlike.tvm_builds.source import Release, tree
 from tzerlike.tvm_builds.tools import Toolchain, find_toolchain
 
 CMAKE = """
@@ -71,9 +71,9 @@ def make_wheel(directory: Path, version: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
-def furnished(build: BuildDir, source: Source, environment: Mapping[str, str]) -> dict[str, Any]:
+def furnished(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> dict[str, Any]:
     """Make the environment of a build, and return what it holds."""
-    make_environment(build, source, environment)
+    make_environment(build, recipe, environment)
     code = (
         "import json, tvm, tvm_ffi, numpy, pathlib\n"
         "libraries = sorted(p.name for p in (pathlib.Path(tvm.__file__).parent / 'lib').iterdir())\n"
@@ -82,6 +82,10 @@ def furnished(build: BuildDir, source: Source, environment: Mapping[str, str]) -
     done = subprocess.run([str(build.python), "-c", code], check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def sections(library: Path) -> str:
+    return subprocess.run(["readelf", "-S", "-W", str(library)], check=True, capture_output=True, text=True).stdout
 
 
 @dataclass
@@ -94,7 +98,7 @@ class Bench:
     environment: dict[str, str]
     said: list[str] = field(default_factory=list)
     shown: list[Progress] = field(default_factory=list)
-    finish: Callable[[BuildDir, Source, Mapping[str, str]], dict[str, Any]] = lambda build, source, environment: {}
+    finish: Callable[[BuildDir, Recipe, Mapping[str, str]], dict[str, Any]] = lambda build, recipe, environment: {}
 
     def make(self, name: str = "toy") -> dict[str, Any]:
         self.said.clear()
@@ -124,10 +128,14 @@ def test_a_build_is_an_environment_with_the_ffi_that_fits(bench: Bench) -> None:
     bench.finish = furnished
     made = bench.make()
     assert (made["name"], made["state"], made["version"], made["ffi"]) == ("toy", "ready", "toy", "9.8.7.post1")
-    assert made["libraries"] == ["libtvm_compiler.so", "libtvm_runtime.so"]
+    names = ["libtvm_compiler.so", "libtvm_runtime.so"]
+    assert made["libraries"] == [file for name in names for file in (name, f"{name}.debug")]
     assert [p.done for p in bench.shown] == list(range(1, bench.shown[-1].total + 1))
     (build,) = bench.store.builds()
     library = build.libraries / "libtvm_compiler.so"
+    (loaded,) = build.env.rglob(library.name)
+    assert ".debug_line" in sections(loaded.with_name(f"{library.name}.debug"))
+    assert ".debug_line" not in sections(loaded) and ".symtab" in sections(loaded)
     symbols = subprocess.run(["nm", "-D", str(library)], check=True, capture_output=True, text=True).stdout
     assert "memcov_sancov_sections" in symbols
     assert b"/project/src/first.cc" in library.read_bytes()

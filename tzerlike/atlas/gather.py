@@ -16,6 +16,7 @@ from tzerlike.atlas.totals import Bits
 from tzerlike.campaign import CampaignDir, read_json
 from tzerlike.errors import UserError
 from tzerlike.family import Family
+from tzerlike.tvm_builds.store import with_debug_information
 from tzerlike.tvm_builds.tools import find_symbolizer
 
 _SAME = ("compiler_library", "coverage_backend", "coverage_total")
@@ -78,5 +79,6 @@ def _places_in(answer: dict[str, Any]) -> Places:
     listing.unlink()
     library = Path(answer["library"])
     if answer["backend"] == "sancov":
-        return symbolised(library, addresses, *find_symbolizer())
+        beside = with_debug_information(library)
+        return symbolised(beside if beside.is_file() else library, addresses, *find_symbolizer())
     return recovered(library, addresses)

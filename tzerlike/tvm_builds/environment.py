@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.tvm_builds.recipe import TARGETS
-from tzerlike.tvm_builds.source import Source
-from tzerlike.tvm_builds.store import BuildDir
+from tzerlike.tvm_builds.recipe import TARGETS, Recipe
+from tzerlike.tvm_builds.store import BuildDir, with_debug_information
 
 _FFI_PACKAGE = "apache-tvm-ffi"
 
 
-def finished(build: BuildDir, source: Source, environment: Mapping[str, str]) -> dict[str, Any]:
+def finished(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> dict[str, Any]:
     """Make the environment of what was compiled, load its TVM, and return what tvm_builds/inspect.py finds there."""
-    make_environment(build, source, environment)
+    make_environment(build, recipe, environment)
     return inspect_environment(build, environment)
 
 
-def make_environment(build: BuildDir, source: Source, environment: Mapping[str, str]) -> None:
+def make_environment(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> None:
     """Make `build.env`, or bring it up to what was compiled; UserError when tvm-ffi cannot be had."""
+    source = recipe.source
     if not build.python.exists():
         _run([sys.executable, "-m", "venv", "--without-pip", str(build.env)], environment, "cannot make an environment")
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(build.env), "platbase": str(build.env)}))
@@ -47,19 +47,28 @@ def make_environment(build: BuildDir, source: Source, environment: Mapping[str, 
             wanted,
         ]
         _run(command, environment, f"cannot install {wanted}")
-    _copy_package(source, build, packages)
+    _copy_package(recipe, build, packages, environment)
 
 
-def _copy_package(source: Source, build: BuildDir, packages: Path) -> None:
-    """Put TVM's Python code with the libraries in its place in one step, so that nobody meets a half of it."""
+def _copy_package(recipe: Recipe, build: BuildDir, packages: Path, environment: Mapping[str, str]) -> None:
+    """Put TVM's Python code with the libraries in its place in one step, so that nobody meets a half of it.
+
+    What is loaded has no debug information: TVM would look up the line of each frame of each exception's backtrace
+    there, which takes a second in each child. Whoever wants lines finds them in the file beside it.
+    """
     fresh, package, old = packages / "tvm.new", packages / "tvm", packages / "tvm.old"
     for leftover in (fresh, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    shutil.copytree(source.directory / "python" / "tvm", fresh, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    shutil.copytree(
+        recipe.source.directory / "python" / "tvm", fresh, ignore=shutil.ignore_patterns("__pycache__", "*.so")
+    )
     (fresh / "lib").mkdir()
     for target in TARGETS:
+        library, whole = fresh / "lib" / f"lib{target}.so", build.libraries / f"lib{target}.so"
         # The linker writes a new file each time, so that a second name costs no space and changes under nobody.
-        os.link(build.libraries / f"lib{target}.so", fresh / "lib" / f"lib{target}.so")
+        os.link(whole, with_debug_information(library))
+        command = [recipe.tools.objcopy, "--strip-debug", str(whole), str(library)]
+        _run(command, environment, f"cannot copy {library.name}")
     if package.exists():
         package.rename(old)
     fresh.rename(package)

@@ -21,7 +21,6 @@ from tzerlike.errors import UserError
 from tzerlike.tvm_builds.environment import finished
 from tzerlike.tvm_builds.ninja import Progress, run_ninja
 from tzerlike.tvm_builds.recipe import TARGETS, Recipe
-from tzerlike.tvm_builds.source import Source
 from tzerlike.tvm_builds.store import BuildDir, Store
 
 _SPACE = 6 << 30
@@ -43,7 +42,7 @@ class Maker:
     tell: Callable[[str], None]
     show: Callable[[Progress], None]
     hooks: Path = MEMCOV.parent
-    finish: Callable[[BuildDir, Source, Mapping[str, str]], dict[str, Any]] = finished
+    finish: Callable[[BuildDir, Recipe, Mapping[str, str]], dict[str, Any]] = finished
 
     def make(self, recipe: Recipe, name: str, jobs: int | None) -> dict[str, Any]:
         """Make the build of `recipe` and return its description.
@@ -69,7 +68,7 @@ class Maker:
             self.tell(f"compiling; all that is said goes to {build.log}")
             run_ninja(build.build, TARGETS, jobs or _sensible_jobs(), build.log, self.show, self.environment)
             self.tell("putting the Python environment together")
-            found = self.finish(build, recipe.source, self.environment)
+            found = self.finish(build, recipe, self.environment)
             write_json(build.ready, {**found, "seconds": round(time.monotonic() - began)})
             return build.described
 

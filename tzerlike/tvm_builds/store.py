@@ -131,6 +131,11 @@ class Store:
         return freed
 
 
+def with_debug_information(library: Path) -> Path:
+    """Where the debug information of a library of a build is: in a copy of it that nobody loads."""
+    return library.with_name(f"{library.name}.debug")
+
+
 def size_of(root: Path) -> int:
     """Return the bytes that the files under `root` take on the disk; one that has two names counts once."""
     files = {(s.st_dev, s.st_ino): s.st_blocks * 512 for path in root.rglob("*") for s in (path.lstat(),)}

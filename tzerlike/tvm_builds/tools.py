@@ -16,6 +16,7 @@ _PROGRAMS = {
     f"clang++-{LLVM}": f"clang-{LLVM}",
     f"ld.lld-{LLVM}": f"lld-{LLVM}",
     f"llvm-config-{LLVM}": f"llvm-{LLVM}-dev",
+    f"llvm-objcopy-{LLVM}": f"llvm-{LLVM}",
     "cmake": "cmake",
     "ninja": "ninja-build",
 }
@@ -30,6 +31,7 @@ class Toolchain:
     clang: str
     version: str
     llvm_config: str
+    objcopy: str = f"llvm-objcopy-{LLVM}"
 
     def sanitizer_runtime(self) -> str:
         """Return the library of AddressSanitizer; UserError with the line that installs it."""
@@ -54,9 +56,9 @@ def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolcha
             missing.append(_RUNTIME[1])
     if missing or clang is None:
         raise UserError(f"a build of TVM takes more than there is here: apt-get install {' '.join(missing)}")
-    config = paths[f"llvm-config-{LLVM}"]
-    assert config is not None
-    return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config)
+    config, objcopy = paths[f"llvm-config-{LLVM}"], paths[f"llvm-objcopy-{LLVM}"]
+    assert config is not None and objcopy is not None
+    return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config, objcopy)
 
 
 def find_symbolizer(which: Callable[[str], str | None] = shutil.which) -> tuple[str, str]:
