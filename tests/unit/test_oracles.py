@@ -8,6 +8,7 @@ from tzerlike.errors import UserError
 from tzerlike.observation import Exit, Frame, Observation, Stage, message_template
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.crash import judge_crash
+from tzerlike.oracles.frames import telling
 
 CASE = Case("{}")
 
@@ -112,3 +113,15 @@ def test_an_unknown_oracle_is_named() -> None:
 )
 def test_message_templates(message: str, template: str) -> None:
     assert message_template(message) == template
+
+
+def test_dispatch_between_visitors_is_no_place() -> None:
+    names = (
+        "non-virtual thunk to tvm::tirx::Vectorizer::VisitExpr_(tvm::tirx::RampNode const*)",
+        "tvm::NodeFunctor<tvm::PrimExpr (tvm::ffi::ObjectRef const&)>::operator()(tvm::ffi::ObjectRef const&) const",
+        "tvm::tirx::ExprFunctor<tvm::PrimExpr (tvm::PrimExpr const&)>::VisitExpr(tvm::PrimExpr const&)",
+        "tvm::tirx::Vectorizer::VisitStmt_(tvm::tirx::ForNode const*)",
+    )
+    frames = tuple(Frame(name, "libtvm_compiler.so") for name in names)
+    assert [frame.function for frame in telling(frames)] == [names[3]]
+    assert telling(frames[:2]) == list(frames[:2])

@@ -7,6 +7,7 @@ import mmap
 from dataclasses import dataclass
 
 from tzerlike.coverage.native import CDeath, checked, load
+from tzerlike.coverage.symbols import function_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ def describe(address: int) -> Frame | None:
     offset = ctypes.c_uint64()
     if load().memcov_describe(address, name, len(name), library, len(library), ctypes.byref(offset)) != 0:
         return None
-    return Frame(name.value.decode(errors="replace"), library.value.decode(errors="replace"), offset.value)
+    where = library.value.decode(errors="replace")
+    return Frame(name.value.decode(errors="replace") or function_at(where, offset.value), where, offset.value)
 
 
 def describe_death(death: Death) -> tuple[Frame | None, ...]:

@@ -22,6 +22,10 @@ GENERIC = (
     "tvm::tirx::StmtExprMutator::",
     "tvm::s_tir::StmtExprVisitor::",
     "tvm::s_tir::StmtExprMutator::",
+    "tvm::NodeFunctor<",
+    "tvm::tirx::ExprFunctor<",
+    "tvm::tirx::StmtFunctor<",
+    "non-virtual thunk to ",
 )
 """Visitors that every pass goes through: in a signature they would hide one failure behind another."""
 
