@@ -79,6 +79,14 @@ def test_a_pass_is_reached_where_its_constructor_is() -> None:
     assert (row.name, row.covered, row.total, row.where) == ("tirx.Simplify", 1, 1, "")
 
 
+def test_a_lambda_of_a_constructor_is_no_other_pass() -> None:
+    made = "tvm::tirx::transform::Simplify()"
+    for names in ((made, f"{made}::$_0::operator()(int) const"), (f"{made}::$_0::operator()(int) const", made)):
+        two = places(*((SIMPLIFY, name, 10) for name in names))
+        reached = np.array([name == made for name in names])
+        assert [(row.name, row.covered) for row in Tally(two, reached).passes()] == [("tirx.Simplify", 1)]
+
+
 def test_lines_that_nobody_reached() -> None:
     assert Tally(SMALL, bits(3)).unreached_lines() == {
         SIMPLIFY: [(10, 20)],

@@ -88,10 +88,11 @@ class Tally:
     def passes(self) -> list[Row]:
         """Each pass by the function that makes it, with the blocks of the file that this is in, if that is known.
 
-        A pass whose constructor nobody has reached has 0 covered, whatever else of its file was.
+        A pass whose constructor nobody has reached has 0 covered, whatever else of its file was; a lambda in there is
+        no constructor.
         """
         by_file = {row.name: row for row in self.files()}
-        rows = []
+        found: dict[str, Row] = {}
         for row in self.functions():
             match = _PASS.match(row.name)
             if match is None:
@@ -101,8 +102,9 @@ class Tally:
             if whole is None or row.where.endswith("/?") or not row.covered:
                 whole = row if whole is None or row.where.endswith("/?") else Row(row.where, 0, whole.total)
             where = row.where if not row.where.endswith("/?") else ""
-            rows.append(Row(name, whole.covered, whole.total, where, whole.other, whole.unique, whole.missed))
-        return sorted(rows, key=lambda row: row.name)
+            told = Row(name, whole.covered, whole.total, where, whole.other, whole.unique, whole.missed)
+            found[name] = max(told, found.get(name, told), key=lambda row: row.covered)
+        return sorted(found.values(), key=lambda row: row.name)
 
     def unreached_lines(self) -> dict[str, list[tuple[int, int]]]:
         """The lines of each file that have blocks, none of which was reached, as ranges over lines that have blocks."""
