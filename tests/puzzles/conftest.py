@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -66,16 +67,33 @@ def fake_run_case(case: Case, tray: Tray, around: Surroundings, effort: Effort, 
     return {"exit": "ok"}
 
 
-@pytest.fixture
-def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
-    monkeypatch.setattr(execute, "run_case", fake_run_case)
-    lane = Lane.prepare(0, NoCoverage())
+BLOCKS = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.sblock("b"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] + T.float32(1)
+"""
+"""A program to schedule."""
+
+
+@contextlib.contextmanager
+def served(lane: Lane, limits: Limits) -> Iterator[ForkExecutor]:
+    """An executor on `lane` with a runner of its own, forked from here as everything stands now."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     runner = os.fork()
     if runner == 0:
         ours.close()
         serve_runner(lane, theirs)
     theirs.close()
-    yield ForkExecutor(lane, ours, LIMITS)
+    yield ForkExecutor(lane, ours, limits)
     ours.close()
     os.waitpid(runner, 0)
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
+    monkeypatch.setattr(execute, "run_case", fake_run_case)
+    with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
+        yield made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
@@ -12,24 +11,16 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import CACHE
+from tests.puzzles.conftest import BLOCKS, served
 from tzerlike import tvm_api
 from tzerlike.case import Case
 from tzerlike.coverage import Coverage, open_coverage
-from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.execute import ForkExecutor, Lane
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, Mutator, attempt, make_mutators
 from tzerlike.mutators.attempt import ILL_FORMED, NOT_BUILT
 from tzerlike.observation import Exit
-
-BLOCKS = """
-@T.prim_func(s_tir=True)
-def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
-    for i in range(16):
-        with T.sblock("b"):
-            vi = T.axis.spatial(16, i)
-            B[vi] = A[vi] + T.float32(1)
-"""
 
 
 class Planted:
@@ -68,16 +59,8 @@ def coverage() -> Coverage:
 def executor(coverage: Coverage, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
     monkeypatch.setattr(attempt, "make_mutators", planted)
     coverage.reset()
-    lane = Lane.prepare(0, coverage, jobs=attempt.JOBS)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    runner = os.fork()
-    if runner == 0:
-        ours.close()
-        serve_runner(lane, theirs)
-    theirs.close()
-    yield ForkExecutor(lane, ours, Limits(seconds=5.0))
-    ours.close()
-    os.waitpid(runner, 0)
+    with served(Lane.prepare(0, coverage, jobs=attempt.JOBS), Limits(seconds=5.0)) as made:
+        yield made
 
 
 def text() -> str:

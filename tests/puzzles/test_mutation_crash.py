@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.puzzles.conftest import BLOCKS
 from tzerlike import tvm_api
 from tzerlike.bundles import mutation_crash
 from tzerlike.bundles.mutation_crash import bundle_mutation, repeat
@@ -23,15 +24,6 @@ from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv
 from tzerlike.repro.schedule_trace import Tape, without_refused
-
-SCRIPT = """
-@T.prim_func(s_tir=True)
-def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
-    for i in range(16):
-        with T.sblock("b"):
-            vi = T.axis.spatial(16, i)
-            B[vi] = A[vi] + T.float32(1)
-"""
 
 
 class Planted:
@@ -61,7 +53,7 @@ def die() -> None:
 
 @pytest.fixture
 def case() -> Case:
-    return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(SCRIPT))))
+    return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(BLOCKS))))
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]) -> None:
@@ -91,7 +83,7 @@ def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
     directory = CampaignDir(tmp_path / "c")
     directory.create(1)
     directory.save_case(StoredCase(case, Provenance("test")))
-    render = (SCRIPT, False)
+    render = (BLOCKS, False)
     path = bundle_mutation(mutation(case), signal.SIGSEGV, directory, Limits(), lambda case: render, {})
     assert path is not None
     assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
