@@ -28,9 +28,8 @@ from tzerlike.mutators.tree import (
     renamed,
     seq,
     substitute,
-    with_body,
 )
-from tzerlike.tvm_api import array_items, s_tir, structural_walk, tirx, tvm
+from tzerlike.tvm_api import array_items, function_with, s_tir, structural_walk, tirx, tvm
 
 OUTLINED = ("int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 """What may be bound to a variable; TVM 0.27 fails to legalise a bound bfloat16 or float8."""
@@ -218,7 +217,7 @@ def branches_turned(func: Any) -> Any:
 
 def variables_renamed(func: Any) -> Any:
     """Gives all variables other names."""
-    return with_body(func, renamed(func.body, lambda name: f"{name}_other"))
+    return function_with(func, renamed(func.body, lambda name: f"{name}_other"))
 
 
 def loop_split(func: Any) -> Any:

@@ -246,14 +246,15 @@ def test_no_plan_has_a_pass_that_this_tvm_lacks() -> None:
 
 def test_facts_of_programs_from_before_0_27() -> None:
     nodes: list[dict[str, object]] = [
-        {"type": "tirx.PrimFunc", "data": {"params": 1, "buffer_map": 3}},
+        {"type": "tirx.PrimFunc", "data": {"params": 1, "buffer_map": 3, "body": 5}},
         {"type": "ffi.Array", "data": [2]},
         {"type": "tirx.Var", "data": {"dtype": "handle"}},
         {"type": "ffi.Map", "data": [2, 4]},
         {"type": "tirx.Buffer", "data": {}},
+        {"type": "tirx.SBlockRealize", "data": {}},
     ]
-    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS}
-    nodes[3] = {"type": "ffi.Map", "data": []}
+    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS, Fact.S_TIR}
+    nodes[3], nodes[5] = {"type": "ffi.Map", "data": []}, {"type": "tirx.Evaluate", "data": {}}
     assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET}
 
 
