@@ -128,8 +128,7 @@ extern "C" int memcov_describe(uintptr_t address, char *name, size_t name_size, 
     *name = *library = '\0';
     Dl_info info;
     if (!dladdr(reinterpret_cast<void *>(address), &info) || !info.dli_fname) return -ENOENT;
-    const char *slash = strrchr(info.dli_fname, '/');
-    snprintf(library, library_size, "%s", slash ? slash + 1 : info.dli_fname);
+    snprintf(library, library_size, "%s", info.dli_fname);
     const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
     // Where the function starts: a symbol found by address may be that of another function far before.
     auto start = reinterpret_cast<uintptr_t>(_Unwind_FindEnclosingFunction(reinterpret_cast<void *>(address + 1)));
@@ -137,9 +136,13 @@ extern "C" int memcov_describe(uintptr_t address, char *name, size_t name_size, 
     if (!start || !dladdr(reinterpret_cast<void *>(start), &info) || !info.dli_sname ||
         reinterpret_cast<uintptr_t>(info.dli_saddr) != start)
         return 0;
-    int status = 0;
-    char *demangled = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
-    snprintf(name, name_size, "%s", status == 0 && demangled ? demangled : info.dli_sname);
-    free(demangled);
+    memcov_demangle(info.dli_sname, name, name_size);
     return 0;
+}
+
+extern "C" void memcov_demangle(const char *symbol, char *name, size_t name_size) {
+    int status = 0;
+    char *demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    snprintf(name, name_size, "%s", status == 0 && demangled ? demangled : symbol);
+    free(demangled);
 }

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 4
+#define MEMCOV_ABI 5
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -128,10 +128,13 @@ typedef struct {
 MEMCOV_API int memcov_watch_death(memcov_death *death);
 
 /* The function that holds `address`: its demangled name when a dynamic symbol stands at its start, else empty; its
- * start relative to its library in *offset; the library's file name without the directory in `library`. Pass a return
+ * start relative to its library in *offset; the library's path, as it was loaded, in `library`. Pass a return
  * address less 1. 0, or -ENOENT. */
 MEMCOV_API int memcov_describe(uintptr_t address, char *name, size_t name_size, char *library, size_t library_size,
                                uint64_t *offset);
+
+/* The name that a C++ symbol stands for; the symbol itself where it is none. */
+MEMCOV_API void memcov_demangle(const char *symbol, char *name, size_t name_size);
 
 /* Fill the 256 KiB of the stack below the caller with `byte`: code that runs next and reads what it has not written
  * finds that. Always 0. */

@@ -99,8 +99,8 @@ class Import:
 class Trial:
     """A case to run, and whence: an `entry` that was mutated, a seed's `arrival`, or an earlier corpus.
 
-    `parent` is the case that the entry held then, `draw` which of the mutators drawn in turn gave the child, and
-    `new_blocks` what the mutation itself was the first to reach.
+    Of a mutated program, `parent` is the case that the entry held then, `mutation` what gave the child, and
+    `new_blocks` what that itself was the first to reach.
     """
 
     case: Case
@@ -109,7 +109,7 @@ class Trial:
     entry: Entry | None = None
     arrival: Import | None = None
     parent: Case | None = None
-    draw: int = 0
+    mutation: Mutation | None = None
     new_blocks: int = 0
 
 
@@ -298,13 +298,12 @@ class Fuzzer:
 
     def _mutate_program(self, entry: Entry, iteration: int, rng: Random) -> Trial | None:
         began = time.perf_counter()
-        parent = self.corpus.program(entry.case)
         try:
             for draw in range(_DRAWS):
                 mutator = self._choose_mutator(rng)
                 mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, entry.case.id)
                 self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
-                mutant = self._mutant(mutator, mutation, entry.case, parent)
+                mutant = self._mutant(mutator, mutation, entry.case)
                 text, why = mutant.attempt.text, mutant.attempt.why
                 if why or mutant.died_of:
                     self.tally.exits[why or "mutation-died"] += 1
@@ -315,19 +314,19 @@ class Fuzzer:
                 if text is not None:
                     case = self._with_program(entry.case, text, rng)
                     provenance = self._descend(entry, mutator.name, iteration)
-                    return Trial(case, provenance, mutator.name, entry, None, entry.case, draw, mutant.new_blocks)
+                    return Trial(case, provenance, mutator.name, entry, None, entry.case, mutation, mutant.new_blocks)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
 
-    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case, program: Any) -> Mutant:
-        """Have a mutator change the `program` of a case: schedules in a child, the rest here."""
+    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case) -> Mutant:
+        """Have a mutator change the program of a case: schedules in a child, the rest here."""
         if mutator.name in SCHEDULE:
             return self.executor.mutate(mutation, case.ir, kind_of_target(self.target))
         rng = mutation.rng
-        return Mutant(attempted(mutator, program, rng, self._environment(rng)))
+        return Mutant(attempted(mutator, self.corpus.program(case), rng, self._environment(rng)))
 
     def _choose_mutator(self, rng: Random) -> Mutator:
         """Prefer what has paid, with a floor for everyone, or draw equally."""

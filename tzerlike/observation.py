@@ -13,14 +13,20 @@ from tzerlike.untrusted import Fields, pair_of_texts
 
 
 class Exit(StrEnum):
-    """How a case ended; HARNESS is a fault of ours, never of the compiler."""
+    """How a case ended.
+
+    UNKNOWN is a SIGKILL that nothing explains, CONFINED an attempt at what a program may not do, and FAULT an exception
+    of our own, never of the compiler.
+    """
 
     OK = "ok"
     REJECTED = "rejected"
     CRASH = "crash"
     TIMEOUT = "timeout"
     OOM = "oom"
-    HARNESS = "harness"
+    UNKNOWN = "unknown"
+    CONFINED = "confined"
+    FAULT = "fault"
 
 
 class Stage(StrEnum):

@@ -200,13 +200,10 @@ class Worker:
 
     def look_at_schedule(self, trial: Trial, stored: StoredCase) -> str | None:
         """Compare what a schedule made with the program before, and bundle a schedule that is wrong."""
-        if trial.parent is None:
+        if trial.parent is None or trial.mutation is None:
             return None
         began = time.perf_counter()
-        mutation = Mutation(
-            self.config.seed, self.number, trial.provenance.iteration, trial.draw, trial.how, trial.parent.id
-        )
-        coordinates = {**mutation.to_json(), "target": self.config.target}
+        coordinates = {**trial.mutation.to_json(), "target": self.config.target}
         looked = look_at(self.executor, trial.parent, trial.case.ir, coordinates)
         self.fuzzer.tally.exits[f"schedule: {looked.word}"] += 1
         self.fuzzer.tally.seconds["schedules"] += time.perf_counter() - began

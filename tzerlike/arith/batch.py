@@ -19,6 +19,7 @@ from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.child.job import Job
 from tzerlike.child.tray import Tray
 from tzerlike.observation import Stage
 from tzerlike.rng import rng_for
@@ -194,7 +195,7 @@ def examine_in_turn(item: Mapping[str, Any], tray: Tray, seconds: float, checks:
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-JOBS: Mapping[str, Callable[[Mapping[str, Any], Tray, float], None]] = {
+JOBS: Mapping[str, Job] = {
     "arith-scan": scan,
     "arith-reduce": reduce_one,
     "arith-examine": examine_one,

@@ -17,8 +17,9 @@ from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.bundles.roundtrip import UNEQUAL, Fault, round_trip
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
+from tzerlike.child.job import Job
 from tzerlike.child.tray import Tray
-from tzerlike.executor.execute import ForkExecutor, Job
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.round_trip import judge_round_trip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from tzerlike.coverage.native import CDeath, checked, load
 from tzerlike.coverage.symbols import function_at
@@ -76,12 +78,12 @@ def describe(address: int) -> Frame | None:
     Addresses agree between a process and what it forked. For a return address pass the byte before it, or the
     next function may answer; `describe_death` does.
     """
-    name, library = ctypes.create_string_buffer(4096), ctypes.create_string_buffer(256)
+    name, library = ctypes.create_string_buffer(4096), ctypes.create_string_buffer(4096)
     offset = ctypes.c_uint64()
     if load().memcov_describe(address, name, len(name), library, len(library), ctypes.byref(offset)) != 0:
         return None
-    where = library.value.decode(errors="replace")
-    return Frame(name.value.decode(errors="replace") or function_at(where, offset.value), where, offset.value)
+    path = Path(os.fsdecode(library.value))
+    return Frame(name.value.decode(errors="replace") or function_at(path, offset.value), path.name, offset.value)
 
 
 def describe_death(death: Death) -> tuple[Frame | None, ...]:

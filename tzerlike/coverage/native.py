@@ -16,7 +16,7 @@ from tzerlike.errors import TzerlikeError, UserError
 
 MEMCOV: Final = Path(__file__).parents[1] / "_memcov" / "libmemcov.so"
 
-_ABI: Final = 4
+_ABI: Final = 5
 _FRAMES: Final = 64
 
 u32_p = ctypes.POINTER(ctypes.c_uint32)
@@ -85,6 +85,7 @@ def load() -> ctypes.CDLL:
         "memcov_sancov_libraries": (size, (void, ctypes.POINTER(ctypes.POINTER(CLibrary)))),
         "memcov_watch_death": (ctypes.c_int, (ctypes.POINTER(CDeath),)),
         "memcov_soil_stack": (ctypes.c_int, (ctypes.c_ubyte,)),
+        "memcov_demangle": (None, (ctypes.c_char_p, ctypes.c_char_p, size)),
         "memcov_describe": (
             ctypes.c_int,
             (void, ctypes.c_char_p, size, ctypes.c_char_p, size, ctypes.POINTER(ctypes.c_uint64)),

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tzerlike.coverage.native import load
+
 _SYMBOL_TABLE, _FUNCTION = 2, 2
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -18,27 +20,9 @@ _SYMBOL = np.dtype(
 _Offsets = npt.NDArray[np.uint64]
 
 
-def function_at(library: str, offset: int) -> str:
-    """Return the demangled name of the function that starts `offset` bytes into a library of this process.
-
-    `library` is its file's name without directory; "" where nothing is loaded from such a file, or no symbol says.
-    """
-    path = _loaded().get(library) or _loaded(anew=True).get(library)
-    return "" if path is None else _demangled(_Table.of(path).name_at(offset))
-
-
-def _loaded(anew: bool = False) -> dict[str, Path]:
-    """The files that are mapped in this process, by name."""
-    if anew:
-        _mapped.cache_clear()
-    return _mapped()
-
-
-@cache
-def _mapped() -> dict[str, Path]:
-    maps = (line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text().splitlines())
-    paths = (Path(fields[5]) for fields in maps if len(fields) == 6 and fields[5].startswith("/"))
-    return {path.name: path for path in paths}
+def function_at(library: Path, offset: int) -> str:
+    """Return the demangled name of the function that starts `offset` bytes into a library, "" where no symbol says."""
+    return _demangled(_Table.of(library).name_at(offset))
 
 
 class _Table:
@@ -85,17 +69,7 @@ def _read(image: mmap.mmap) -> _Table | None:
     return None
 
 
-def _demangled(name: bytes) -> str:
-    plain = name.decode(errors="replace")
-    if not name.startswith(b"_Z"):
-        return plain
-    library = ctypes.CDLL("libstdc++.so.6")
-    demangle, free = library.__cxa_demangle, ctypes.CDLL(None).free
-    demangle.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
-    demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    made = demangle(name, None, None, None)
-    if not made:
-        return plain
-    text = ctypes.string_at(made).decode(errors="replace")
-    free(made)
-    return text
+def _demangled(symbol: bytes) -> str:
+    name = ctypes.create_string_buffer(4096)
+    load().memcov_demangle(symbol, name, len(name))
+    return name.value.decode(errors="replace")

@@ -83,7 +83,7 @@ def _work(work: Work, item: Mapping[str, Any], tray: Tray) -> NoReturn:
     except MemoryError:
         tray.add_result({"exit": Exit.OOM.value})
     except BaseException:  # noqa: BLE001 - a fault of ours must reach the one who asked
-        tray.add_result({"exit": Exit.HARNESS.value, "message": traceback.format_exc()[-2000:]})
+        tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()[-2000:]})
     finally:
         os._exit(0)
 

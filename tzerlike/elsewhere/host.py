@@ -71,7 +71,7 @@ class Guest:
         except BrokenPipeError:
             pass
         answer = self._answer()
-        if not answer or answer.get("exit") == Exit.HARNESS:
+        if not answer or answer.get("exit") == Exit.FAULT:
             raise TzerlikeError(f"the judge in {self.python} failed: {answer.get('message', 'it ended')}")
         return answer
 

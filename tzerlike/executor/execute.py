@@ -28,6 +28,7 @@ from tzerlike.case import Case, content_hash
 from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.child.heap import stir
+from tzerlike.child.job import Job
 from tzerlike.child.tray import Tray
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.coverage import Coverage, DeathRecord, describe, describe_death
@@ -54,9 +55,6 @@ _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _REFERENCES = 4096
 """Programs to remember as checked without optimisation."""
-
-Job = Callable[[Mapping[str, Any], Tray, float], None]
-"""Work of another kind than a case: what is to be done, where the results go, seconds of processor time a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,7 @@ def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
     except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
-        lane.tray.add_result({"exit": Exit.HARNESS.value, "message": traceback.format_exc()})
+        lane.tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()})
     line.send(b"d")
     os._exit(0)
 
@@ -356,7 +354,7 @@ class ForkExecutor:
         done, status, timed_out, _ = self._wake(limits or self.limits, 1)
         records = tray.results()
         ending = records[-1].get("exit", "") if records else ""
-        if ending == Exit.HARNESS.value:
+        if ending == Exit.FAULT.value:
             raise TzerlikeError(f"the child failed outside the compiler:\n{records[-1]['message']}")
         if ending == Exit.OOM.value:
             return records[:-1], Observation(Exit.OOM, tray.stage(), "over the memory limit", tray.pass_name())
@@ -385,7 +383,7 @@ class ForkExecutor:
         records = lane.tray.results()
         observations = []
         for record in records:
-            if record["exit"] == Exit.HARNESS.value:
+            if record["exit"] == Exit.FAULT.value:
                 raise TzerlikeError(f"the child failed outside the compiler:\n{record['message']}")
             observations.append(self._finished(record, count))
         if not done and len(observations) < len(cases):

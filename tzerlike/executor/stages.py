@@ -2,7 +2,7 @@
 
 Each step is noted in the tray before it is taken, so that a death is attributed exactly.
 Whatever TVM raises is the behaviour of the compiler and becomes data here; an exception of
-our own code passes through and is reported as HARNESS by the executor.
+our own code passes through and is reported as FAULT by the executor.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any
 
 from tzerlike import reference, tvm_api
 from tzerlike.child.effort import Effort
+from tzerlike.child.job import Job
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
@@ -47,8 +48,6 @@ _KEEP_THE_ORDER = frozenset(
     }
 )  # fmt: skip
 """Instructions after which every float is still computed by the same operations in the same order."""
-
-Job = Callable[[Mapping[str, Any], Tray, float], None]
 
 SAME = "same"
 SUSPECT = "suspect"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.child.job import Job
 from tzerlike.child.tray import Tray
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
@@ -65,5 +66,5 @@ def mutate(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     tray.add_result(asdict(attempt))
 
 
-JOBS: Mapping[str, Callable[[Mapping[str, Any], Tray, float], None]] = {JOB: mutate}
+JOBS: Mapping[str, Job] = {JOB: mutate}
 """The job of a runner's child that mutates."""

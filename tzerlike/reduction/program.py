@@ -13,7 +13,7 @@ from tzerlike.dtypes import parse
 from tzerlike.mutators.dtypes import constant
 from tzerlike.mutators.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions
 from tzerlike.reduction.search import Attempt, Reducer
-from tzerlike.tvm_api import array_items, s_tir, structural_map, tirx, tvm
+from tzerlike.tvm_api import array_items, function_with, s_tir, structural_map, tirx, tvm
 
 Node = Any
 Make = Callable[[], Node | None]
@@ -105,20 +105,14 @@ def with_layout(buffer: Node) -> Node:
     )
 
 
-def rebuilt(func: Node, body: Node, params: Sequence[Node] | None = None) -> Node:
-    """`func` with another body, and with other parameters where they are given."""
-    return tirx.PrimFunc(array_items(func.params) if params is None else params, body, func.ret_type, func.attrs)
-
-
 def mapped(func: Node, *callbacks: tuple[Any, Callable[[Node], Node]], params: Sequence[Node] | None = None) -> Node:
     """`func` with each node of a type replaced by what its callback returns, everywhere: in shapes and regions too.
 
     `params` are the parameters to keep; all of them when not given. Raises what TVM's constructors raise when the new
     nodes do not fit together.
     """
-    kept = tirx.PrimFunc(array_items(func.params) if params is None else params, func.body, func.ret_type, func.attrs)
-    new = structural_map(kept, callbacks)
-    made = rebuilt(func, new.body, array_items(new.params))
+    new = structural_map(function_with(func, func.body, params=params), callbacks)
+    made = function_with(func, new.body, params=array_items(new.params))
     _check_types(made)
     return made
 

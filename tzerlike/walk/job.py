@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from tzerlike import tvm_api
 from tzerlike.case import Case
 from tzerlike.child.apart import run_apart
 from tzerlike.child.effort import Effort
+from tzerlike.child.job import Job
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.compare.results import interpret
@@ -172,4 +173,4 @@ def _script(module: Any) -> list[str]:
         return [f"TVM cannot print it: {refusal.message}"]
 
 
-JOBS: Mapping[str, Callable[[Mapping[str, Any], Tray, float], None]] = MappingProxyType({"walk": walk_one})
+JOBS: Mapping[str, Job] = MappingProxyType({"walk": walk_one})
