@@ -18,7 +18,9 @@ from tzerlike.case import Case
 from tzerlike.child.effort import Check, Effort
 from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.runner import serve_runner
 from tzerlike.executor.stages import touch
 from tzerlike.limits import Limits
 from tzerlike.zygote import warm_up

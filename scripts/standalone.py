@@ -7,7 +7,9 @@ import socket
 from pathlib import Path
 
 from tzerlike.coverage import Coverage
-from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.runner import serve_runner
 from tzerlike.limits import Limits
 
 

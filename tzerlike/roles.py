@@ -30,8 +30,9 @@ from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
 from tzerlike.executor import fitness
-from tzerlike.executor.execute import ForkExecutor, Lane
+from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.fitness import require_fit
+from tzerlike.executor.lane import Lane
 from tzerlike.limits import Limits
 from tzerlike.metamorphic import judge
 from tzerlike.metamorphic.bundle import look_again

@@ -76,7 +76,7 @@ class _Zygote:
         from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
-        from tzerlike.executor.execute import Lane
+        from tzerlike.executor.lane import Lane
         from tzerlike.executor.stages import touch
 
         die_with_parent()
@@ -118,7 +118,7 @@ class _Zygote:
             self._reap()
 
     def _spawn(self, order: dict[str, Any]) -> None:
-        from tzerlike.executor.execute import serve_runner
+        from tzerlike.executor.runner import serve_runner
 
         slot = order["slot"]
         lane = self.lanes[slot]

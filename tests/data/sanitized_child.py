@@ -8,7 +8,10 @@ import sys
 
 from tzerlike.case import Case
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import execute
+from tzerlike.executor import served
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.runner import serve_runner
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
 from tzerlike.oracles.crash import judge_crash
@@ -22,14 +25,14 @@ def bad_access(case, tray, *rest):
     return {"exit": "ok", "pass_blocks": []}
 
 
-execute.run_case = bad_access
-lane = execute.Lane.prepare(0, NoCoverage())
+served.run_case = bad_access
+lane = Lane.prepare(0, NoCoverage())
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if os.fork() == 0:
     ours.close()
-    execute.serve_runner(lane, theirs)
+    serve_runner(lane, theirs)
 theirs.close()
 case = Case("{}")
-(seen,) = execute.ForkExecutor(lane, ours, Limits()).run([case])
+(seen,) = ForkExecutor(lane, ours, Limits()).run([case])
 finding = judge_crash(case, seen)
 sys.stdout.write(json.dumps({**seen.to_json(), "parts": finding.parts if finding else None}))

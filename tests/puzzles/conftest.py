@@ -17,8 +17,10 @@ from tzerlike.case import Case
 from tzerlike.child.effort import Effort
 from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import execute
-from tzerlike.executor.execute import ForkExecutor, Lane, serve_runner
+from tzerlike.executor import served as of_child
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.runner import serve_runner
 from tzerlike.executor.stages import Surroundings
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
@@ -94,6 +96,6 @@ def served(lane: Lane, limits: Limits) -> Iterator[ForkExecutor]:
 
 @pytest.fixture
 def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
-    monkeypatch.setattr(execute, "run_case", fake_run_case)
+    monkeypatch.setattr(of_child, "run_case", fake_run_case)
     with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
         yield made

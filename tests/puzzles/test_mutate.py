@@ -15,7 +15,8 @@ from tests.puzzles.conftest import BLOCKS, served
 from tzerlike import tvm_api
 from tzerlike.case import Case
 from tzerlike.coverage import Coverage, open_coverage
-from tzerlike.executor.execute import ForkExecutor, Lane
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv, Mutator, attempt, make_mutators

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.executor.execute import Lane
+from tzerlike.executor.lane import Lane
 
 
 def list_blocks(

@@ -11,7 +11,8 @@ from typing import Any
 from tzerlike.bundles.bisection import Bisection, write_bisection
 from tzerlike.bundles.bundle import read_bundle
 from tzerlike.case import Case
-from tzerlike.executor.execute import ForkExecutor, Lane
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.outcome import Ending

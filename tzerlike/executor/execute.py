@@ -1,43 +1,34 @@
 """One forked child per case, one Observation per case, whatever dies.
 
-The worker owns a `ForkExecutor`. It does not fork itself: it asks its *runner*, a process forked from
-the zygote that does nothing but fork. The runner's heap is therefore the same before every case, so that a
-case behaves alike whatever ran before it, and it stays small, so that a fork is cheap.
+The worker owns a `ForkExecutor`. It does not fork itself: it asks its runner (tzerlike.executor.runner).
 """
 
 from __future__ import annotations
 
 import os
-import resource
-import select
 import signal
 import socket
-import struct
 import tempfile
 import time
-import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from tzerlike.case import Case, content_hash
-from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
-from tzerlike.child.heap import stir
-from tzerlike.child.job import Job
-from tzerlike.child.tray import Tray
 from tzerlike.compare.evidence import evidence_for
-from tzerlike.coverage import Coverage, DeathRecord, describe, describe_death
 from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.coverage import describe, describe_death
 from tzerlike.cuda.device import Devices
 from tzerlike.errors import TzerlikeError
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.runner import REPLY
 from tzerlike.executor.sanitizer import report_in
-from tzerlike.executor.stages import Surroundings, render_module, run_case
-from tzerlike.limits import Limits, bound_memory, mapped_bytes
+from tzerlike.executor.served import ORDER
+from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators.attempt import JOB as MUTATE
 from tzerlike.mutators.attempt import Attempt, Mutant
@@ -47,190 +38,12 @@ from tzerlike.walk.ask import ask_walk
 from tzerlike.walk.localise import localised
 from tzerlike.walk.walk import Walk
 
-_ORDER = struct.Struct("<ddQ")
-_REPLY = struct.Struct("<?i?")
 _STDERR_LIMIT = 16_384
 _REPORT_LIMIT = 1 << 18
 _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _REFERENCES = 4096
 """Programs to remember as checked without optimisation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """What the zygote prepares for one worker before it forks: shared memory, a stderr file, a log slot."""
-
-    slot: int
-    tray: Tray
-    stderr: int
-    death: DeathRecord
-    coverage: Coverage
-    prelude: Callable[[], None]
-    jobs: Mapping[str, Job]
-
-    @classmethod
-    def prepare(
-        cls,
-        slot: int,
-        coverage: Coverage,
-        prelude: Callable[[], None] = lambda: None,
-        jobs: Mapping[str, Job] = MappingProxyType({}),
-    ) -> Lane:
-        """`prelude` is what each child does while it waits for its case; it is nobody's coverage."""
-        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude, jobs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Child:
-    """A forked child that waits for its order on `line`; `handle` is a pidfd."""
-
-    pid: int
-    handle: int
-    line: socket.socket
-
-
-def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
-    """Hand each order to a child of its own until the worker hangs up; never returns.
-
-    While a child works, the runner forks the next one and reaps the last: on a machine with a core to spare,
-    neither costs the worker anything.
-    """
-    die_with_parent()
-    mapped = mapped_bytes()
-    spare = _fork_child(lane, mapped)
-    ending: list[_Child] = []
-    while True:
-        order = orders.recv(_ORDER.size)
-        if len(order) < _ORDER.size:
-            os._exit(0)
-        child = spare
-        child.line.send(order)
-        waiter = select.poll()
-        waiter.register(child.handle, select.POLLIN)
-        waiter.register(child.line, select.POLLIN)
-        # Let the child get hold of a core: woken by a process that goes on to fork, it would wait behind the fork.
-        waiter.poll(1)
-        spare = _fork_child(lane, mapped)
-        ending = [old for old in ending if not _reaped(old)]
-        _, wall, _ = _ORDER.unpack(order)
-        timed_out = not waiter.poll(wall * 1000)
-        status = 0
-        done = not timed_out and bool(_receive_now(child.line))
-        if done:
-            ending.append(child)
-        else:
-            _kill_group(child.pid)
-            _, status = os.waitpid(child.pid, 0)
-            _forget(child)
-        orders.send(_REPLY.pack(done, status, timed_out))
-
-
-def _reaped(child: _Child) -> bool:
-    """Reap a child that has said that it is done, if it has ended by now."""
-    pid, _ = os.waitpid(child.pid, os.WNOHANG)
-    if pid == 0:
-        return False
-    _kill_group(child.pid)
-    _forget(child)
-    return True
-
-
-def _forget(child: _Child) -> None:
-    os.close(child.handle)
-    child.line.close()
-
-
-def _receive_now(line: socket.socket) -> bytes:
-    try:
-        return line.recv(1, socket.MSG_DONTWAIT)
-    except (BlockingIOError, ConnectionError):
-        return b""
-
-
-def _fork_child(lane: Lane, mapped: int) -> _Child:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    pid = os.fork()
-    if pid == 0:
-        ours.close()
-        _serve_child(lane, theirs, mapped)
-    theirs.close()
-    return _Child(pid, os.pidfd_open(pid), ours)
-
-
-def _serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
-    try:
-        os.setpgid(0, 0)
-        die_with_parent()
-        os.dup2(lane.stderr, 2)
-        os.dup2(lane.stderr, 1)
-        lane.prelude()
-        lane.coverage.enter(lane.slot)
-        order = line.recv(_ORDER.size)
-        if len(order) < _ORDER.size:
-            os._exit(0)
-        seconds, _, memory = _ORDER.unpack(order)
-        bound_memory(mapped, memory)
-        # Not earlier: it clears the record, and while this child waited its elder may have died.
-        lane.death.watch()
-        _work(lane, seconds)
-    except MemoryError:
-        lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
-    except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
-        lane.tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()})
-    line.send(b"d")
-    os._exit(0)
-
-
-def _work(lane: Lane, seconds: float) -> None:
-    """Take the request's cases in turn; results, stages and blocks go to shared memory as they come."""
-    request = lane.tray.request()
-    if "job" in request:
-        lane.tray.begin_case(0)
-        start = lane.coverage.new(lane.slot)
-        lane.jobs[request["job"]](request["item"], lane.tray, seconds)
-        lane.tray.enter_stage(Stage.DONE)
-        if not request["count"]:
-            # Nobody's coverage: the first case that gets there is to find it armed.
-            lane.coverage.rearm(lane.slot, start)
-        return
-
-    effort = Effort.from_json(request["effort"])
-    stir(effort.layout)
-
-    def blocks() -> int:
-        return lane.coverage.new(lane.slot)
-
-    def paced(limited: bool) -> None:
-        signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
-
-    around = Surroundings(blocks, paced, exploring=request["count"])
-    for index, (data, known) in enumerate(zip(request["cases"], request["references"], strict=True)):
-        paced(True)
-        lane.tray.begin_case(index)
-        start = blocks()
-        case = Case.from_json(data)
-        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray, around, effort, known)
-        paced(False)
-        record = {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()} | record
-        lane.tray.enter_stage(Stage.DONE)
-        record["seconds"] = lane.tray.seconds()
-        record["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        if record["exit"] != Exit.OK.value or not request["count"]:
-            lane.coverage.rearm(lane.slot, start)
-        record["log"] = [start, blocks()]
-        lane.tray.add_result(record)
-
-
-def _kill_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        # The group exists only once the child has called setpgid; before that the child is alone.
-        try:
-            os.kill(leader, signal.SIGKILL)
-        except ProcessLookupError:
-            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,13 +231,13 @@ class ForkExecutor:
         lane.death.clear()
         wall = 10 * limits.seconds * count + 5
         began = time.perf_counter()
-        self._runner.send(_ORDER.pack(limits.seconds, wall, limits.memory))
+        self._runner.send(ORDER.pack(limits.seconds, wall, limits.memory))
         self.waiting = True
-        reply = self._runner.recv(_REPLY.size)
+        reply = self._runner.recv(REPLY.size)
         self.waiting = False
-        if len(reply) < _REPLY.size:
+        if len(reply) < REPLY.size:
             raise TzerlikeError("the runner process ended")
-        return (*_REPLY.unpack(reply), time.perf_counter() - began)
+        return (*REPLY.unpack(reply), time.perf_counter() - began)
 
     def _finished(self, record: dict[str, Any], count: bool) -> Observation:
         exit_ = Exit(record["exit"])

@@ -13,7 +13,8 @@ from typing import Any
 from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.case import Case
 from tzerlike.errors import UserError
-from tzerlike.executor.execute import ForkExecutor, Lane
+from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
 from tzerlike.oracles import effort_for
 from tzerlike.reduction import REDUCED
 from tzerlike.reduction.catalogue import REDUCERS

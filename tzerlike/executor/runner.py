@@ -1,0 +1,111 @@
+"""The runner: a process forked from the zygote that does nothing but fork the children of one worker.
+
+Its heap is the same before every case, so that a case behaves alike whatever ran before it, and it stays small, so
+that a fork is cheap.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tzerlike.child.apart import die_with_parent
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.served import ORDER, serve_child
+from tzerlike.limits import mapped_bytes
+
+REPLY = struct.Struct("<?i?")
+"""What a worker hears of its order: whether the child got done, its wait status, whether it ran out of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A forked child that waits for its order on `line`; `handle` is a pidfd."""
+
+    pid: int
+    handle: int
+    line: socket.socket
+
+
+def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
+    """Hand each order to a child of its own until the worker hangs up; never returns.
+
+    While a child works, the runner forks the next one and reaps the last: on a machine with a core to spare,
+    neither costs the worker anything.
+    """
+    die_with_parent()
+    mapped = mapped_bytes()
+    spare = _fork_child(lane, mapped)
+    ending: list[_Child] = []
+    while True:
+        order = orders.recv(ORDER.size)
+        if len(order) < ORDER.size:
+            os._exit(0)
+        child = spare
+        child.line.send(order)
+        waiter = select.poll()
+        waiter.register(child.handle, select.POLLIN)
+        waiter.register(child.line, select.POLLIN)
+        # Let the child get hold of a core: woken by a process that goes on to fork, it would wait behind the fork.
+        waiter.poll(1)
+        spare = _fork_child(lane, mapped)
+        ending = [old for old in ending if not _reaped(old)]
+        _, wall, _ = ORDER.unpack(order)
+        timed_out = not waiter.poll(wall * 1000)
+        status = 0
+        done = not timed_out and bool(_receive_now(child.line))
+        if done:
+            ending.append(child)
+        else:
+            _kill_group(child.pid)
+            _, status = os.waitpid(child.pid, 0)
+            _forget(child)
+        orders.send(REPLY.pack(done, status, timed_out))
+
+
+def _reaped(child: _Child) -> bool:
+    """Reap a child that has said that it is done, if it has ended by now."""
+    pid, _ = os.waitpid(child.pid, os.WNOHANG)
+    if pid == 0:
+        return False
+    _kill_group(child.pid)
+    _forget(child)
+    return True
+
+
+def _forget(child: _Child) -> None:
+    os.close(child.handle)
+    child.line.close()
+
+
+def _receive_now(line: socket.socket) -> bytes:
+    try:
+        return line.recv(1, socket.MSG_DONTWAIT)
+    except (BlockingIOError, ConnectionError):
+        return b""
+
+
+def _fork_child(lane: Lane, mapped: int) -> _Child:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        serve_child(lane, theirs, mapped)
+    theirs.close()
+    return _Child(pid, os.pidfd_open(pid), ours)
+
+
+def _kill_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        # The group exists only once the child has called setpgid; before that the child is alone.
+        try:
+            os.kill(leader, signal.SIGKILL)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,87 @@
+"""What a forked child does: wait for an order, take the cases of a request in turn, lay down what came of them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import struct
+import traceback
+from typing import NoReturn
+
+from tzerlike.case import Case
+from tzerlike.child.apart import die_with_parent
+from tzerlike.child.effort import Effort
+from tzerlike.child.heap import stir
+from tzerlike.executor.lane import Lane
+from tzerlike.executor.stages import Surroundings, render_module, run_case
+from tzerlike.limits import bound_memory
+from tzerlike.observation import Exit, Stage
+
+ORDER = struct.Struct("<ddQ")
+"""What wakes a child: seconds of processor time a case, seconds on the clock in all, bytes of memory."""
+
+
+def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
+    try:
+        os.setpgid(0, 0)
+        die_with_parent()
+        os.dup2(lane.stderr, 2)
+        os.dup2(lane.stderr, 1)
+        lane.prelude()
+        lane.coverage.enter(lane.slot)
+        order = line.recv(ORDER.size)
+        if len(order) < ORDER.size:
+            os._exit(0)
+        seconds, _, memory = ORDER.unpack(order)
+        bound_memory(mapped, memory)
+        # Not earlier: it clears the record, and while this child waited its elder may have died.
+        lane.death.watch()
+        _work(lane, seconds)
+    except MemoryError:
+        lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
+    except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
+        lane.tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()})
+    line.send(b"d")
+    os._exit(0)
+
+
+def _work(lane: Lane, seconds: float) -> None:
+    """Take the request's cases in turn; results, stages and blocks go to shared memory as they come."""
+    request = lane.tray.request()
+    if "job" in request:
+        lane.tray.begin_case(0)
+        start = lane.coverage.new(lane.slot)
+        lane.jobs[request["job"]](request["item"], lane.tray, seconds)
+        lane.tray.enter_stage(Stage.DONE)
+        if not request["count"]:
+            # Nobody's coverage: the first case that gets there is to find it armed.
+            lane.coverage.rearm(lane.slot, start)
+        return
+
+    effort = Effort.from_json(request["effort"])
+    stir(effort.layout)
+
+    def blocks() -> int:
+        return lane.coverage.new(lane.slot)
+
+    def paced(limited: bool) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
+
+    around = Surroundings(blocks, paced, exploring=request["count"])
+    for index, (data, known) in enumerate(zip(request["cases"], request["references"], strict=True)):
+        paced(True)
+        lane.tray.begin_case(index)
+        start = blocks()
+        case = Case.from_json(data)
+        record = render_module(case.ir) if request["render"] else run_case(case, lane.tray, around, effort, known)
+        paced(False)
+        record = {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()} | record
+        lane.tray.enter_stage(Stage.DONE)
+        record["seconds"] = lane.tray.seconds()
+        record["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if record["exit"] != Exit.OK.value or not request["count"]:
+            lane.coverage.rearm(lane.slot, start)
+        record["log"] = [start, blocks()]
+        lane.tray.add_result(record)
