@@ -1,0 +1,52 @@
+"""A child that may not do anything to the machine: no exec, no network, no file but to read, no other process.
+
+memcov/confine.cc says what is allowed. A program that tries something else dies of it, which is `Exit.CONFINED`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tzerlike.coverage.native import checked, load
+from tzerlike.errors import TzerlikeError, UserError
+
+WRITTEN = 16 << 20
+"""Bytes that a child may write to its standard error, which is a file in memory."""
+
+
+def confine() -> None:
+    """In a forked child with one thread: from here on, allow no more than work on a case takes. There is no way back.
+
+    Raises TzerlikeError where the kernel refuses.
+    """
+    # Modules that are imported from here on cannot leave byte code behind.
+    sys.dont_write_bytecode = True
+    checked(load().memcov_confine(WRITTEN))
+
+
+def keep_open(*descriptors: int) -> None:
+    """Close every descriptor of this process but the standard ones and these."""
+    low = 3
+    for descriptor in (*sorted(descriptors), os.sysconf("SC_OPEN_MAX")):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+
+
+def why_unconfined() -> str:
+    """Return why this machine cannot confine a child, "" where it can. Forks."""
+    try:
+        load()
+    except UserError as error:
+        return str(error)
+    child = os.fork()
+    if child == 0:
+        try:
+            confine()
+            os._exit(0)
+        except TzerlikeError:
+            os._exit(1)
+        finally:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    return "" if status == 0 else "the kernel refuses a seccomp filter"
