@@ -74,6 +74,7 @@ class _Zygote:
         if order is None:
             sys.exit(0)
         from tzerlike.child.apart import die_with_parent
+        from tzerlike.child.confine import why_unconfined
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.executor.lane import Lane
@@ -93,9 +94,13 @@ class _Zygote:
         for path in order["restore"]:
             self.coverage.restore(Path(path).read_bytes())
         woken = warm_up(Tray())
-        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
+        obstacle = why_unconfined()
+        self.lanes = [
+            Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS, not obstacle) for slot in range(slots)
+        ]
         self.workers: dict[int, tuple[int, int]] = {}
         self.environment = roles.environment(self.coverage, randomised=_randomised())
+        self.environment["confinement"] = f"off: {obstacle}" if obstacle else "on"
         gc.collect()
         gc.freeze()
         gc.disable()

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, Command, environment
+from tests.puzzles.conftest import served
 from tzerlike.case import Case, ContextConfig
 from tzerlike.child.apart import run_apart
 from tzerlike.child.effort import Effort
-from tzerlike.child.tray import Tray
+from tzerlike.coverage import NoCoverage
 from tzerlike.cuda.source import first_refusal
 from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
-from tzerlike.executor.stages import run_case
+from tzerlike.executor import rejection
+from tzerlike.executor.lane import Lane
 from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
@@ -84,15 +86,9 @@ def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Ef
     toolchain = Toolchain(Compiler.NVCC, nvcc)
     for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection"):
         monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
-    tray = Tray()
-    tray.begin_case(0)
-    text, signal = run_apart(lambda: json.dumps(run_case(case, tray, effort=effort)))
-    assert signal == 0 and text is not None
-    record = json.loads(text)
-    rejection = Rejection.from_json(record["rejection"]) if "rejection" in record else None
-    return Observation(
-        Exit(record["exit"]), Stage(record.get("stage", "done")), record.get("message", ""), rejection=rejection
-    )
+    with served(Lane.prepare(0, NoCoverage(), jobs=rejection.JOBS), Limits()) as executor:
+        (seen,) = executor.run([case], count=False, effort=effort)
+    return seen
 
 
 def test_refused_source_of_a_defined_program_is_told_with_the_words_of_the_compiler(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from tzerlike.coverage.native import checked, load
 from tzerlike.errors import TzerlikeError, UserError
@@ -25,12 +26,20 @@ def confine() -> None:
     checked(load().memcov_confine(WRITTEN))
 
 
-def keep_open(*descriptors: int) -> None:
-    """Close every descriptor of this process but the standard ones and these."""
-    low = 3
-    for descriptor in (*sorted(descriptors), os.sysconf("SC_OPEN_MAX")):
-        os.closerange(low, descriptor)
-        low = descriptor + 1
+def confine_where_possible() -> None:
+    """`confine`, for processes that have nothing to answer for it: whoever started the family has asked the user."""
+    with suppress(TzerlikeError, UserError):
+        confine()
+
+
+def close_all_but(*descriptors: int) -> None:
+    """Close every descriptor of this process but the standard ones and these: what is written to them arrives."""
+    kept = {0, 1, 2, *descriptors}
+    for descriptor in sorted(map(int, os.listdir("/proc/self/fd"))):
+        if descriptor not in kept:
+            # The one that the directory was read with is closed by now.
+            with suppress(OSError):
+                os.close(descriptor)
 
 
 def why_unconfined() -> str:

@@ -20,14 +20,16 @@ from typing import Any
 from tzerlike.case import Case, content_hash
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
 from tzerlike.compare.evidence import evidence_for
+from tzerlike.coverage import Death, describe, describe_death
 from tzerlike.coverage import Frame as CodeFrame
-from tzerlike.coverage import describe, describe_death
 from tzerlike.cuda.device import Devices
 from tzerlike.errors import TzerlikeError
 from tzerlike.executor.lane import Lane
+from tzerlike.executor.rejection import weighed
 from tzerlike.executor.runner import REPLY
 from tzerlike.executor.sanitizer import report_in
 from tzerlike.executor.served import ORDER
+from tzerlike.executor.stages import with_sources_compiled
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators.attempt import JOB as MUTATE
@@ -104,6 +106,7 @@ class ForkExecutor:
             if seen.results is not None and seen.results.undecided and effort.steps < THOROUGH_STEPS:
                 (again,) = self._run_child([case], False, limits, effort.thorough())
                 observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+            observations[index] = weighed(self.call, case, observations[index], effort, limits)
             observations[index] = self._on_device(case, observations[index], limits, effort)
             self._note_reference(case, observations[index].results)
             once = partial(self._once, limits, effort)
@@ -194,10 +197,11 @@ class ForkExecutor:
         reply = self._order(cases, render=False, count=count, limits=limits, effort=effort)
         done, status, timed_out, waited = reply
         records = lane.tray.results()
-        observations = []
+        observations: list[Observation] = []
         for record in records:
             if record["exit"] == Exit.FAULT.value:
                 raise TzerlikeError(f"the child failed outside the compiler:\n{record['message']}")
+            record = with_sources_compiled(cases[len(observations)], record)
             observations.append(self._finished(record, count))
         if not done and len(observations) < len(cases):
             observations.append(self._died(status, timed_out, len(observations)))
@@ -278,6 +282,8 @@ class ForkExecutor:
         death = lane.death.read()
         report = report_in(written.decode(errors="replace"), lambda address: _frame(describe(address)))
         results = tray.partial_results()
+        if exit_ is Exit.CONFINED:
+            message, results = confined_by(death), None
         if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
             results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
         frames: tuple[Frame, ...] = ()
@@ -322,10 +328,18 @@ def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tupl
         return Exit.TIMEOUT, "over the time limit"
     if "bad_alloc" in stderr or "out of memory" in stderr.lower():
         return Exit.OOM, "over the memory limit"
+    if number == signal.SIGSYS:
+        return Exit.CONFINED, ""
     if number:
         last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "")
         return Exit.CRASH, f"{signal.Signals(number).name} {last}".strip()
     return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
+
+
+def confined_by(death: Death | None) -> str:
+    """Say which system call it was that a confined child may not make."""
+    call = death.call if death is not None else ""
+    return f"it asked the kernel for what a case may not do: {call or 'a system call'}"
 
 
 def _frame(found: CodeFrame | None) -> Frame:

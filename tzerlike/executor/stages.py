@@ -19,9 +19,9 @@ from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.compare.results import Builds, compile_reference, judge_builds
 from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
-from tzerlike.cuda.source import SourceRefused, due, first_refusal
+from tzerlike.cuda.source import SourceRefused, due, first_refusal, runs_confined
 from tzerlike.cuda.toolchain import find_toolchain
-from tzerlike.executor.rejection import weigh_rejection
+from tzerlike.executor.rejection import label_rejection
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes import instantiate
 from tzerlike.targets import arch_of_target
@@ -49,9 +49,11 @@ def run_case(
 ) -> dict[str, Any]:
     """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass, results.
 
-    With `reference_known` the reference build has been right on this program and these inputs before.
+    It has `sources` where device source is left to `with_sources_compiled`. With `reference_known` the reference build
+    has been right on this program and these inputs before.
     """
     reached = []
+    left: list[str] = []
     try:
         module = original = ask_compiler(lambda: tvm_api.load_ir(case.ir))
         target = ask_compiler(lambda: tvm_api.target_of(case.target))
@@ -73,14 +75,16 @@ def run_case(
             executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
             if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-                _offer_source(executable, case, tray, around)
+                left = _offer_source(executable, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
             record |= {"stage": tray.stage().value, "pass": tray.pass_name()}
-            record["rejection"] = weigh_rejection(case, refusal.message, effort, tray, around.paced).to_json()
+            record["rejection"] = label_rejection(case, tray.pass_name(), refusal.message).to_json()
         return record
     record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
+    if left:
+        record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
         entry = tvm_api.entry_of(original)
         seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, tray, around.paced)
@@ -96,12 +100,17 @@ def run_case(
     return record
 
 
-def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings) -> None:
-    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint."""
+def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings) -> list[str]:
+    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint.
+
+    Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
+    """
     sources = tvm_api.cuda_sources(executable)
     toolchain = find_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
-        return
+        return []
+    if not runs_confined(toolchain):
+        return sources
     tray.enter_stage(Stage.COMPILE_DEVICE)
     # It has all of the time for itself.
     around.paced(True)
@@ -109,6 +118,19 @@ def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings)
     if said is not None:
         raise CompilerRefused(SourceRefused(said))
     around.paced(True)
+    return []
+
+
+def with_sources_compiled(case: Case, record: dict[str, Any]) -> dict[str, Any]:
+    """In the worker: have the sources compiled that a child has left, and return the record with what came of it."""
+    sources = record.get("sources", ())
+    toolchain = find_toolchain() if sources else None
+    said = None if toolchain is None else first_refusal(toolchain, sources, arch_of_target(case.target))
+    if said is None:
+        return record
+    kept = {name: record[name] for name in ("seconds", "peak_memory", "log") if name in record}
+    refused = CompilerRefused(SourceRefused(said)).record()
+    return kept | refused | {"stage": Stage.COMPILE_DEVICE.value}
 
 
 def touch(case: Case) -> None:
