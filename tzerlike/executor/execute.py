@@ -338,8 +338,8 @@ def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tupl
 
 def confined_by(death: Death | None) -> str:
     """Say which system call it was that a confined child may not make."""
-    call = death.call if death is not None else ""
-    return f"it asked the kernel for what a case may not do: {call or 'a system call'}"
+    what = "it asked the kernel for what a case may not do"
+    return f"{what}: {death.call}" if death is not None and death.call else what
 
 
 def _frame(found: CodeFrame | None) -> Frame:
