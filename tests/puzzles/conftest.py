@@ -65,7 +65,7 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "fork": os.fork,
     "kill the runner": lambda: os.kill(os.getppid(), signal.SIGKILL),
     "leave the group": os.setsid,
-    "write a file": lambda: Path("written").touch(),
+    "write a file": lambda: Path("written").write_text("x"),
     "flood": _flood,
     "say bad_alloc": lambda: (os.write(2, b"terminate called: std::bad_alloc\n"), os.abort()),
 }
