@@ -15,6 +15,7 @@ from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
+from tzerlike.observation import Exit
 from tzerlike.oracles import ORACLES, make_oracles
 
 
@@ -152,7 +153,8 @@ def _describe(answer: Mapping[str, Any]) -> str:
     if "word" in answer:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
-    return f"{seen['exit']} in {seen['stage']}"
+    why = f": {seen['message']}" if seen["exit"] == Exit.CONFINED.value else ""
+    return f"{seen['exit']} in {seen['stage']}{why}"
 
 
 def judge_file(
