@@ -13,6 +13,7 @@ from tests.e2e.conftest import ROOT, Command, environment
 from tests.puzzles.conftest import served
 from tzerlike.case import Case, ContextConfig
 from tzerlike.child.apart import run_apart
+from tzerlike.child.confine import why_unconfined
 from tzerlike.child.effort import Effort
 from tzerlike.coverage import NoCoverage
 from tzerlike.cuda.source import first_refusal
@@ -74,6 +75,22 @@ def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(see
     assert message.splitlines()[0] == 'the CUDA compiler says error: identifier "lane_of_nobody" is undefined'
     # An architecture that the compiler does not know is no fault of the source.
     assert first_refusal(toolchain, [broken], "sm_33") is None
+
+
+@pytest.mark.skipif(
+    (toolchain := find_toolchain()) is None or toolchain.compiler is not Compiler.NVRTC, reason="no NVRTC"
+)
+def test_nvrtc_does_its_work_in_a_confined_child(seeds: dict[str, Seed]) -> None:
+    source = source_of(seeds[NAMES[0]])
+
+    def work() -> str:
+        toolchain = find_toolchain()
+        assert toolchain is not None
+        assert "Seccomp:\t2" in Path("/proc/self/status").read_text() or why_unconfined()
+        said = first_refusal(toolchain, ["__global__ void f() { nobody(); }"], "sm_90") or ""
+        return "" if first_refusal(toolchain, [source], "sm_90") is None and "nobody" in said else f"it says {said}"
+
+    assert run_apart(work) == ("", 0)
 
 
 INTERNAL = Label.INTERNAL_ERROR.value
