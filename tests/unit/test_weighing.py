@@ -1,7 +1,8 @@
-"""Looks at a program that TVM's verifiers, or the compiler, may die of: what the worker makes of each end of the child."""
+"""Looks at programs that TVM's verifiers or the compiler may die of: what the worker makes of each end of the child."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_a_module_that_a_verifier_dies_of_is_as_good_as_refused() -> None:
         given.append(list(item["fatal"]))
         deadly = next((place for place in (2, 1) if place not in item["fatal"]), None)
         if deadly is None:
-            return [{VERIFYING: 0}, {"walk": found.to_json()}], None
+            return [{VERIFYING: 0}, {"walk": json.loads(json.dumps(found.to_json()))}], None
         return [{VERIFYING: deadly}], DIED
 
     assert ask_walk(call, Case("{}")) == found
