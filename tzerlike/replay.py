@@ -17,7 +17,7 @@ from tzerlike.family import Family
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.oracles import ORACLES, make_oracles
-from tzerlike.outcome import NOT_ALLOWED
+from tzerlike.outcome import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,8 @@ def _describe(answer: Mapping[str, Any]) -> str:
     if "word" in answer:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
-    results = seen["results"]
-    refused = f", {results['where']}" if results and results["rule"] == NOT_ALLOWED else ""
-    return f"{seen['exit']} in {seen['stage']}{refused}"
+    not_run = Results.from_json(seen["results"]).not_run if seen["results"] else ""
+    return f"{seen['exit']} in {seen['stage']}" + (f", {not_run}" if not_run else "")
 
 
 def judge_file(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tzerlike
 from tests.bundles import write_case
 from tzerlike.allowlist.stored import require_allowed, require_graph
 from tzerlike.campaign import read_stored_case
@@ -180,3 +181,14 @@ def test_a_file_is_refused_before_anything_else(tmp_path: Path) -> None:
         read_stored_case(path)
     case = write_case(path, '{"nodes": []}')
     assert read_stored_case(path).case == case
+
+
+def test_there_is_one_way_to_compiled_code() -> None:
+    root = Path(tzerlike.__file__).parent
+    ways = ("tvm_api.entry_point(", ".executable[", ".executable.jit(", "import entry_point")
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if any(way in path.read_text(encoding="utf-8") for way in ways)
+    }
+    assert found == {"allowlist/native.py", "tvm_api.py"}
