@@ -140,7 +140,7 @@ class Worker:
 
     def run(self) -> None:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         if self.culprit is not None:
             self.take_over(self.culprit)
