@@ -19,11 +19,12 @@ checked otherwise; nothing that stands here makes the reader fail but by `Garble
 from __future__ import annotations
 
 import json
-import mmap
 import math
+import mmap
 import struct
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,7 +117,8 @@ class Tray:
         data = self._note(_BEAT, _BEAT_SIZE)
         if data is None or len(data) < 16:
             return None
-        return Beat(*struct.unpack_from("<dq", data), data[16:].decode(errors="replace"))
+        when, iteration = struct.unpack_from("<dq", data)
+        return Beat(when, iteration, data[16:].decode(errors="replace"))
 
     def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None:
         """Said by the worker before it mutates: if TVM kills it, this is what it was doing."""
@@ -181,10 +183,9 @@ class Tray:
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
         struct.pack_into("<I", self.memory, _RESULTS, count + 1)
 
-    def results(self) -> list[dict[str, Any]]:
-        """The records of the child that ran last; Garbled where something wrote over them."""
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The records of the child that ran last, one after the other; Garbled at one that something wrote over."""
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
-        records = []
         at = _RESULTS + 4
         for _ in range(count):
             data = self._note(at, _RESULTS + _RESULTS_SIZE - at)
@@ -194,9 +195,8 @@ class Tray:
                 raise Garbled(f"a record of a child: {error}") from error
             if data is None or not isinstance(record, dict):
                 raise Garbled("a record of a child has the wrong checksum")
-            records.append(record)
+            yield record
             at += _NOTE.size + len(data)
-        return records
 
     def _write_header(self, index: int, stage: Stage, began: float) -> None:
         header = _HEADER.pack(index, _ORDINAL[stage], began)
