@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.case import Case, Provenance
-from tzerlike.errors import UserError
+from tzerlike.errors import StorageError, UserError
 from tzerlike.untrusted import PROGRAM_BYTES
 from tzerlike.untrusted import read_json as read_json
 
@@ -47,10 +47,10 @@ def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-def _storage_error(path: Path, error: OSError) -> UserError:
+def _storage_error(path: Path, error: OSError) -> StorageError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return UserError(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
-    return UserError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
+        return StorageError(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
+    return StorageError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,10 @@ class CampaignDir:
     def findings(self) -> Path:
         return self.root / "findings"
 
+    @property
+    def faults(self) -> Path:
+        return self.root / "faults"
+
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
 
@@ -113,7 +117,7 @@ class CampaignDir:
     def create(self, jobs: int) -> None:
         """Make the directories; UserError when that is not possible."""
         try:
-            for directory in (self.corpus, self.findings, *(self.worker(n) for n in range(jobs))):
+            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error

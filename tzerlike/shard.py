@@ -10,8 +10,11 @@ from tzerlike.config import CampaignConfig
 from tzerlike.executor.execute import ForkExecutor
 
 
-class Interrupted(Exception):
-    """The worker was asked to stop while it waited for a child."""
+class Interrupted(BaseException):
+    """The worker was asked to stop while it waited for a child.
+
+    No Exception, so that nothing that contains faults holds it up.
+    """
 
 
 class Shard:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.puzzles.conftest import LIMITS
 from tzerlike.case import Case
-from tzerlike.errors import TzerlikeError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
@@ -78,10 +77,15 @@ def test_a_child_that_sleeps_is_ended_by_the_wall_clock(executor: ForkExecutor) 
     assert time.monotonic() - began < 600
 
 
-def test_a_fault_of_ours_stops_loudly(executor: ForkExecutor) -> None:
-    with pytest.raises(TzerlikeError, match="ZeroDivisionError"):
-        executor.run([case("fault of ours")])
-    assert executor.run([case("fine")])[0].exit is Exit.OK
+def test_a_fault_of_ours_is_the_end_of_its_case_alone(executor: ForkExecutor) -> None:
+    order = ["fine", "fault of ours", "fine", "fault of ours", "segfault", "fine"]
+    seen = executor.run([case(b, i) for i, b in enumerate(order)])
+    assert [o.exit.value for o in seen] == ["ok", "fault", "ok", "fault", "crash", "ok"]
+    (fault,) = seen[1].faults
+    assert (fault.kind, fault.doing) == ("ZeroDivisionError", "passes")
+    assert "1 // 0" in seen[1].message
+    assert (seen[1].stage, seen[1].pass_name) == (Stage.PASSES, "fake.Pass")
+    assert fault.signature == seen[3].faults[0].signature
 
 
 def test_no_child_outlives_its_case(executor: ForkExecutor) -> None:

@@ -24,6 +24,7 @@ import mmap
 import struct
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,10 +196,9 @@ class Tray:
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
         struct.pack_into("<I", self.memory, _RESULTS, count + 1)
 
-    def results(self) -> list[dict[str, Any]]:
-        """The records of the child that ran last; Garbled where something wrote over them."""
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The records of the child that ran last, one after the other; Garbled at one that something wrote over."""
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
-        records = []
         at = _RESULTS + 4
         for _ in range(count):
             data = self._note(at, _RESULTS + _RESULTS_SIZE - at)
@@ -208,9 +208,8 @@ class Tray:
                 raise Garbled(f"a record of a child: {error}") from error
             if data is None or not isinstance(record, dict):
                 raise Garbled("a record of a child has the wrong checksum")
-            records.append(record)
+            yield record
             at += _NOTE.size + len(data)
-        return records
 
     def _write_header(self, index: int, stage: Stage, began: float) -> None:
         header = _HEADER.pack(index, _ORDINAL[stage], began)

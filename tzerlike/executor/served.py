@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
 import socket
-import traceback
 from typing import NoReturn
 
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
 from tzerlike.child.heap import stir
+from tzerlike.errors import Fault
 from tzerlike.executor.lane import Lane
 from tzerlike.executor.line import ORDER
 from tzerlike.executor.stages import Surroundings, render_module, run_case
@@ -36,10 +37,20 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         _work(lane, seconds)
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
-    except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
-        lane.tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()})
+    except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
+        _lay_fault(lane, error)
     line.send(b"d")
     os._exit(0)
+
+
+def _lay_fault(lane: Lane, error: BaseException) -> None:
+    fault = Fault.of(error)
+    record = {"exit": Exit.FAULT.value, "kind": fault.kind, "frames": fault.frames, "message": fault.text}
+    # What the program wrote over, or filled, may fail here too; the worker sees then that there is no record.
+    with contextlib.suppress(Exception):
+        record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
+    with contextlib.suppress(Exception):
+        lane.tray.add_result(record)
 
 
 def _work(lane: Lane, seconds: float) -> None:
