@@ -36,6 +36,7 @@ class Death:
 
     iteration: int
     doing: str
+    how: str
     signal: int
     times: int
     mutation: tuple[str, int, int, str] | None = None
@@ -255,6 +256,7 @@ class Crew:
         return Death(
             iteration,
             doing,
+            f"of an error: {shard.error}" if shard.error else f"by {_how(packet)}",
             packet["signal"],
             before.times + 1 if again and before is not None else 1,
             None if mutation is None else tuple(mutation),

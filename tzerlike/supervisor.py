@@ -8,7 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -190,7 +190,6 @@ class Supervisor:
             "cache_dir": str(self.cache_dir),
             "elapsed": self._elapsed(),
             "culprit": None,
-            "died": None,
         }
         if death is not None and death.mutation is not None:
             mutator, iteration, draw, parent = death.mutation
@@ -203,8 +202,10 @@ class Supervisor:
                 "parent": parent,
                 "signal": death.signal,
             }
-        elif death is not None:
-            params["died"] = asdict(death)
+        elif death is not None and death.times > 1:
+            # The first time, that iteration is done again.
+            why = f"the worker ended {death.times} times in this iteration, the last time {death.how}"
+            params["culprit"] = {"iteration": death.iteration, "doing": death.doing, "why": why}
         return _ROLE_OF_HARNESS[self.config.harness], params
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:

@@ -368,7 +368,7 @@ class ForkExecutor:
         lane = self._lane
         tray = lane.tray
         if _is_kill(status, timed_out):
-            return self._killed_twice(index)
+            return self._killed_twice(logged)
         if tray.case_index() != index or tray.stage() is Stage.MUTATE:
             text = f"the child ended with status {status} before it reached its case"
             return Observation.of_fault(Fault(_LOST, ("executor/served.py",), text), Stage.LOAD)
@@ -405,10 +405,10 @@ class ForkExecutor:
             results=results,
         )
 
-    def _killed_twice(self, index: int) -> Observation:
+    def _killed_twice(self, logged: int) -> Observation:
         """What is known of a case at which two children were killed: that the kernel did it, or nothing."""
         lane = self._lane
-        lane.coverage.rearm(lane.slot, lane.tray.results()[-1]["log"][1] if index else 0)
+        lane.coverage.rearm(lane.slot, logged)
         stage = lane.tray.stage() if self._reached() else Stage.LOAD
         if oom_kills(self._oom_counters) > self._oom_kills:
             exit_, message = Exit.OOM, "the kernel ended it for lack of memory"
