@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import contextlib
 import json
+import os
 import select
 import signal
 import socket
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.fixed_environment import callers_variables, fixed_environment
 
 _START_SECONDS = 300.0
 _PACKET_LIMIT = 1 << 17
@@ -36,8 +38,9 @@ def _interrupts_held() -> Iterator[None]:
 class Family:
     """A zygote process and everything forked from it; leaving the context ends all of them.
 
-    `environment` is the environment variables that the zygote gets, and all that it gets; `python` the interpreter that
-    it runs in, and with that the TVM.
+    `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
+    take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and with that
+    the TVM.
     """
 
     def __init__(
@@ -52,27 +55,34 @@ class Family:
     ) -> None:
         # A run that has to write byte code lays its heap out differently from the next one.
         compileall.compile_dir(Path(__file__).parent, quiet=2, legacy=False)
+        self._fixed = fixed_environment(environment)
+        self._of_the_caller = callers_variables(environment)
+        self._command = [str(python or sys.executable), "-m", "tzerlike.zygote"]
+        self.facts: dict[str, Any] = {}
+        for last in (False, True):
+            self._start()
+            self._send_with({"slots": slots, "coverage": coverage, "last": int(last)}, cache_dir)
+            self._send({"restore": [str(path.resolve()) for path in restore]})
+            answer = self._expect("ready")
+            if answer["settled"]:
+                self.facts = answer["environment"]
+                return
+            self.close()
+
+    def _start(self) -> None:
+        """Start a zygote: its socket is its standard input, so that all are started alike."""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket = ours
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with _interrupts_held():
             self._process = subprocess.Popen(
-                [str(python or sys.executable), "-m", "tzerlike.zygote", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                self._command,
+                env=self._fixed,
+                cwd="/",
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,
             )
         theirs.close()
-        order = {
-            "slots": slots,
-            "coverage": coverage,
-            "cache_dir": str(cache_dir),
-            "restore": [str(path) for path in restore],
-        }
-        self._send(order)
-        self.facts: dict[str, Any] = self._expect("ready")["environment"]
 
     def __enter__(self) -> Family:
         return self
@@ -93,8 +103,10 @@ class Family:
         self._stderr.close()
 
     def spawn(self, role: str, params: Mapping[str, Any], slot: int = 0) -> None:
-        """Fork a worker with its runner."""
-        self._send({"do": "spawn", "role": role, "slot": slot, "params": dict(params)})
+        """Fork a worker with its runner; it works in the directory and with the variables of this process."""
+        self._send({"do": "spawn", "slot": slot})
+        around = {"directory": os.getcwd(), "variables": self._of_the_caller}
+        self._send({"role": role, "slot": slot, "params": dict(params), **around})
 
     def stop_workers(self) -> None:
         """Ask every worker to save and end."""
@@ -150,6 +162,16 @@ class Family:
             raise TzerlikeError(f"a packet of {len(data)} bytes")
         with contextlib.suppress(BrokenPipeError, ConnectionError):
             self._socket.send(data)
+
+    def _send_with(self, packet: Mapping[str, Any], directory: Path) -> None:
+        """Send a packet along with a directory, which the receiver need not know the name of."""
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            socket.send_fds(self._socket, [json.dumps(packet).encode()], [descriptor])
+        except (BrokenPipeError, ConnectionError):
+            return
+        finally:
+            os.close(descriptor)
 
     def _receive(self) -> dict[str, Any]:
         try:

@@ -4,11 +4,14 @@ It is started fresh for every command that needs the compiler, with address spac
 fixed environment, loads TVM, arms coverage, compiles a few programs to wake every registry, and freezes its
 heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases.
 
-The supervisor speaks to it in JSON packets over a socket; workers answer on the same socket.
+The supervisor speaks to it in JSON packets over a socket, which is its standard input; workers answer on the same
+socket. It reads no packet itself whose length depends on the caller: the process that it forks for the purpose does,
+so that the heap which all children have in common is the same for all callers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -17,13 +20,15 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.fixed_environment import settle_stack
 
 PACKET_LIMIT = 1 << 17
 ADDR_NO_RANDOMIZE = 0x0040000
@@ -43,36 +48,44 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 
 def main() -> NoReturn:
-    """Entry of the zygote process: `python -m tzerlike.zygote FD`; the socket is already open as FD."""
+    """Entry of the zygote process: `python -m tzerlike.zygote`; the socket is standard input."""
+    began = time.time_ns()
     # Ctrl-C reaches the whole group; it is for the supervisor, which asks the workers to save.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    descriptor = int(sys.argv[1])
-    if _randomised() and _disable_randomisation():
-        os.set_inheritable(descriptor, True)
-        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote", str(descriptor)])
-    control = socket.socket(fileno=descriptor)
-    os.set_inheritable(descriptor, False)
+    moved = settle_stack()
+    if (_randomised() and _disable_randomisation()) or moved:
+        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote"])
+    control = socket.socket(fileno=os.dup(0))
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    with _reporting(control, -1):
+        _Zygote(control, began).serve()
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def _reporting(control: socket.socket, slot: int) -> Iterator[None]:
+    """Send the supervisor what goes wrong, and go on after it."""
     try:
-        _Zygote(control).serve()
+        yield
     except UserError as error:
-        _send(control, {"event": "failed", "slot": -1, "user": True, "message": str(error)})
+        _send(control, {"event": "failed", "slot": slot, "user": True, "message": str(error)})
     except ModuleNotFoundError as error:
         advice = (
             f"no module {error.name!r} in this Python; run `make setup`, or pip install -c constraints.txt tzerlike"
         )
-        _send(control, {"event": "failed", "slot": -1, "user": True, "message": advice})
+        _send(control, {"event": "failed", "slot": slot, "user": True, "message": advice})
     except BaseException:  # noqa: BLE001 - the supervisor must hear of every fault of ours
-        _send(control, {"event": "failed", "slot": -1, "user": False, "message": traceback.format_exc()})
-    sys.exit(1)
+        _send(control, {"event": "failed", "slot": slot, "user": False, "message": traceback.format_exc()})
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, began: int) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
-        order = _receive(control)
-        if order is None:
-            sys.exit(0)
+        data, (cache,), _, _ = socket.recv_fds(control, PACKET_LIMIT, 1)
+        order = json.loads(data)
         from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
@@ -84,26 +97,47 @@ class _Zygote:
         from tzerlike import roles, tvm_api
 
         self.roles = roles.ROLES
+        self.roles_environment = roles.environment
         slots = int(order["slots"])
         backend = order["coverage"]
-        prepare_coverage(backend, tvm_api.compiler_library(), Path(order["cache_dir"]))
-        self.coverage = open_coverage(
-            backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
-        )
-        for path in order["restore"]:
-            self.coverage.restore(Path(path).read_bytes())
+        # Entered, so that its name is in no heap.
+        os.fchdir(cache)
+        os.close(cache)
+        cache_dir = Path()
+        prepare_coverage(backend, tvm_api.compiler_library(), cache_dir)
+        self.coverage = open_coverage(backend, tvm_api.compiler_library(), slots=slots, cache_dir=cache_dir)
+        os.chdir("/")
         woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
-        self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
         gc.freeze()
         gc.disable()
+        if not self._introduced(bool(order["last"]), began):
+            sys.exit(1)
         if len(os.listdir("/proc/self/task")) != 1:
             raise TzerlikeError("TVM started threads before the first fork; a forked child would hang")
 
+    def _introduced(self, last: bool, began: int) -> bool:
+        """Restore the coverage of earlier runs and send who we are, both in a child; whether that went well.
+
+        A start that had to write byte code is to be done again, unless it is the last: the next one finds it there.
+        """
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with _reporting(self.control, -1):
+                order = _receive(self.control) or sys.exit(0)
+                for path in order["restore"]:
+                    self.coverage.restore(Path(path).read_bytes())
+                facts = self.roles_environment(self.coverage, randomised=_randomised())
+                settled = last or not _wrote_byte_code(began)
+                _send(self.control, {"event": "ready", "environment": facts, "settled": settled})
+                status = 0
+            os._exit(status)
+        return os.waitpid(child, 0)[1] == 0
+
     def serve(self) -> NoReturn:
-        _send(self.control, {"event": "ready", "environment": self.environment})
         while True:
             ready, _, _ = select.select([self.control], [], [], 0.05)
             if ready:
@@ -123,17 +157,27 @@ class _Zygote:
         slot = order["slot"]
         lane = self.lanes[slot]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        taken, take = os.pipe()
         runner = os.fork()
         if runner == 0:
             self.control.close()
             ours.close()
+            os.close(taken)
+            os.close(take)
             serve_runner(lane, theirs)
         worker = os.fork()
         if worker == 0:
             theirs.close()
+            os.close(taken)
+            order = _receive(self.control) or sys.exit(0)
+            os.close(take)
             _serve_worker(self.roles[order["role"]], lane, ours, self.control, order)
+        os.close(take)
         ours.close()
         theirs.close()
+        # The next packet is the worker's.
+        os.read(taken, 1)
+        os.close(taken)
         self.workers[slot] = (worker, runner)
 
     def _reap(self) -> None:
@@ -164,8 +208,10 @@ def _serve_worker(
     role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
 ) -> NoReturn:
     from tzerlike.child.apart import die_with_parent, silence
+    from tzerlike.surroundings import adopt
 
     die_with_parent()
+    adopt(order["directory"], order["variables"])
     gc.enable()
     # TVM's warnings while programs are built are of no use to anyone; our own errors go over the socket.
     silence()
@@ -227,6 +273,12 @@ def warm_up(tray: Any) -> Any:
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray, effort=effort)
     render_module(ir)
     return case
+
+
+def _wrote_byte_code(since: int) -> bool:
+    """Whether byte code of a loaded module is newer than `since`, in nanoseconds: then this process compiled it."""
+    files = (getattr(module, "__cached__", None) for module in list(sys.modules.values()))
+    return any(file and os.path.exists(file) and os.stat(file).st_mtime_ns >= since for file in files)
 
 
 def _randomised() -> bool:
