@@ -29,6 +29,8 @@ _LATE = 30.0
 
 _BEAT_EVERY = 1.0
 
+_LOST = "the runner is gone, and with it the process that could start another one"
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -56,7 +58,10 @@ class Line:
         """
         while select.select([self._line], [], [], 0)[0]:
             self._receive()
-        self._line.send(ORDER.pack(self._runner, seconds, wall, memory))
+        try:
+            self._line.send(ORDER.pack(self._runner, seconds, wall, memory))
+        except ConnectionError as error:
+            raise RunnerLost(_LOST) from error
         self.waiting = True
         try:
             late = time.monotonic() + wall + _LATE
@@ -75,6 +80,6 @@ class Line:
         except ConnectionError:
             data = b""
         if len(data) < REPLY.size:
-            raise RunnerLost("the runner is gone, and with it the process that could start another one")
+            raise RunnerLost(_LOST)
         self._runner, done, status, timed_out = REPLY.unpack(data)
         return Reply(done, status, timed_out)
