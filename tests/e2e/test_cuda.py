@@ -101,7 +101,7 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
     toolchain = Toolchain(Compiler.NVCC, nvcc)
-    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection"):
+    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection", "tzerlike.executor.sources"):
         monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
     with served(Lane.prepare(0, NoCoverage(), jobs=rejection.JOBS), Limits()) as executor:
         (seen,) = executor.run([case], count=False, effort=effort)

@@ -9,6 +9,7 @@ import os
 import sys
 from contextlib import suppress
 
+from tzerlike.child.forks import fork
 from tzerlike.coverage.native import checked, load
 from tzerlike.errors import TzerlikeError, UserError
 
@@ -48,7 +49,7 @@ def why_unconfined() -> str:
         load()
     except UserError as error:
         return str(error)
-    child = os.fork()
+    child = fork()
     if child == 0:
         try:
             confine()

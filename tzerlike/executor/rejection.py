@@ -140,8 +140,8 @@ def _builds(case: Case, module: Any, tray: Tray) -> tuple[bool, list[str]]:
     """
     wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
     try:
-        executable = compile_executable(module, wanted, REFERENCE_CONFIG, tray)
-        sources = ask_compiler(lambda: tvm_api.cuda_sources(executable))
+        built = compile_executable(module, wanted, REFERENCE_CONFIG, tray)
+        sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
     except CompilerRefused:
         return False, []
     toolchain = find_toolchain() if sources else None

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.allowlist import native
 from tzerlike.case import Case
 from tzerlike.child.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
@@ -49,8 +50,8 @@ def run_case(
 ) -> dict[str, Any]:
     """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass, results.
 
-    It has `sources` where device source is left to `with_sources_compiled`. With `reference_known` the reference build
-    has been right on this program and these inputs before.
+    It has `sources` where device source is left to tzerlike.executor.sources. With `reference_known` the reference
+    build has been right on this program and these inputs before.
     """
     reached = []
     left: list[str] = []
@@ -72,10 +73,10 @@ def run_case(
                 reached.append(around.blocks())
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
-            executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
+            built = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
             if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-                left = _offer_source(executable, case, tray, around)
+                left = _offer_source(built, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -92,7 +93,7 @@ def run_case(
     elif Check.RESULTS in effort.checks:
         builds = Builds(
             None if reference_known else lambda: compile_reference(original, tray),
-            lambda: ask_compiler(lambda: tvm_api.entry_point(executable)),
+            lambda: native.entry_point(original, built),
         )
         entry = tvm_api.entry_of(original)
         record["results"] = judge_builds(entry, builds, case.input_seed, effort, tray, around.paced).to_json()
@@ -100,12 +101,12 @@ def run_case(
     return record
 
 
-def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings) -> list[str]:
+def _offer_source(built: tvm_api.Built, case: Case, tray: Tray, around: Surroundings) -> list[str]:
     """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint.
 
     Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
     """
-    sources = tvm_api.cuda_sources(executable)
+    sources = tvm_api.cuda_sources(built)
     toolchain = find_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
         return []
@@ -119,18 +120,6 @@ def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings)
         raise CompilerRefused(SourceRefused(said))
     around.paced(True)
     return []
-
-
-def with_sources_compiled(case: Case, record: dict[str, Any]) -> dict[str, Any]:
-    """In the worker: have the sources compiled that a child has left, and return the record with what came of it."""
-    sources = record.get("sources", ())
-    toolchain = find_toolchain() if sources else None
-    said = None if toolchain is None else first_refusal(toolchain, sources, arch_of_target(case.target))
-    if said is None:
-        return record
-    kept = {name: record[name] for name in ("seconds", "peak_memory", "log") if name in record}
-    refused = CompilerRefused(SourceRefused(said)).record()
-    return kept | refused | {"stage": Stage.COMPILE_DEVICE.value}
 
 
 def touch(case: Case) -> None:
