@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tzerlike import signals
-from tzerlike.child.forks import try_fork
 from tzerlike.child.stop import STOP, hold_stop
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.forks import die_with_parent, try_fork
 from tzerlike.restarts import Restarts
 from tzerlike.vitals import Role, Vital, state_of
 
@@ -97,8 +97,7 @@ class _Zygote:
         order = _receive(control)
         if order is None:
             sys.exit(0)
-        from tzerlike.child.apart import die_with_parent
-        from tzerlike.child.tray import Tray
+            from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.executor.lane import Lane
         from tzerlike.executor.stages import touch
@@ -146,8 +145,7 @@ class _Zygote:
                 slot = order["slot"]
                 self.lanes[slot].tray.beat(-1, "starting")
                 self.lanes[slot].tray.clear_mutation()
-                # What a case reached that a worker before this one did not live to judge, somebody else is to find.
-                self.coverage.rearm(slot)
+                self._give_up_case(slot)
                 self.posts[slot] = _Post(order, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             case "stop":
                 for post in self.posts.values():
@@ -158,6 +156,18 @@ class _Zygote:
             case "ping":
                 vitals = [asdict(self._vital(slot, post)) for slot, post in self.posts.items()]
                 _send(self.control, {"event": "pong", "slot": -1, "vitals": vitals})
+
+    def _give_up_case(self, slot: int) -> None:
+        """What a case has reached that an earlier worker did not live to see the end of, somebody else is to find."""
+        from tzerlike.child.tray import Garbled
+        from tzerlike.observation import Stage
+
+        try:
+            ended = self.lanes[slot].tray.stage() is Stage.DONE
+        except Garbled:
+            ended = False
+        if not ended:
+            self.coverage.rearm(slot)
 
     def _vital(self, slot: int, post: _Post) -> Vital:
         beat = self.lanes[slot].tray.last_beat()
@@ -229,7 +239,7 @@ def _serve_worker(
     order: dict[str, Any],
     zygote: int,
 ) -> NoReturn:
-    from tzerlike.child.apart import die_with_parent, silence
+    from tzerlike.child.apart import silence
 
     die_with_parent(zygote)
     gc.enable()

@@ -22,14 +22,13 @@ stages = types.ModuleType("tzerlike.executor.stages")
 stages.__dict__.update(Surroundings=None, render_module=None, run_case=None)
 sys.modules[stages.__name__] = stages
 
-from tzerlike import signals, zygote  # noqa: E402
-from tzerlike.child import forks  # noqa: E402
-from tzerlike.child.apart import die_with_parent  # noqa: E402
+from tzerlike import forks, signals, zygote  # noqa: E402
 from tzerlike.child.stop import hold_stop, on_stop  # noqa: E402
 from tzerlike.child.tray import Tray  # noqa: E402
 from tzerlike.coverage import NoCoverage  # noqa: E402
 from tzerlike.executor.lane import Lane  # noqa: E402
 from tzerlike.executor.line import Line  # noqa: E402
+from tzerlike.forks import die_with_parent  # noqa: E402
 
 
 def count(lane: Lane, runner: socket.socket, report: Callable[[dict[str, Any]], None], params: dict[str, Any]) -> None:

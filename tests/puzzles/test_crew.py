@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tzerlike import family, vitals
 from tzerlike.crew import Crew, Death
 from tzerlike.errors import TzerlikeError
 from tzerlike.family import Family, StartCancelled
-from tzerlike.vitals import Watchdog
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("zygote", "worker", "runner", "child")
@@ -41,7 +41,7 @@ class Fixture:
         self.crew = Crew(2, self.start, self.order, self.told.append)
 
     def start(self) -> Family:
-        family = Family(
+        made = Family(
             slots=2,
             coverage="none",
             cache_dir=Path(self.zygote),
@@ -49,8 +49,8 @@ class Fixture:
             python=self.python,
             cancelled=self.cancelled,
         )
-        self.families.append(family)
-        return family
+        self.families.append(made)
+        return made
 
     def order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         again = None if death is None else [death.iteration, death.times]
@@ -85,7 +85,8 @@ class Fixture:
 
 @pytest.fixture
 def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fixture]:
-    monkeypatch.setattr(Watchdog, "STOPPED_SECONDS", 0.5)
+    monkeypatch.setattr(vitals, "STOPPED_SECONDS", 0.5)
+    monkeypatch.setattr(family, "STOPPED_SECONDS", 0.5)
     made = Fixture(tmp_path)
     yield made
     made.crew.close()
@@ -158,8 +159,8 @@ def test_a_refused_fork_is_tried_again(crew: Fixture) -> None:
 
 
 def test_a_worker_that_hangs_is_replaced(crew: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Watchdog, "SILENT_SECONDS", 1.0)
-    monkeypatch.setattr(Watchdog, "GRACE", 0.5)
+    monkeypatch.setattr(vitals, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(vitals, "GRACE", 0.5)
     crew.habit, crew.total = "hangs once", 8
     crew.crew.begin()
     crew.finish()
@@ -190,6 +191,25 @@ def test_a_zygote_that_cannot_start_ends_it(crew: Fixture) -> None:
     with pytest.raises(TzerlikeError, match="ended by SIGKILL"):
         crew.crew.begin()
     assert len(crew.told) == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_zygote_that_is_hit_while_it_starts_is_started_again(crew: Fixture, number: signal.Signals) -> None:
+    hit: list[int] = []
+
+    def strike() -> bool:
+        if not hit:
+            hit.extend(
+                child.pid for child in psutil.Process().children() if "tzerlike.zygote" in " ".join(cmdline(child))
+            )
+            for pid in hit:
+                os.kill(pid, number)
+        return False
+
+    crew.cancelled, crew.total = strike, 3
+    crew.crew.begin()
+    crew.finish()
+    assert (crew.crew.restarted["zygote"], crew.state(0)["done"], crew.state(1)["done"]) == (1, 3, 3)
 
 
 def test_nobody_waits_for_a_zygote_that_is_not_wanted_any_more(crew: Fixture) -> None:
