@@ -1,4 +1,4 @@
-"""A zygote without TVM: `fake_zygote.py -m tzerlike.zygote FD`, in the place of the interpreter that a Family starts.
+"""A zygote without TVM: `fake_zygote.py -m tzerlike.zygote`, in the place of the interpreter that a Family starts.
 
 Its one role, `count`, asks its runner for one child after the other, and writes down after each how many it has had.
 """
@@ -82,11 +82,12 @@ def refuse_forks(number: int) -> None:
 def main() -> None:
     signals.ignore()
     hold_stop()
-    control = socket.socket(fileno=int(sys.argv[3]))
-    os.set_inheritable(control.fileno(), False)
-    order = json.loads(control.recv(1 << 16))
+    control = socket.socket(fileno=os.dup(0))
+    os.dup(1)
+    order, (cache, sheet) = zygote._receive(control)
+    os.close(sheet)
     die_with_parent(os.getppid())
-    habit = order["cache_dir"]
+    habit = os.path.basename(os.readlink(f"/proc/self/fd/{cache}"))
     if habit == "dies at once":
         os.kill(os.getpid(), signal.SIGKILL)
     if habit.startswith("refuses "):
@@ -95,9 +96,9 @@ def main() -> None:
     made.control = control
     made.coverage = NoCoverage()
     made.lanes = [Lane.prepare(slot, made.coverage, jobs={"echo": echo}) for slot in range(order["slots"])]
-    made.roles = {"count": count}
+    made.roles = types.SimpleNamespace(ROLES={"count": count})
     made.posts = {}
-    made.environment = {}
+    zygote._send(control, {"event": "ready", "environment": {}, "settled": True})
     made.serve()
 
 
