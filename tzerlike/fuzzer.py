@@ -122,7 +122,8 @@ class Trial:
     @property
     def occasion(self) -> Occasion:
         """What a fault comes about on that is one of this trial."""
-        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance))
+        parent = None if self.parent is None else StoredCase(self.parent, Provenance(self.provenance.origin))
+        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance), self.mutation, parent)
 
 
 @dataclass(slots=True)
@@ -240,16 +241,27 @@ class Fuzzer:
         first = self.tally.iterations
         numbers = range(first, first + self.pairs_per_fork)
         proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
-        trials = [trial for trial in proposals if trial is not None]
+        return self._take([trial for trial in proposals if trial is not None], numbers.stop)
+
+    def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
+        """Run trials and learn from each; the tally then has so many `iterations`."""
         cases = [trial.case for trial in trials]
         observations = contained(partial(self.executor.run, cases), "execute") if cases else []
         if isinstance(observations, Fault):
             observations = [Observation.of_fault(observations, Stage.LOAD)] * len(cases)
         # Only now: an iteration that is interrupted while it runs is done again after a resume.
-        self.tally.iterations = numbers.stop
+        self.tally.iterations = iterations
         pairs = zip(trials, observations, strict=True)
         steps = [self._kept(partial(self.learn, *pair), "learn", pair[0].occasion) for pair in pairs]
         return [step for step in steps if step is not None]
+
+    def repeat(self, occasion: Occasion) -> list[Step]:
+        """Take the case that a fault came about on once more, in the same way."""
+        assert occasion.stored is not None
+        case, provenance = occasion.stored.case, occasion.stored.provenance
+        parent = None if occasion.parent is None else occasion.parent.case
+        trial = Trial(case, provenance, provenance.mutator or SEED_IMPORT, None, None, parent, occasion.mutation)
+        return self._take([trial])
 
     def propose(self, iteration: int) -> Trial | None:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
@@ -348,13 +360,14 @@ class Fuzzer:
 
     def _mutate_program(self, entry: Entry, iteration: int, rng: Random) -> Trial | None:
         began = time.perf_counter()
+        parent = entry.case
         try:
             for draw in range(_DRAWS):
                 mutator = self._choose_mutator(rng)
-                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, entry.case.id)
-                self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
+                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, parent.id)
+                self.notes.note_mutation(mutator.name, iteration, draw, parent.id)
                 donors: list[Donor] = []
-                mutant = contained(partial(self._mutant, mutator, mutation, entry.case, donors), mutator.name)
+                mutant = contained(partial(self._mutant, mutator, mutation, parent, donors), mutator.name)
                 if isinstance(mutant, Fault):
                     self._yield(self.tally.mutators, mutator.name).tried += 1
                     self.on_fault(mutant, Occasion(iteration, None, mutation, entry.stored, tuple(donors)))
@@ -367,9 +380,9 @@ class Fuzzer:
                 if mutant.died_of:
                     self.on_death(mutation, mutant.died_of)
                 if text is not None:
-                    case = self._with_program(entry.case, text, rng)
+                    case = self._with_program(parent, text, rng)
                     provenance = self._descend(entry, mutator.name, iteration)
-                    return Trial(case, provenance, mutator.name, entry, None, entry.case, mutation, mutant.new_blocks)
+                    return Trial(case, provenance, mutator.name, entry, None, parent, mutation, mutant.new_blocks)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
@@ -397,7 +410,7 @@ class Fuzzer:
         if self.pass_mode == "random" or (self.pass_mode == "joint" and rng.random() < JOINT_SHARE / 2):
             passes, config = self.passes.fresh(rng, facts)
         elif self.pass_mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
-            donor = self.corpus.choose(rng).case.passes
+            donor = self.corpus.choose(rng).passes
             passes, config = self.passes.mutate(case.passes, case.config, rng, donor, facts)
         elif facts != facts_of(case.ir):
             passes, config = self.passes.fit(case.passes, case.config, facts)
@@ -407,10 +420,11 @@ class Fuzzer:
 
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
-        donor = self.corpus.choose(rng).case.passes
-        facts = facts_of(entry.case.ir)
-        passes, config = self.passes.mutate(entry.case.passes, entry.case.config, rng, donor, facts)
-        case = replace(entry.case, passes=passes, config=config)
+        donor = self.corpus.choose(rng).passes
+        parent = entry.case
+        facts = facts_of(parent.ir)
+        passes, config = self.passes.mutate(parent.passes, parent.config, rng, donor, facts)
+        case = replace(parent, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
 
@@ -424,7 +438,7 @@ class Fuzzer:
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance
-        return Provenance(parent.origin, entry.case.id, how, self.worker, iteration, parent.generation + 1)
+        return Provenance(parent.origin, entry.id, how, self.worker, iteration, parent.generation + 1)
 
     @staticmethod
     def _yield(table: dict[str, Yield], name: str) -> Yield:
