@@ -18,6 +18,7 @@ from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
+from tzerlike.faults.book import warning
 from tzerlike.oracles.finding import kind_of
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
 
@@ -66,6 +67,7 @@ class Supervisor:
     _interrupted: bool = False
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
+    _told_faults: bool = False
     _failure: UserError | TzerlikeError | None = None
 
     def run(self) -> tuple[dict[str, Any], bool]:
@@ -154,6 +156,7 @@ class Supervisor:
                 except UserError as error:
                     self._failure = self._failure or error
             self._announce_findings()
+            self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else "fuzzing"))
 
     def _hear(self, family: Family, shards: list[_Shard], packet: dict[str, Any], elapsed: float) -> None:
@@ -249,6 +252,12 @@ class Supervisor:
             if path.name not in self._told_findings:
                 self._told_findings.add(path.name)
                 self.tell(f"finding: {path}")
+
+    def _announce_faults(self, stats: Mapping[str, Any]) -> None:
+        """Say once that tzerlike itself fails too often."""
+        if not self._told_faults and (line := warning(stats)):
+            self._told_faults = True
+            self.tell(line)
 
     def _view(self, stats: Mapping[str, Any], status: str) -> View:
         return View(self.config, self.directory, stats, tuple(self._curve), status)
