@@ -22,6 +22,7 @@ from tzerlike.untrusted import PROGRAM_BYTES
 from tzerlike.untrusted import read_json as read_json
 
 _TEMPORARY = ".tmp-"
+_KEPT_ASIDE = 200
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -95,6 +96,10 @@ class CampaignDir:
         return self.root / "corrupt"
 
     @property
+    def aside(self) -> Path:
+        return self.root / "set-aside"
+
+    @property
     def findings(self) -> Path:
         return self.root / "findings"
 
@@ -159,6 +164,12 @@ class CampaignDir:
         target = self.corrupt / f"{case_id}.json"
         os.replace(self.corpus / f"{case_id}.json", target)
         return target
+
+    def keep_aside(self, stored: StoredCase) -> None:
+        """Keep a case that could not be judged twice, for somebody to run it; of very many, the first."""
+        self.aside.mkdir(exist_ok=True)
+        if len(os.listdir(self.aside)) < _KEPT_ASIDE:
+            write_atomic(self.aside / f"{stored.case.id}.json", json.dumps(stored.to_json(), ensure_ascii=False))
 
     def bundles(self) -> Iterator[Path]:
         """The bundle directories, in order of name."""

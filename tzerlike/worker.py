@@ -7,7 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tzerlike.bundles.mutation_crash import bundle_mutation
 from tzerlike.bundles.shorten import is_short, shortened
 from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
 from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
-from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.child.effort import Check
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.config import CampaignConfig
@@ -84,6 +84,23 @@ def _check_passes(case: Case) -> None:
         instantiate(spec)
 
 
+@dataclass(frozen=True, slots=True)
+class InHand:
+    """A case with findings that are being confirmed; `tries` counts the workers that have begun to judge it again."""
+
+    stored: StoredCase
+    tries: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.stored.to_json(), "tries": self.tries}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> InHand:
+        """What a worker takes up that another one has left."""
+        stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data["provenance"]))
+        return cls(stored, int(data["tries"]) + 1)
+
+
 class Worker:
     """Runs one shard until the budget, the iterations or a signal end it, and saves what it has as it goes."""
 
@@ -121,6 +138,7 @@ class Worker:
         self.carried: Carried | None = None
         self.carried_through = ""
         self.last_finding = ""
+        self.in_hand: InHand | None = None
         self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in executor.effort.checks
         self.notes = notes
         self.events = EventLog(directory.worker_events(number))
@@ -152,13 +170,16 @@ class Worker:
 
     def run(self) -> None:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         if self.culprit is not None:
             self.take_over(self.culprit)
         # The first save tells the supervisor that the worker is up.
         self.save()
         try:
+            if self.in_hand is not None:
+                with limited():
+                    self.judge_again(self.in_hand)
             while not self.shard.done(self.fuzzer.tally.iterations):
                 before = time.perf_counter()
                 executed = dict(self.fuzzer.tally.seconds)
@@ -168,9 +189,22 @@ class Worker:
                 if time.monotonic() - self.saved > SAVE_EVERY:
                     self.save()
         except Interrupted:
-            pass
+            if self.in_hand is not None:
+                self.in_hand = replace(self.in_hand, tries=0)
         finally:
             self.save()
+
+    def judge_again(self, left: InHand) -> None:
+        """Judge the case once more over whose findings a worker was ended; one that has ended two is set aside."""
+        occasion = Occasion(left.stored.provenance.iteration, left.stored)
+        if left.tries > 1:
+            self.fuzzer.tally.exits["set-aside"] += 1
+            self.directory.keep_aside(left.stored)
+        else:
+            for finding in self.faults.keep(lambda: self._judge(left.stored.case), "judge again", occasion) or ():
+                self._looked(occasion, "report", partial(self.report, finding, left.stored))
+        self.in_hand = None
+        self.save()
 
     def _turned(self) -> None:
         """Take a turn that leads on whatever fails in it."""
@@ -201,8 +235,15 @@ class Worker:
                 parent = step.trial.provenance.parent
                 if parent is not None:
                     self.superseded.append(parent)
+        if seen.exit is Exit.UNKNOWN:
+            self.directory.keep_aside(stored)
+        if any(found.signature not in self.signatures for found in step.findings):
+            # Whatever ends this worker now, another one takes it up.
+            self.in_hand = InHand(stored)
+            self.save()
         looked = partial(self._looked, step.trial.occasion)
         signatures = [looked("report", partial(self.report, finding, stored)) for finding in step.findings]
+        self.in_hand = None
         if self.looks_at_schedules and step.trial.how in SCHEDULE:
             signatures.append(looked("schedule", partial(self.look_at_schedule, step.trial, stored)))
         if step.inserted and self.looks_at_text(step.trial.provenance.iteration):
@@ -352,7 +393,9 @@ class Worker:
         tally = self.fuzzer.tally
         tally.iterations = max(tally.iterations, int(culprit["iteration"]) + 1)
         if "mutator" in culprit:
-            self._bundle_mutation(Mutation.from_json(culprit), int(culprit["signal"]))
+            mutation = Mutation.from_json(culprit)
+            occasion = Occasion(mutation.iteration, mutation=mutation)
+            self.faults.keep(partial(self._bundle_mutation, mutation, int(culprit["signal"])), "bundle", occasion)
         else:
             self.faults.note(*lost_worker(culprit))
 
@@ -416,6 +459,8 @@ class Worker:
         self.faults.restore(state)
         self.superseded = list(state.get("superseded", []))
         self.last_finding = state.get("last_finding", "")
+        if (left := state.get("in_hand")) is not None:
+            self.in_hand = InHand.from_json(left)
         self.problems = list(state.get("problems", []))
         self.signatures = {bundle.name.rpartition("-")[2] for bundle in self.directory.bundles()}
         known = {case_id: n for case_id, n in state.get("entries", [])}
@@ -494,6 +539,7 @@ class Worker:
             "corpus": len(self.fuzzer.corpus),
             "entries": [[entry.id, entry.n] for entry in self.fuzzer.corpus],
             "superseded": self.superseded,
+            "in_hand": None if self.in_hand is None else self.in_hand.to_json(),
             "pending": len(self.fuzzer.pending) + (len(self.carried) if self.carried is not None else 0),
         }
         write_atomic(self.directory.worker_coverage(self.number), self.coverage.snapshot())

@@ -2,7 +2,8 @@
 
 It is started fresh for every command that needs the compiler, with address space randomisation off and a
 fixed environment, loads TVM, arms coverage, compiles a few programs to wake every registry, and freezes its
-heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases.
+heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases, and another runner
+when that one dies.
 
 The supervisor speaks to it in JSON packets over a socket; workers answer on the same socket.
 """
@@ -17,13 +18,20 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tzerlike import signals
+from tzerlike.child.forks import try_fork
+from tzerlike.child.stop import STOP, hold_stop
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.restarts import Restarts
+from tzerlike.vitals import Role, Vital, state_of
 
 PACKET_LIMIT = 1 << 17
 ADDR_NO_RANDOMIZE = 0x0040000
@@ -44,9 +52,10 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 def main() -> NoReturn:
     """Entry of the zygote process: `python -m tzerlike.zygote FD`; the socket is already open as FD."""
-    # Ctrl-C reaches the whole group; it is for the supervisor, which asks the workers to save.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    # They reach the whole group, or all that a service manager takes for the command; they are for the supervisor,
+    # which asks the workers to save.
+    signals.ignore()
+    hold_stop()
     descriptor = int(sys.argv[1])
     if _randomised() and _disable_randomisation():
         os.set_inheritable(descriptor, True)
@@ -67,6 +76,21 @@ def main() -> NoReturn:
     sys.exit(1)
 
 
+@dataclass(slots=True)
+class _Post:
+    """A slot at work.
+
+    `line` are the worker's end and the runner's of the socket between them; processes are 0 while there are none.
+    """
+
+    order: dict[str, Any]
+    line: tuple[socket.socket, socket.socket]
+    worker: int = 0
+    runner: int = 0
+    runners_lost: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
+
+
 class _Zygote:
     def __init__(self, control: socket.socket) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
@@ -79,7 +103,8 @@ class _Zygote:
         from tzerlike.executor.lane import Lane
         from tzerlike.executor.stages import touch
 
-        die_with_parent()
+        # Should the parent have ended by now, then so has the other end of the socket.
+        die_with_parent(os.getppid())
         self.control = control
         from tzerlike import roles, tvm_api
 
@@ -94,7 +119,7 @@ class _Zygote:
             self.coverage.restore(Path(path).read_bytes())
         woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
-        self.workers: dict[int, tuple[int, int]] = {}
+        self.posts: dict[int, _Post] = {}
         self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
         gc.freeze()
@@ -110,62 +135,103 @@ class _Zygote:
                 order = _receive(self.control)
                 if order is None:
                     os._exit(0)
-                if order["do"] == "spawn":
-                    self._spawn(order)
-                elif order["do"] == "signal":
-                    for worker, _ in self.workers.values():
-                        os.kill(worker, signal.SIGTERM)
+                self._obey(order)
             self._reap()
+            for slot, post in list(self.posts.items()):
+                self._man(slot, post)
 
-    def _spawn(self, order: dict[str, Any]) -> None:
+    def _obey(self, order: dict[str, Any]) -> None:
+        match order["do"]:
+            case "spawn":
+                slot = order["slot"]
+                self.lanes[slot].tray.beat(-1, "starting")
+                self.lanes[slot].tray.clear_mutation()
+                # What a case reached that a worker before this one did not live to judge, somebody else is to find.
+                self.coverage.rearm(slot)
+                self.posts[slot] = _Post(order, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            case "stop":
+                for post in self.posts.values():
+                    _kill(post.worker, STOP)
+            case "kill" if order["slot"] in self.posts:
+                post = self.posts[order["slot"]]
+                _kill(post.worker if order["role"] == Role.WORKER else post.runner, signal.SIGKILL)
+            case "ping":
+                vitals = [asdict(self._vital(slot, post)) for slot, post in self.posts.items()]
+                _send(self.control, {"event": "pong", "slot": -1, "vitals": vitals})
+
+    def _vital(self, slot: int, post: _Post) -> Vital:
+        beat = self.lanes[slot].tray.last_beat()
+        states = (state_of(post.worker), state_of(post.runner))
+        if beat is None:
+            return Vital(slot, *states, 0.0, -1, "", post.runners_lost)
+        silent = time.monotonic() - beat.time
+        return Vital(slot, *states, silent, beat.iteration, beat.doing, post.runners_lost)
+
+    def _man(self, slot: int, post: _Post) -> None:
+        """Fork what a post lacks; what the kernel refuses for now is tried again."""
         from tzerlike.executor.runner import serve_runner
 
-        slot = order["slot"]
-        lane = self.lanes[slot]
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        runner = os.fork()
-        if runner == 0:
-            self.control.close()
-            ours.close()
-            serve_runner(lane, theirs)
-        worker = os.fork()
-        if worker == 0:
-            theirs.close()
-            _serve_worker(self.roles[order["role"]], lane, ours, self.control, order)
-        ours.close()
-        theirs.close()
-        self.workers[slot] = (worker, runner)
+        ours, theirs = post.line
+        if not post.runner and post.restarts.allowed(time.monotonic()):
+            pid = try_fork()
+            if pid == 0:
+                self.control.close()
+                ours.close()
+                serve_runner(self.lanes[slot], theirs, post.runners_lost)
+            if pid is not None:
+                post.restarts.note(time.monotonic())
+                post.runner = pid
+        if not post.worker and post.runner:
+            zygote = os.getpid()
+            pid = try_fork()
+            if pid == 0:
+                theirs.close()
+                _serve_worker(self.roles[post.order["role"]], self.lanes[slot], ours, self.control, post.order, zygote)
+            if pid is not None:
+                # The runner's end stays open for the runners to come.
+                ours.close()
+                post.worker = pid
 
     def _reap(self) -> None:
-        while self.workers:
+        while self.posts:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            for slot, (worker, runner) in list(self.workers.items()):
-                if pid == worker:
-                    del self.workers[slot]
-                    _end(runner)
+            for slot, post in list(self.posts.items()):
+                if pid == post.worker:
+                    del self.posts[slot]
+                    _end(post.runner)
+                    post.line[1].close()
                     self._report(slot, status)
-                elif pid == runner:
-                    # The worker finds its socket closed and ends with an error of its own.
-                    self.workers[slot] = (worker, -1)
+                elif pid == post.runner:
+                    post.runner = 0
+                    post.runners_lost += 1
 
     def _report(self, slot: int, status: int) -> None:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        mutation = self.lanes[slot].tray.mutation() if number else None
+        tray = self.lanes[slot].tray
+        mutation = tray.mutation() if number else None
+        last = tray.last_beat()
+        beat = (-1, "") if last is None else (last.iteration, last.doing)
         code = os.waitstatus_to_exitcode(status)
-        _send(self.control, {"event": "exited", "slot": slot, "status": code, "signal": number, "mutation": mutation})
+        end = {"event": "exited", "slot": slot, "status": code, "signal": number, "mutation": mutation, "beat": beat}
+        _send(self.control, end)
 
 
 def _serve_worker(
-    role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
+    role: Callable[..., None],
+    lane: Any,
+    runner: socket.socket,
+    control: socket.socket,
+    order: dict[str, Any],
+    zygote: int,
 ) -> NoReturn:
     from tzerlike.child.apart import die_with_parent, silence
 
-    die_with_parent()
+    die_with_parent(zygote)
     gc.enable()
     # TVM's warnings while programs are built are of no use to anyone; our own errors go over the socket.
     silence()
@@ -183,11 +249,16 @@ def _serve_worker(
         os._exit(status)
 
 
+def _kill(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process of a post, if there is one; it has not been reaped, so its number is its own."""
+    if pid:
+        os.kill(pid, number)
+
+
 def _end(runner: int) -> None:
-    if runner < 0:
-        return
-    os.kill(runner, signal.SIGKILL)
-    os.waitpid(runner, 0)
+    if runner:
+        os.kill(runner, signal.SIGKILL)
+        os.waitpid(runner, 0)
 
 
 def _send(control: socket.socket, packet: dict[str, Any]) -> None:

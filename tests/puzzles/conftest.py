@@ -15,6 +15,7 @@ import pytest
 
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
+from tzerlike.child.stop import STOP
 from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
 from tzerlike.executor import served as of_child
@@ -115,6 +116,16 @@ def served(lane: Lane, limits: Limits) -> Iterator[ForkExecutor]:
     yield ForkExecutor(lane, ours, limits)
     ours.close()
     os.waitpid(runner, 0)
+
+
+@contextlib.contextmanager
+def worker_here() -> Iterator[None]:
+    """For a worker that runs in the process of the tests: what it does on a request to stop ends with it."""
+    before = signal.getsignal(STOP)
+    try:
+        yield
+    finally:
+        signal.signal(STOP, before)
 
 
 @pytest.fixture

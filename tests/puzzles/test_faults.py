@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import served
+from tests.puzzles.conftest import served, worker_here
 from tzerlike import fuzzer as of_fuzzer
 from tzerlike import tvm_api
 from tzerlike import worker as of_worker
@@ -135,7 +135,7 @@ def fuzz(directory: CampaignDir, faults: dict[int, str], iterations: int = ITERA
     write_json(directory.environment, {"tvm": "0.27"})
     tray = Tray()
     lane = Lane(0, tray, os.memfd_create("stderr"), NoDeath(), Blocks(tray), lambda: None, {})  # type: ignore[arg-type]
-    with planted(Plan(tray, faults)), served(lane, Limits(LOOP, 1 << 30)) as executor:
+    with worker_here(), planted(Plan(tray, faults)), served(lane, Limits(LOOP, 1 << 30)) as executor:
         executor.effort = Effort(frozenset({Check.RESULTS}))
         Worker(0, config, directory, seeds(), executor, lane.coverage, 0.0, tray).run()
     return directory

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import served
+from tests.puzzles.conftest import served, worker_here
 from tzerlike.arith import batch
 from tzerlike.arith import worker as of_worker
 from tzerlike.arith.model import Problem
@@ -37,7 +37,7 @@ PLANTED: dict[int, Fault] = {
     7: lambda: 1 // 0,
     60: lambda: 1 // 0,
     61: loop,
-    130: lambda: os.kill(os.getpid(), signal.SIGKILL),
+    130: lambda: os.kill(os.getpid(), signal.SIGTERM),
     199: lambda: [][0],
 }
 
@@ -60,7 +60,7 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[int, Fau
         patched.setattr(limit, "LIMIT", 0.2)
         for name, value in of_worker_too.items():
             patched.setattr(of_worker, name, value)
-        with served(lane, Limits(1.0)) as executor:
+        with worker_here(), served(lane, Limits(1.0)) as executor:
             ArithWorker(0, config, directory, executor, 0.0, lane.tray).run()
     return root
 

@@ -118,7 +118,7 @@ class ArithWorker:
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         if self.culprit is not None:
             self.faults.note(*lost_worker(self.culprit))
@@ -181,6 +181,11 @@ class ArithWorker:
 
     def died(self, death: Observation, stop: int) -> None:
         """Repeat what the child took with it, bundle the death, and go on behind it."""
+        if death.exit is Exit.UNKNOWN:
+            # Somebody killed it: whether a problem has a part in that, nobody knows.
+            self.iterations += 1
+            self.exits[death.exit.value] += 1
+            return
         iteration, check = _place(death, self.iterations, stop)
         occasion = Occasion(iteration)
         while self.iterations < iteration:

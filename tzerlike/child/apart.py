@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NoReturn, TypeVar
 
+from tzerlike.child.forks import fork
 from tzerlike.errors import Fault
 
 _T = TypeVar("_T")
@@ -40,9 +41,11 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
     done = 0
     while done < len(items):
         ours, theirs = os.pipe()
-        child = os.fork()
+        parent = os.getpid()
+        child = fork()
         if child == 0:
             os.close(ours)
+            die_with_parent(parent)
             _serve(theirs, items[done:], work)
         os.close(theirs)
         fault: str | None = None
@@ -69,11 +72,10 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
             raise Fault("ChildLost", ("child/apart.py each_apart",), text)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that forked it ends."""
-    parent = os.getppid()
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, the process that forked it, ends; or has ended by now."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent or parent == 1:
+    if os.getppid() != parent:
         os._exit(1)
 
 

@@ -69,6 +69,7 @@ class Tray:
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, _RESULTS + _RESULTS_SIZE)
         self._write_at = _RESULTS + 4
+        self._laid = b"{}"
         self._write_header(0, Stage.MUTATE, 0.0)
 
     def lay_request(self, request: dict[str, Any]) -> None:
@@ -76,6 +77,12 @@ class Tray:
         text = json.dumps(request, ensure_ascii=False).encode()
         if len(text) > _REQUEST_SIZE - 4:
             raise ValueError(f"request of {len(text)} bytes")
+        self._laid = text
+        self.lay_again()
+
+    def lay_again(self) -> None:
+        """Write the last request once more and clear everything that a child left."""
+        text = self._laid
         self.begin_case(0)
         # No case yet: a child that dies now has not reached its case.
         self._write_header(0, Stage.MUTATE, 0.0)
@@ -111,6 +118,12 @@ class Tray:
         """Said by the worker as it goes on to something else: it is alive, and this is what it does."""
         text = doing.encode()[: _BEAT_SIZE - _NOTE.size - 16]
         self._write_note(_BEAT, struct.pack("<dq", time.monotonic(), iteration) + text)
+
+    def renew_beat(self) -> None:
+        """Said by the worker while it waits: it still does what it did."""
+        last = self.last_beat()
+        if last is not None:
+            self.beat(last.iteration, last.doing)
 
     def last_beat(self) -> Beat | None:
         """The worker's last sign of life; None where there is none that reads."""

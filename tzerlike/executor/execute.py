@@ -24,12 +24,12 @@ from tzerlike.compare.evidence import evidence_for
 from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.coverage import describe, describe_death
 from tzerlike.cuda.device import Devices
-from tzerlike.errors import Fault, RunnerLost, contained
+from tzerlike.errors import Fault, contained
 from tzerlike.executor.lane import Lane
+from tzerlike.executor.line import Line, Reply
+from tzerlike.executor.oom import oom_counters, oom_kills
 from tzerlike.executor.record import Record, read_record, read_results
-from tzerlike.executor.runner import REPLY
 from tzerlike.executor.sanitizer import report_in
-from tzerlike.executor.served import ORDER
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators.attempt import JOB as MUTATE
@@ -76,14 +76,19 @@ class ForkExecutor:
     ) -> None:
         """`devices` are where kernels run that their interpretation found nothing wrong with."""
         self._lane = lane
-        self._runner = runner
+        self._line = Line(runner, lane.tray.renew_beat)
+        self._oom_counters = oom_counters()
+        self._oom_kills = 0
         self.devices = devices or Devices()
         self.limits = limits
         self.effort = effort
         self._references: OrderedDict[str, None] = OrderedDict()
         self.fork_seconds = 0.0
-        self.waiting = False
+
+    @property
+    def waiting(self) -> bool:
         """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
+        return self._line.waiting
 
     def run(
         self,
@@ -173,7 +178,9 @@ class ForkExecutor:
         attempt = Attempt(**records[0]) if records else Attempt(None)
         if attempt.text is None:
             coverage.rearm(slot)
-            return Mutant(attempt, died_of=death.signal if death is not None else 0)
+            if death is None or death.exit is Exit.UNKNOWN:
+                return Mutant(attempt)
+            return Mutant(attempt, died_of=death.signal)
         return Mutant(attempt, new_blocks=coverage.commit(slot))
 
     def call(
@@ -265,21 +272,41 @@ class ForkExecutor:
 
     def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
         """Have a child take the request in the tray; returns whether it got done, its status, whether it timed out, and
-        the seconds that took."""
+        the seconds that took.
+
+        Where somebody else kills the child, or the runner with it, another child takes the request; where that happens
+        again, the status is that of a SIGKILL.
+        """
+        lane = self._lane
+        began = time.perf_counter()
+        reply = self._woken(limits, count)
+        if reply is None or self._killed(reply):
+            lane.coverage.rearm(lane.slot)
+            lane.tray.lay_again()
+            self._oom_kills = oom_kills(self._oom_counters)
+            reply = self._woken(limits, count) or Reply(False, signal.SIGKILL)
+        return reply.done, reply.status, reply.timed_out, time.perf_counter() - began
+
+    def _woken(self, limits: Limits, count: int) -> Reply | None:
         lane = self._lane
         os.lseek(lane.stderr, 0, os.SEEK_SET)
         os.ftruncate(lane.stderr, 0)
         lane.coverage.begin(lane.slot)
         lane.death.clear()
-        wall = 10 * limits.seconds * count + 5
-        began = time.perf_counter()
-        self._runner.send(ORDER.pack(limits.seconds, wall, limits.memory))
-        self.waiting = True
-        reply = self._runner.recv(REPLY.size)
-        self.waiting = False
-        if len(reply) < REPLY.size:
-            raise RunnerLost("the runner process ended")
-        return (*REPLY.unpack(reply), time.perf_counter() - began)
+        return self._line.ask(limits.seconds, 10 * limits.seconds * count + 5, limits.memory)
+
+    def _killed(self, reply: Reply) -> bool:
+        """Whether a child ended for a reason outside of it: killed, or stopped while it waited for its request."""
+        if reply.done:
+            return False
+        return _is_kill(reply.status, reply.timed_out) or not self._reached()
+
+    def _reached(self) -> bool:
+        """Whether the child has begun with a case."""
+        try:
+            return self._lane.tray.stage() is not Stage.MUTATE
+        except Garbled:
+            return True
 
     def _finished(self, record: Record, count: bool) -> Observation:
         """The observation of a case whose child came to its end; Garbled when its record cannot be."""
@@ -340,6 +367,8 @@ class ForkExecutor:
         """
         lane = self._lane
         tray = lane.tray
+        if _is_kill(status, timed_out):
+            return self._killed_twice(logged)
         if tray.case_index() != index or tray.stage() is Stage.MUTATE:
             text = f"the child ended with status {status} before it reached its case"
             return Observation.of_fault(Fault(_LOST, ("executor/served.py",), text), Stage.LOAD)
@@ -376,6 +405,17 @@ class ForkExecutor:
             results=results,
         )
 
+    def _killed_twice(self, logged: int) -> Observation:
+        """What is known of a case at which two children were killed: that the kernel did it, or nothing."""
+        lane = self._lane
+        lane.coverage.rearm(lane.slot, logged)
+        stage = lane.tray.stage() if self._reached() else Stage.LOAD
+        if oom_kills(self._oom_counters) > self._oom_kills:
+            exit_, message = Exit.OOM, "the kernel ended it for lack of memory"
+        else:
+            exit_, message = Exit.UNKNOWN, "SIGKILL, and nothing says why"
+        return Observation(exit_, stage, message, lane.tray.pass_name(), signal.SIGKILL)
+
     def _written(self) -> bytes:
         """The end of what the child has written to its standard error, at most _REPORT_LIMIT bytes."""
         size = os.fstat(self._lane.stderr).st_size
@@ -394,6 +434,11 @@ def _end_of(written: bytes) -> str:
 def _inputs_key(case: Case) -> str:
     """A name for a program with its inputs."""
     return content_hash(f"{case.input_seed} {case.ir}")
+
+
+def _is_kill(status: int, timed_out: bool) -> bool:
+    """Whether a child died of a SIGKILL that was not its runner's."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not timed_out
 
 
 def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:

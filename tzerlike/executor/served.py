@@ -7,27 +7,22 @@ import os
 import resource
 import signal
 import socket
-import struct
 from typing import NoReturn
 
 from tzerlike.case import Case
-from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import Effort
 from tzerlike.child.heap import stir
 from tzerlike.errors import Fault
 from tzerlike.executor.lane import Lane
+from tzerlike.executor.line import ORDER
 from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import bound_memory
 from tzerlike.observation import Exit, Stage
-
-ORDER = struct.Struct("<ddQ")
-"""What wakes a child: seconds of processor time a case, seconds on the clock in all, bytes of memory."""
 
 
 def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
-        die_with_parent()
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
         lane.prelude()
@@ -35,7 +30,7 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         order = line.recv(ORDER.size)
         if len(order) < ORDER.size:
             os._exit(0)
-        seconds, _, memory = ORDER.unpack(order)
+        _, seconds, _, memory = ORDER.unpack(order)
         bound_memory(mapped, memory)
         # Not earlier: it clears the record, and while this child waited its elder may have died.
         lane.death.watch()

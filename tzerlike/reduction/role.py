@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.case import Case
+from tzerlike.child.stop import on_stop
 from tzerlike.errors import UserError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.lane import Lane
@@ -37,7 +37,7 @@ class _Patience:
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self.interrupted = False
-        signal.signal(signal.SIGTERM, self._interrupt)
+        on_stop(self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True
