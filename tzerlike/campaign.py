@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tzerlike.allowlist.stored import require_allowed
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import StorageError, UserError
 from tzerlike.untrusted import PROGRAM_BYTES
@@ -184,6 +185,7 @@ def read_stored_case(path: Path) -> StoredCase:
         raise UserError(f"{path}: not a case file")
     try:
         stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data.get("provenance")))
+        require_allowed(stored.case)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:

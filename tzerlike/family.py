@@ -24,6 +24,7 @@ from typing import Any
 from tzerlike import signals
 from tzerlike.child.forks import REFUSED
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.fixed_environment import callers_variables, fixed_environment
 from tzerlike.vitals import Role, state_of
 
 _START_SECONDS = 300.0
@@ -57,8 +58,9 @@ class StartCancelled(Exception):
 class Family:
     """A zygote process and everything forked from it; leaving the context ends all of them.
 
-    `environment` is the environment variables that the zygote gets, and all that it gets; `python` the interpreter that
-    it runs in, and with that the TVM. StartCancelled when `cancelled` says so before the zygote is ready, ZygoteEnded
+    `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
+    take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and with that
+    the TVM. StartCancelled when `cancelled` says so before the zygote is ready, ZygoteEnded
     when it dies before.
     """
 
@@ -75,25 +77,43 @@ class Family:
     ) -> None:
         # A run that has to write byte code lays its heap out differently from the next one.
         compileall.compile_dir(Path(__file__).parent, quiet=2, legacy=False)
+        self._of_the_caller = callers_variables(environment)
+        command = [str(python or sys.executable), "-m", "tzerlike.zygote"]
+        restored = [str(path.resolve()) for path in restore]
+        for last in (False, True):
+            self._start(command, fixed_environment(environment), cancelled)
+            try:
+                order = {"slots": slots, "coverage": coverage, "last": int(last)}
+                self._send(order, _opened(cache_dir), _sheet({"restore": restored}))
+                answer = self._expect("ready", cancelled)
+            except BaseException:
+                self.close()
+                raise
+            if answer["settled"]:
+                break
+            self.close()
+        self.facts: dict[str, Any] = answer["environment"]
+
+    def _start(self, command: Sequence[str], environment: Mapping[str, str], cancelled: Cancelled) -> None:
+        """Start a zygote; what it is given are its standard input and output, so that all are started alike."""
         self._closed = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket = ours
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Whatever is forked from the zygote holds the other end of this: it is closed once all of them are gone.
         self._life, life = os.pipe()
         try:
             with signals.held_back():
                 self._process = _started(
-                    [str(python or sys.executable), "-m", "tzerlike.zygote", str(theirs.fileno())],
+                    command,
                     cancelled,
-                    pass_fds=[theirs.fileno(), life],
-                    env=dict(environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
+                    env=environment,
+                    cwd="/",
+                    stdin=theirs.fileno(),
+                    stdout=life,
                     stderr=self._stderr,
                 )
         except BaseException:
-            ours.close()
+            self._socket.close()
             os.close(self._life)
             self._stderr.close()
             raise
@@ -101,18 +121,6 @@ class Family:
             theirs.close()
             os.close(life)
         self._handle = os.pidfd_open(self._process.pid)
-        order = {
-            "slots": slots,
-            "coverage": coverage,
-            "cache_dir": str(cache_dir),
-            "restore": [str(path) for path in restore],
-        }
-        try:
-            self._send(order)
-            self.facts: dict[str, Any] = self._expect("ready", cancelled)["environment"]
-        except BaseException:
-            self.close()
-            raise
 
     def __enter__(self) -> Family:
         return self
@@ -136,8 +144,9 @@ class Family:
         self._stderr.close()
 
     def spawn(self, role: str, params: Mapping[str, Any], slot: int = 0) -> None:
-        """Fork a worker with its runner."""
-        self._send({"do": "spawn", "role": role, "slot": slot, "params": dict(params)})
+        """Fork a worker with its runner; it works in the directory and with the variables of this process."""
+        around = {"directory": os.getcwd(), "variables": self._of_the_caller}
+        self._send({"do": "spawn", "slot": slot}, _sheet({"role": role, "params": dict(params), **around}))
 
     def stop_workers(self) -> None:
         """Ask every worker to save and end."""
@@ -202,13 +211,18 @@ class Family:
                     raise (UserError if packet["user"] else TzerlikeError)(packet["message"])
         raise ZygoteEnded("the zygote did not start in time")
 
-    def _send(self, packet: Mapping[str, Any]) -> None:
-        """Send a packet, unless the zygote is gone or has not listened for long; who listens to it notices that."""
-        data = json.dumps(packet).encode()
-        if len(data) > _PACKET_LIMIT:
-            raise TzerlikeError(f"a packet of {len(data)} bytes")
-        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionError):
-            self._socket.send(data, socket.MSG_DONTWAIT)
+    def _send(self, packet: Mapping[str, Any], *files: int) -> None:
+        """Send a packet with open files, which are closed here, unless the zygote is gone or has not listened for long;
+        who listens to it notices that.
+
+        What differs from caller to caller is in files, so that the zygote itself need not read it.
+        """
+        try:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionError):
+                socket.send_fds(self._socket, [json.dumps(packet).encode()], files, socket.MSG_DONTWAIT)
+        finally:
+            for file in files:
+                os.close(file)
 
     def _receive(self) -> dict[str, Any]:
         try:
@@ -228,6 +242,17 @@ class Family:
         lines = [line for line in self._stderr.read().decode(errors="replace").splitlines() if line.strip()]
         reason = "\n".join(["", *lines[-12:]])
         return ZygoteEnded(f"the zygote ended {_how(status)}{reason}")
+
+
+def _opened(directory: Path) -> int:
+    return os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sheet(content: Mapping[str, Any]) -> int:
+    """Return an open file that holds `content` as JSON."""
+    file = os.memfd_create("sheet")
+    os.write(file, json.dumps(content).encode())
+    return file
 
 
 def _how(status: int) -> str:

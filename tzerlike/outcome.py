@@ -12,6 +12,9 @@ from typing import Any
 
 from tzerlike.untrusted import Fields
 
+NOT_ALLOWED = "not-allowed"
+"""The rule of a program that was not run because it holds what is in no table of tzerlike.allowlist."""
+
 
 class Ending(StrEnum):
     """What a build of a program came to, compared with the reference interpreter."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tzerlike.allowlist.stored import require_graph
 from tzerlike.arith.case import ArithBundle, is_arith_bundle, read_arith_bundle
 from tzerlike.bundles.bundle import About, Bundle, read_bundle
 from tzerlike.campaign import read_stored_case
@@ -17,6 +18,7 @@ from tzerlike.faults.bundle import FaultBundle, is_fault, read_fault
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.oracles import ORACLES, make_oracles
+from tzerlike.outcome import NOT_ALLOWED
 from tzerlike.untrusted import one_line
 
 
@@ -149,6 +151,7 @@ def _trace_of(bundle: Bundle) -> str:
     schedule = bundle.environment["schedule"]
     if not isinstance(schedule, dict) or not isinstance(schedule.get("trace"), str):
         raise UserError(f"{bundle.path / 'observation.json'}: environment.schedule has no trace")
+    require_graph(schedule["trace"], f"{bundle.path / 'observation.json'}: environment.schedule.trace")
     return str(schedule["trace"])
 
 
@@ -171,7 +174,9 @@ def _describe(answer: Mapping[str, Any]) -> str:
     if "word" in answer:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
-    return f"{seen['exit']} in {seen['stage']}"
+    results = seen["results"]
+    refused = f", {results['where']}" if results and results["rule"] == NOT_ALLOWED else ""
+    return f"{seen['exit']} in {seen['stage']}{refused}"
 
 
 def judge_file(

@@ -5,11 +5,14 @@ fixed environment, loads TVM, arms coverage, compiles a few programs to wake eve
 heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases, and another runner
 when that one dies.
 
-The supervisor speaks to it in JSON packets over a socket; workers answer on the same socket.
+The supervisor speaks to it in JSON packets over a socket, which is its standard input; workers answer on the same
+socket. What differs from caller to caller (names of directories, variables, parameters) comes in open files beside the
+packets, and the processes forked for it read these: the heap that all children have in common is the same for all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -20,20 +23,23 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tzerlike import signals
-from tzerlike.child.forks import try_fork
+from tzerlike.child.forks import fork, try_fork
 from tzerlike.child.stop import STOP, hold_stop
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.fixed_environment import settle_stack
 from tzerlike.restarts import Restarts
 from tzerlike.vitals import Role, Vital, state_of
 
-PACKET_LIMIT = 1 << 17
+_PACKET_LIMIT = 256
+"""Bytes of a packet to the zygote: small enough for what it is read into to come from no heap but Python's own."""
+_FILES = 2
 ADDR_NO_RANDOMIZE = 0x0040000
 
 _WARM_UP = """
@@ -51,19 +57,34 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 
 def main() -> NoReturn:
-    """Entry of the zygote process: `python -m tzerlike.zygote FD`; the socket is already open as FD."""
+    """Entry of the zygote process: `python -m tzerlike.zygote`.
+
+    Standard input is the socket, and standard output what tells the supervisor by its end that all processes are gone.
+    """
+    began = time.time_ns()
     # They reach the whole group, or all that a service manager takes for the command; they are for the supervisor,
     # which asks the workers to save.
     signals.ignore()
     hold_stop()
-    descriptor = int(sys.argv[1])
-    if _randomised() and _disable_randomisation():
-        os.set_inheritable(descriptor, True)
-        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote", str(descriptor)])
-    control = socket.socket(fileno=descriptor)
-    os.set_inheritable(descriptor, False)
+    moved = settle_stack()
+    if (_randomised() and _disable_randomisation()) or moved:
+        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote"])
+    control = socket.socket(fileno=os.dup(0))
+    os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    with _reporting(control):
+        _Zygote(control, began).serve()
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def _reporting(control: socket.socket) -> Iterator[None]:
+    """Send the supervisor what goes wrong, and go on behind it."""
     try:
-        _Zygote(control).serve()
+        yield
     except UserError as error:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": str(error)})
     except ModuleNotFoundError as error:
@@ -73,17 +94,17 @@ def main() -> NoReturn:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": advice})
     except BaseException:  # noqa: BLE001 - the supervisor must hear of every fault of ours
         _send(control, {"event": "failed", "slot": -1, "user": False, "message": traceback.format_exc()})
-    sys.exit(1)
 
 
 @dataclass(slots=True)
 class _Post:
     """A slot at work.
 
-    `line` are the worker's end and the runner's of the socket between them; processes are 0 while there are none.
+    `sheet` is a file with what the worker is to do, `line` are the worker's end and the runner's of the socket between
+    them; processes are 0 while there are none.
     """
 
-    order: dict[str, Any]
+    sheet: int
     line: tuple[socket.socket, socket.socket]
     worker: int = 0
     runner: int = 0
@@ -92,11 +113,9 @@ class _Post:
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, began: int) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
-        order = _receive(control)
-        if order is None:
-            sys.exit(0)
+        order, (cache, wanted) = _receive(control)
         from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
@@ -108,39 +127,55 @@ class _Zygote:
         self.control = control
         from tzerlike import roles, tvm_api
 
-        self.roles = roles.ROLES
+        self.roles = roles
         slots = int(order["slots"])
         backend = order["coverage"]
-        prepare_coverage(backend, tvm_api.compiler_library(), Path(order["cache_dir"]))
-        self.coverage = open_coverage(
-            backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
-        )
-        for path in order["restore"]:
-            self.coverage.restore(Path(path).read_bytes())
+        # Entered, so that its name is in no heap.
+        os.fchdir(cache)
+        os.close(cache)
+        prepare_coverage(backend, tvm_api.compiler_library(), Path())
+        self.coverage = open_coverage(backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path())
+        os.chdir("/")
         woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
         self.posts: dict[int, _Post] = {}
-        self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
         gc.freeze()
         gc.disable()
         if len(os.listdir("/proc/self/task")) != 1:
             raise TzerlikeError("TVM started threads before the first fork; a forked child would hang")
+        self._introduce(wanted, bool(order["last"]), began)
+
+    def _introduce(self, wanted: int, last: bool, began: int) -> None:
+        """Have a child restore the coverage of earlier runs and send who we are; end with it where it fails.
+
+        A start that had to write byte code is to be done again, unless it is the last: the next one finds it there.
+        """
+        child = fork()
+        if child == 0:
+            status = 1
+            with _reporting(self.control):
+                facts = self.roles.environment(self.coverage, randomised=_randomised())
+                for path in _read(wanted)["restore"]:
+                    self.coverage.restore(Path(path).read_bytes())
+                settled = last or not _wrote_byte_code(began)
+                _send(self.control, {"event": "ready", "environment": facts, "settled": settled})
+                status = 0
+            os._exit(status)
+        os.close(wanted)
+        if os.waitpid(child, 0)[1]:
+            os._exit(1)
 
     def serve(self) -> NoReturn:
-        _send(self.control, {"event": "ready", "environment": self.environment})
         while True:
             ready, _, _ = select.select([self.control], [], [], 0.05)
             if ready:
-                order = _receive(self.control)
-                if order is None:
-                    os._exit(0)
-                self._obey(order)
+                self._obey(*_receive(self.control))
             self._reap()
             for slot, post in list(self.posts.items()):
                 self._man(slot, post)
 
-    def _obey(self, order: dict[str, Any]) -> None:
+    def _obey(self, order: dict[str, Any], files: Sequence[int]) -> None:
         match order["do"]:
             case "spawn":
                 slot = order["slot"]
@@ -148,7 +183,7 @@ class _Zygote:
                 self.lanes[slot].tray.clear_mutation()
                 # What a case reached that a worker before this one did not live to judge, somebody else is to find.
                 self.coverage.rearm(slot)
-                self.posts[slot] = _Post(order, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                self.posts[slot] = _Post(files[0], socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             case "stop":
                 for post in self.posts.values():
                     _kill(post.worker, STOP)
@@ -186,10 +221,11 @@ class _Zygote:
             pid = try_fork()
             if pid == 0:
                 theirs.close()
-                _serve_worker(self.roles[post.order["role"]], self.lanes[slot], ours, self.control, post.order, zygote)
+                _serve_worker(self.roles.ROLES, self.lanes[slot], ours, self.control, _read(post.sheet), zygote)
             if pid is not None:
                 # The runner's end stays open for the runners to come.
                 ours.close()
+                os.close(post.sheet)
                 post.worker = pid
 
     def _reap(self) -> None:
@@ -222,7 +258,7 @@ class _Zygote:
 
 
 def _serve_worker(
-    role: Callable[..., None],
+    roles: Mapping[str, Callable[..., None]],
     lane: Any,
     runner: socket.socket,
     control: socket.socket,
@@ -230,14 +266,17 @@ def _serve_worker(
     zygote: int,
 ) -> NoReturn:
     from tzerlike.child.apart import die_with_parent, silence
+    from tzerlike.surroundings import adopt
 
     die_with_parent(zygote)
     gc.enable()
     # TVM's warnings while programs are built are of no use to anyone; our own errors go over the socket.
     silence()
     status = 0
-    slot = order["slot"]
+    slot = lane.slot
     try:
+        adopt(order["directory"], order["variables"])
+        role = roles[order["role"]]
         role(lane, runner, lambda packet: _send(control, packet | {"slot": slot}), order["params"])
     except UserError as error:
         _send(control, {"event": "failed", "slot": slot, "user": True, "message": str(error)})
@@ -270,12 +309,18 @@ def _send(control: socket.socket, packet: dict[str, Any]) -> None:
         os._exit(1)
 
 
-def _receive(control: socket.socket) -> dict[str, Any] | None:
-    data = control.recv(PACKET_LIMIT)
+def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return the next packet and the files that came with it; ends this process when the supervisor has hung up."""
+    data, files, _, _ = socket.recv_fds(control, _PACKET_LIMIT, _FILES)
     if not data:
-        return None
+        os._exit(0)
     packet: dict[str, Any] = json.loads(data)
-    return packet
+    return packet, files
+
+
+def _read(sheet: int) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(os.pread(sheet, os.fstat(sheet).st_size, 0))
+    return content
 
 
 def warm_up(tray: Any) -> Any:
@@ -298,6 +343,12 @@ def warm_up(tray: Any) -> Any:
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray, effort=effort)
     render_module(ir)
     return case
+
+
+def _wrote_byte_code(since: int) -> bool:
+    """Whether byte code of a loaded module is newer than `since`, in nanoseconds: then this process compiled it."""
+    files = (getattr(module, "__cached__", None) for module in list(sys.modules.values()))
+    return any(file and os.path.exists(file) and os.stat(file).st_mtime_ns >= since for file in files)
 
 
 def _randomised() -> bool:
