@@ -9,9 +9,9 @@ import os
 import sys
 from contextlib import suppress
 
-from tzerlike.child.forks import fork
 from tzerlike.coverage.native import checked, load
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.forks import fork, wait_for
 
 WRITTEN = 16 << 20
 """Bytes that a child may write to its standard error, which is a file in memory."""
@@ -58,5 +58,4 @@ def why_unconfined() -> str:
             os._exit(1)
         finally:
             os._exit(2)
-    _, status = os.waitpid(child, 0)
-    return "" if status == 0 else "the kernel refuses a seccomp filter"
+    return "" if wait_for(child) == 0 else "the kernel refuses a seccomp filter"
