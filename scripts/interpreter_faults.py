@@ -43,6 +43,7 @@ from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.metamorphic.honest import honest
 from tzerlike.metamorphic.judge import Base, claim_of
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
+from tzerlike.mutators.tree import Tree
 from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import label
@@ -61,7 +62,9 @@ INNERMOST = 3
 
 BATCH = 50
 DEEPEST = 8
-MAX_NODES = 400
+MOST_NODES = (80, 120, 200, 400)
+"""Bounds of a mutant and the programs it is made of: small ones have it all, and take less time."""
+
 STEPS = 4_000
 ILL_FORMED_SHARE = 0.1
 """Mutants that TVM's verifiers need not accept: a bundle may hold anything."""
@@ -116,7 +119,8 @@ def _text_of(module: Any) -> str:
 class World:
     """What mutants are made of, and passes drawn from."""
 
-    programs: dict[str, list[Any]]
+    programs: dict[str, list[tuple[int, Any]]]
+    """By target, with the number of nodes."""
     mutators: Sequence[Mutator]
     sources: dict[str, PlannedSource]
     root: int
@@ -125,10 +129,10 @@ class World:
     @classmethod
     def prepare(cls, root: int) -> World:
         cache, catalog = cache_directory(), discover()
-        programs = {
-            target: [tvm_api.entry_of(tvm_api.load_ir(seed.ir)) for seed in builtin_seeds(cache, target)]
-            for target in TARGETS
-        }
+        programs: dict[str, list[tuple[int, Any]]] = {}
+        for target in TARGETS:
+            funcs = [tvm_api.entry_of(tvm_api.load_ir(seed.ir)) for seed in builtin_seeds(cache, target)]
+            programs[target] = [(Tree(func).size, func) for func in funcs]
         sources = {
             target: PlannedSource(catalog, lambda config, text=text: default_pipeline(text, config).passes)  # type: ignore[misc]
             for target, text in TARGETS.items()
@@ -153,11 +157,13 @@ class World:
 
     def _descendant(self, target: str, rng: Random, log: Log) -> tuple[Any, Any | None]:
         """A mutant, and the program that a schedule made it of where that was the last thing that happened to it."""
-        programs = [*self.programs[target], *(self.programs["llvm"] if target == "cuda" and rng.random() < 0.3 else ())]
+        most = rng.choice(MOST_NODES)
+        kinds = (target, "llvm") if rng.random() < 0.3 else (target,)
+        programs = [func for kind in kinds for size, func in self.programs[kind] if size <= most]
         func, parent = rng.choice(programs), None
         any_form = rng.random() < ILL_FORMED_SHARE
         wanted = rng.randint(1, DEEPEST)
-        env = MutationEnv(target=target, max_nodes=MAX_NODES, donor=lambda: rng.choice(programs))
+        env = MutationEnv(target=target, max_nodes=most, donor=lambda: rng.choice(programs))
         for _ in range(3 * DEEPEST):
             mutator = rng.choice(self.mutators)
             child = log.guard(f"mutate {mutator.name}", None, partial(_mutated, mutator, func, rng, env))

@@ -189,40 +189,44 @@ def _run_both(
     notes: Notes,
 ) -> Results:
     """Run the build without optimisation and the other, each on its own memory; time them where that is wanted."""
+    built = {Stage.RUN_REFERENCE: first, Stage.RUN: second}
     # All memory before either runs, too; and what is wrong with comparing shows before: later it is the run's doing.
-    before, after = Memory(inputs, expected), Memory(inputs, expected)
-    before.compared(), before.as_expected()
+    memories = {stage: Memory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
+    for memory in list(memories.values())[:1]:
+        memory.compared()
+        memory.as_expected()
 
-    def first_look() -> Ran:
-        ended = before.compared()
-        if expected is None:
-            after.expect(before.as_expected())
+    def look(stage: Stage) -> Ran:
+        ended = memories[stage].compared()
+        if expected is None and stage is Stage.RUN_REFERENCE and Stage.RUN in memories:
+            memories[Stage.RUN].expect(memories[stage].as_expected())
         return ended
 
-    def ran(function: Function | Ran, memory: Memory, stage: Stage, look: Callable[[], Ran]) -> Ran:
+    def ran(stage: Stage) -> Ran:
+        function = built[stage]
         if isinstance(function, Ran):
             return function
         notes.enter_stage(stage)
         try:
-            ask_compiler(lambda: _called(function, memory, effort.layout))
+            ask_compiler(lambda: _called(function, memories[stage], effort.layout))
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
         # Not before all is compared: what kills the process now did so by writing where it may not.
-        ended = _after_run(look)
+        ended = _after_run(lambda: look(stage))
         notes.enter_stage(Stage.COMPARE)
         return ended
 
-    results = replace(results, reference=ran(first, before, Stage.RUN_REFERENCE, first_look))
+    results = replace(results, reference=ran(Stage.RUN_REFERENCE))
     notes.note_results(results)
     if results.reference != STRAYED:
-        results = replace(results, optimised=ran(second, after, Stage.RUN, after.compared))
+        results = replace(results, optimised=ran(Stage.RUN))
     if results.over_budget:
         results = replace(results, undecided=results.reference.ending.wrong or results.optimised.ending.wrong)
     if Check.SPEED not in effort.checks or isinstance(first, Ran) or isinstance(second, Ran):
         return results
     if not {results.reference.ending, results.optimised.ending} <= {Ending.AGREES, Ending.DIFFERS}:
         return results
-    return _timed(results, (first, before), (second, after))
+    return _timed(results, (first, memories[Stage.RUN_REFERENCE]), (second, memories[Stage.RUN]))
 
 
 def _after_run(look: Callable[[], Ran]) -> Ran:
