@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tzerlike.allowlist.stored import require_allowed
 from tzerlike.case import Case, Provenance
-from tzerlike.errors import UserError
+from tzerlike.errors import StorageError, UserError
 from tzerlike.untrusted import PROGRAM_BYTES
 from tzerlike.untrusted import read_json as read_json
 
 _TEMPORARY = ".tmp-"
+_KEPT_ASIDE = 200
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -47,10 +49,10 @@ def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-def _storage_error(path: Path, error: OSError) -> UserError:
+def _storage_error(path: Path, error: OSError) -> StorageError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return UserError(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
-    return UserError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
+        return StorageError(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
+    return StorageError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,16 @@ class CampaignDir:
         return self.root / "corrupt"
 
     @property
+    def aside(self) -> Path:
+        return self.root / "set-aside"
+
+    @property
     def findings(self) -> Path:
         return self.root / "findings"
+
+    @property
+    def faults(self) -> Path:
+        return self.root / "faults"
 
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
@@ -113,7 +123,7 @@ class CampaignDir:
     def create(self, jobs: int) -> None:
         """Make the directories; UserError when that is not possible."""
         try:
-            for directory in (self.corpus, self.findings, *(self.worker(n) for n in range(jobs))):
+            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
@@ -156,6 +166,12 @@ class CampaignDir:
         os.replace(self.corpus / f"{case_id}.json", target)
         return target
 
+    def keep_aside(self, stored: StoredCase) -> None:
+        """Keep a case that could not be judged twice, for somebody to run it; of very many, the first."""
+        self.aside.mkdir(exist_ok=True)
+        if len(os.listdir(self.aside)) < _KEPT_ASIDE:
+            write_atomic(self.aside / f"{stored.case.id}.json", json.dumps(stored.to_json(), ensure_ascii=False))
+
     def bundles(self) -> Iterator[Path]:
         """The bundle directories, in order of name."""
         if self.findings.is_dir():
@@ -169,6 +185,7 @@ def read_stored_case(path: Path) -> StoredCase:
         raise UserError(f"{path}: not a case file")
     try:
         stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data.get("provenance")))
+        require_allowed(stored.case)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:

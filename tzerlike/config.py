@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.errors import UserError
-from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
+from tzerlike.targets import DEFAULT_ARCH, KINDS, checked_arch, target_text
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
-TARGETS = ("llvm", "cuda")
+TARGETS = KINDS
 COVERAGE = ("auto", "breakpoint", "sancov", "none")
 PASS_MODES = ("joint", "random", "none")
 MUTATOR_CHOICES = ("adaptive", "uniform")

@@ -10,12 +10,55 @@ import re
 from typing import Any
 
 from tzerlike.errors import UserError
+from tzerlike.untrusted import Fields, one_line, parse_json
+
+KINDS = ("llvm", "cuda")
+"""The kinds of targets that a case may be for."""
 
 DEFAULT_ARCH = "sm_90"
 """The GPU architecture that CUDA code is generated for where none is named; TVM would ask a device for it."""
 
 ARCHITECTURE = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 """What an architecture looks like."""
+
+
+_CPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_CPU_FEATURE = re.compile(r"[+-][A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_OF_KIND = {
+    "llvm": frozenset(("kind", "opt-level", "mcpu", "mattr", "num-cores", "vector-width")),
+    "cuda": frozenset(("kind", "arch", "max_num_threads", "thread_warp_size", "host")),
+}
+"""The attributes that a target may have. The others name files, libraries, devices or options of LLVM."""
+
+
+def checked_target(text: str) -> str:
+    """Return `text` where it names a target that only says what code to generate; UserError otherwise."""
+    try:
+        description = parse_json(text.encode()) if text.lstrip().startswith("{") else {"kind": text}
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"not JSON ({one_line(str(error), 80)})") from error
+    _check(Fields.of(description, "target"), KINDS)
+    return text
+
+
+def _check(given: Fields, kinds: tuple[str, ...]) -> None:
+    kind = given.choice("kind", kinds)
+    for key in given.data:
+        place = f"{given.where}.{one_line(key, 40)}"
+        if key not in _OF_KIND[kind]:
+            raise UserError(f"{place}: not an attribute that the target of a case may have")
+        if key == "opt-level":
+            given.whole(key, 0, 3)
+        elif key == "host":
+            _check(given.inner(key), ("llvm",))
+        elif key in ("mcpu", "arch"):
+            if (_CPU if key == "mcpu" else ARCHITECTURE).fullmatch(given.text(key)) is None:
+                raise UserError(f"{place}: {one_line(given.text(key), 40)!r} is none")
+        elif key == "mattr":
+            if not all(_CPU_FEATURE.fullmatch(feature) for feature in given.texts(key)):
+                raise UserError(f"{place}: expected features of a CPU like +avx2")
+        elif key != "kind":
+            given.whole(key, 1, 1 << 16)
 
 
 def checked_arch(text: str) -> str:

@@ -100,7 +100,7 @@ class ArithWorker:
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         self.save()
         try:
@@ -145,6 +145,11 @@ class ArithWorker:
 
     def died(self, death: Observation, stop: int) -> None:
         """Repeat what the child took with it, bundle the death, and go on behind it."""
+        if death.exit is Exit.UNKNOWN:
+            # Somebody killed it: whether a problem has a part in that, nobody knows.
+            self.iterations += 1
+            self.exits[death.exit.value] += 1
+            return
         iteration, check = _place(death, self.iterations, stop)
         while self.iterations < iteration:
             self.scan(self.iterations, iteration - self.iterations)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tzerlike.archive import no_arrays
 from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
-from tzerlike.errors import UserError
+from tzerlike.errors import StorageError, UserError
 from tzerlike.issue.markdown import report
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Subject
@@ -166,7 +166,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     except OSError as error:
         if target.exists():
             return None
-        raise UserError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
+        raise StorageError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target

@@ -11,9 +11,9 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from tzerlike.allowlist.module import llvm_intrinsics
 from tzerlike.dtypes import DType, parse, with_lanes
 from tzerlike.reference import floats, integers
 from tzerlike.reference.accesses import load_step, scalar_access, store_step, vector_access
@@ -339,7 +339,7 @@ class Compiler:
     def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Run:
         named: Any = arguments[0] if arguments else None
         if name == "tirx.call_llvm_pure_intrin" and type(named) is tirx.IntImm:
-            function = _llvm_names().get(int(named.value), f"LLVM's intrinsic {named.value}")
+            function = llvm_intrinsics().get(int(named.value), f"the LLVM intrinsic {named.value}")
             function = _LLVM.get(function, function)
         elif type(named) is tvm.ir.StringImm:
             function = _EXTERN.get(str(named.value), "")
@@ -492,13 +492,6 @@ _CALLS: Mapping[str, tuple[Callable[[Compiler, Node, list[Node]], Run] | None, i
     "tirx.isnullptr": (Compiler.not_null, 1),
 }
 """Calls with a meaning of their own, and how many operands they take at least."""
-
-
-@cache
-def _llvm_names() -> Mapping[int, str]:
-    """The names of the intrinsics that are known here, by LLVM's number; it has no answer to some other numbers."""
-    known = [name for name in (*FLOAT, *INTEGER, *_LLVM) if name.startswith("llvm.")]
-    return {int(tvm.target.codegen.llvm_lookup_intrinsic_id(name)): name for name in known}
 
 
 def _raising(rule: str, detail: str) -> Run:
