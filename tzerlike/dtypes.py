@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _PATTERN = re.compile(r"(bool|handle|bfloat|float|uint|int)(\d*)((?:_[a-z0-9]+)?)(?:x(vscalex)?(\d+))?")
 
@@ -49,6 +50,7 @@ class DType:
         return (1 << (self.bits - 1)) - 1 if self.base == "int" else (1 << self.bits) - 1
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> DType | None:
     """Parse a dtype's text; None for what is no number, bool or handle (`""`, `void`)."""
     match = _PATTERN.fullmatch(text)

@@ -119,7 +119,15 @@ def test_strides_of_a_buffer_hold_in_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", ["a: T.handle", 'A: T.Buffer((4096, 4096), "int8")', 'A: T.Buffer((4,), "int4")']
+    "parameters",
+    [
+        "a: T.handle",
+        'A: T.Buffer((4096, 4096), "int8")',
+        'A: T.Buffer((4,), "int4")',
+        'A: T.Buffer((0, 2147483647, 2147483647), "int8")',
+        f'A: T.Buffer(({"1, " * 40}), "int8")',
+        'A: T.Buffer((4, 4), "float32", strides=(1 << 40, 1))',
+    ],
 )
 def test_what_cannot_be_called_gets_no_inputs(parameters: str) -> None:
     assert list(inputs_for(function(parameters), 1)) == []

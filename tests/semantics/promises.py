@@ -166,4 +166,31 @@ BLOCKS = (
     ),
 )
 
-PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS)
+
+def allocated(declared: str) -> str:
+    """A block that allocates as much as memory says; what it loads for that it declares to read."""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(8):
+    with T.sblock("copy"):
+        v = T.axis.spatial(8, i)
+        T.reads(A[{declared}])
+        T.writes(B[v])
+        C = T.sblock_alloc_buffer((A[v] + 1,), "int32")
+        C[A[v]] = A[v]
+        B[v] = C[A[v]]
+""",
+    )
+
+
+ALLOCATIONS = by_text(
+    "the shape of an allocation",
+    "block-region",
+    allocated("v + 1 : v + 2"),
+    allocated("v * 2 - v : v * 2 - v + 1"),
+    COUNT,
+    ZEROS,
+)
+
+PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS, *ALLOCATIONS)

@@ -225,8 +225,9 @@ def test_a_late_violation_does_not_excuse_an_early_failure() -> None:
 
 
 def test_facts_come_from_the_json_alone() -> None:
-    with pytest.raises(ValueError):
-        facts_of("no json")
+    for text in ("no json", "7", "{}", '{"nodes": [7]}', '{"nodes": [{"type": "tirx.For", "data": {}}]}', "[" * 90_000):
+        with pytest.raises(ValueError):
+            facts_of(text)
     empty = '{"root_index": 0, "nodes": [{"type": "None"}]}'
     assert facts_of(empty) == {Fact.TARGET}
     assert facts_after(PIPELINE, ANY_PROGRAM) >= {Fact.PACKED, Fact.SPLIT}

@@ -28,6 +28,9 @@ from tzerlike.tvm_api import array_items, is_buffer, is_variable, scalar_dtype, 
 MAX_ELEMENTS = 1 << 22
 """Elements of all buffers together at most; a program with larger ones is not run."""
 
+_MOST_DIMENSIONS = 24
+"""A buffer of more is not run: NumPy has a limit of 32."""
+
 _SIZES = (1, 2, 3, 4, 4, 5, 7, 8, 8)
 """Values of shape variables: small, and not all of them powers of two."""
 
@@ -144,7 +147,9 @@ def _buffer(param: Any, sizes: Mapping[Any, int]) -> BufferParameter | None:
     """None where the buffer's memory is not what an Argument describes."""
     dtype = parse(str(param.ty.dtype.dtype))
     shape = [shape_arithmetic(extent, sizes) for extent in array_items(param.ty.shape)]
-    if dtype is None or dtype.scalable or not stores(dtype) or any(extent is None or extent < 0 for extent in shape):
+    if dtype is None or dtype.scalable or not stores(dtype) or len(shape) > _MOST_DIMENSIONS:
+        return None
+    if any(extent is None or not 0 <= extent <= MAX_ELEMENTS for extent in shape):
         return None
     extents = tuple(extent for extent in shape if extent is not None)
     offset = param.ty.elem_offset
@@ -152,6 +157,8 @@ def _buffer(param: Any, sizes: Mapping[Any, int]) -> BufferParameter | None:
         return None
     strides = compact = _row_major(extents)
     declared = array_items(param.ty.strides)
+    if declared and len(declared) != len(extents):
+        return None
     if declared:
         values = [
             plain if is_variable(stride) and stride not in sizes else shape_arithmetic(stride, sizes)
@@ -160,7 +167,8 @@ def _buffer(param: Any, sizes: Mapping[Any, int]) -> BufferParameter | None:
         if any(value is None or value < 1 for value in values):
             return None
         strides = tuple(value for value in values if value is not None)
-        if strides != compact and not strides_allowed(dtype):
+        span = sum(extent * stride for extent, stride in zip(extents, strides, strict=True))
+        if strides != compact and (not strides_allowed(dtype) or span > MAX_ELEMENTS):
             return None
     return BufferParameter(str(param.name), dtype, extents, () if strides == compact else strides)
 

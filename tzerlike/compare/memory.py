@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from tzerlike.compare.apart import Sealed
 from tzerlike.compare.inputs import BufferParameter, Inputs
 from tzerlike.compare.storage import Cell
 from tzerlike.outcome import Difference, Ending, Ran
@@ -18,9 +19,13 @@ _ALIKE = 1e-2
 
 
 class Memory:
-    """The arguments of one call, in memory of its own; `cells` are the buffers among them, by position."""
+    """The arguments of one call, in memory of its own, and what is expected of it; `cells` are the buffers by position.
 
-    def __init__(self, inputs: Inputs) -> None:
+    What is expected is out of reach of the call.
+    """
+
+    def __init__(self, inputs: Inputs, expected: Mapping[int, Expected] | None = None) -> None:
+        """MemoryError where there is no room for it."""
         self._inputs = inputs
         self.cells = {
             position: Cell(numpy.asarray(argument), parameter.dtype, parameter.shape, parameter.strides)
@@ -31,25 +36,38 @@ class Memory:
             self.cells[position].tensor if position in self.cells else argument
             for position, argument in enumerate(inputs.arguments)
         ]
+        self._sealed = self._seal(expected)
+
+    def expect(self, expected: Mapping[int, Expected]) -> None:
+        """Compare with this from now on."""
+        self._sealed = self._seal(expected)
+
+    def _seal(self, expected: Mapping[int, Expected] | None) -> Sealed:
+        """Position, name and dtype of each buffer, with its first values and, if known, those expected and bounds."""
+        notes, arrays = [], []
+        for position in self.cells:
+            parameter = self._inputs.parameters[position]
+            notes.append((position, parameter.name, str(parameter.dtype), expected is not None))
+            arrays.append(numpy.asarray(self._inputs.arguments[position]))
+            if expected is not None:
+                arrays += [expected[position].values, expected[position].bound]
+        return Sealed(notes, arrays)
 
     def reset(self) -> None:
         for cell in self.cells.values():
             cell.reset()
 
-    def compared(self, expected: Mapping[int, Expected] | None) -> Ran:
-        """Compare with `expected`; without it, only look whether something was written around a buffer."""
-        for position, cell in self.cells.items():
-            parameter = self._inputs.parameters[position]
-            first = numpy.asarray(self._inputs.arguments[position])
-            difference = None
+    def compared(self) -> Ran:
+        """Compare with what is expected; where nothing is, only look whether something was written around a buffer."""
+        notes, arrays = self._sealed.open()
+        sealed = iter(arrays)
+        for position, name, dtype, known in notes:
+            cell, first, difference = self.cells[position], next(sealed), None
+            expected = Expected(next(sealed), next(sealed)) if known else None
             if not cell.intact():
-                difference = Difference(
-                    position, parameter.name, str(parameter.dtype), (), "", "", "", 1, first.size, "outside"
-                )
+                difference = Difference(position, name, dtype, (), "", "", "", 1, first.size, "outside")
             elif expected is not None:
-                difference = compare(
-                    position, parameter.name, str(parameter.dtype), cell.values(), expected[position], first
-                )
+                difference = compare(position, name, dtype, cell.values(), expected, first)
             if difference is not None:
                 return Ran(Ending.DIFFERS, difference=difference)
         return Ran(Ending.AGREES)

@@ -6,7 +6,7 @@ running it could do anything; one that is over the step budget is run, and both 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,6 +47,9 @@ _WHERE_INTEGERS_STEER = frozenset({"out-of-bounds", "negative-extent", "assert",
 """Rules that other inputs help against only where integers come in."""
 
 _MESSAGE = 2048
+
+STRAYED = Ran(Ending.DIED, "it wrote over memory of its process")
+"""How a build ended behind which comparing fails."""
 
 
 class Program(Protocol):
@@ -161,7 +164,7 @@ def judge_builds(
     notes.note_results(results)
     if inputs is None or judgement is None:
         return results
-    expected: dict[int, Expected] | None = dict(judgement.expected) if results.defined else None
+    expected = judgement.expected if results.defined else None
 
     def built(build: Callable[[], Function], stage: Stage) -> Function | Ran:
         notes.enter_stage(stage)
@@ -180,31 +183,67 @@ def judge_builds(
         results = replace(results, verdict=Verdict.UNKNOWN.value, rule=NOT_ALLOWED, where=f"not run: {refusal}")
         notes.note_results(results)
         return results
-    functions: dict[Stage, tuple[Function, Memory]] = {}
+    return _run_both(first, second, inputs, expected, results, effort, notes)
 
-    def ran(function: Function | Ran, stage: Stage) -> Ran:
+
+def _run_both(
+    first: Function | Ran,
+    second: Function | Ran,
+    inputs: Inputs,
+    expected: Mapping[int, Expected] | None,
+    results: Results,
+    effort: Effort,
+    notes: Notes,
+) -> Results:
+    """Run the build without optimisation and the other, each on its own memory; time them where that is wanted."""
+    built = {Stage.RUN_REFERENCE: first, Stage.RUN: second}
+    # All memory before either runs, too; and what is wrong with comparing shows before: later it is the run's doing.
+    memories = {stage: Memory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
+    for memory in list(memories.values())[:1]:
+        memory.compared()
+        memory.as_expected()
+
+    def look(stage: Stage) -> Ran:
+        ended = memories[stage].compared()
+        if expected is None and stage is Stage.RUN_REFERENCE and Stage.RUN in memories:
+            memories[Stage.RUN].expect(memories[stage].as_expected())
+        return ended
+
+    def ran(stage: Stage) -> Ran:
+        function = built[stage]
         if isinstance(function, Ran):
             return function
-        memory = Memory(inputs)
         notes.enter_stage(stage)
         try:
-            ask_compiler(lambda: _called(function, memory, effort.layout))
+            ask_compiler(lambda: _called(function, memories[stage], effort.layout))
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+        # Not before all is compared: what kills the process now did so by writing where it may not.
+        ended = _after_run(lambda: look(stage))
         notes.enter_stage(Stage.COMPARE)
-        functions[stage] = (function, memory)
-        return memory.compared(expected)
+        return ended
 
-    results = replace(results, reference=ran(first, Stage.RUN_REFERENCE))
+    results = replace(results, reference=ran(Stage.RUN_REFERENCE))
     notes.note_results(results)
-    if expected is None and Stage.RUN_REFERENCE in functions:
-        expected = functions[Stage.RUN_REFERENCE][1].as_expected()
-    results = replace(results, optimised=ran(second, Stage.RUN))
+    if results.reference != STRAYED:
+        results = replace(results, optimised=ran(Stage.RUN))
     if results.over_budget:
         results = replace(results, undecided=results.reference.ending.wrong or results.optimised.ending.wrong)
-    if Check.SPEED in effort.checks and len(functions) == 2:
-        return _timed(results, *functions.values())
-    return results
+    if Check.SPEED not in effort.checks or isinstance(first, Ran) or isinstance(second, Ran):
+        return results
+    if not {results.reference.ending, results.optimised.ending} <= {Ending.AGREES, Ending.DIFFERS}:
+        return results
+    return _timed(results, (first, memories[Stage.RUN_REFERENCE]), (second, memories[Stage.RUN]))
+
+
+def _after_run(look: Callable[[], Ran]) -> Ran:
+    """What `look` says of memory after compiled code has run; STRAYED where it raises."""
+    try:
+        return look()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - it has been tried before: this is what the run left of our own memory
+        return STRAYED
 
 
 def interpret(
@@ -266,9 +305,13 @@ def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Funct
     def run_second() -> None:
         second[0](*second[1].arguments)
 
-    with sealed():
-        if not looks_slow(run_first, run_second, reset):
-            return results
-        if not results.defined:
-            return replace(results, undecided=results.over_budget)
-        return replace(results, timing=take_timing(run_first, run_second, reset))
+    try:
+        with sealed():
+            if not ask_compiler(lambda: looks_slow(run_first, run_second, reset)):
+                return results
+            if not results.defined:
+                return replace(results, undecided=results.over_budget)
+            return replace(results, timing=ask_compiler(lambda: take_timing(run_first, run_second, reset)))
+    except CompilerRefused:
+        # A function that ran once and raises the next time says nothing about speed.
+        return results

@@ -84,7 +84,7 @@ class Carried:
         try:
             kind = kind_of_target(case.target)
             facts_of(case.ir)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        except ValueError as error:
             raise UserError(f"{self.last[:16]}: not a program that this tzerlike reads") from error
         if kind != self._target:
             raise UserError(f"{self.last[:16]}: it is for {kind}")

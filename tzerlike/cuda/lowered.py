@@ -56,8 +56,11 @@ def judge_lowered(
     # In a pipeline of a case's own, the pass may run before there are barriers.
     judged = results.defined and lowered is not None and config.pipeline == "default"
     if judged and inputs is not None and judgement is not None:
-        inside = tvm_api.module_of(with_memory_inside(tvm_api.entry_of(lowered)))
-        ran = _ran(Meaning(func, inputs, judgement).look(inside), config)
+        inside = with_memory_inside(tvm_api.entry_of(lowered))
+        if inside is None:
+            ran = Ran()
+        else:
+            ran = _ran(Meaning(func, inputs, judgement).look(tvm_api.module_of(inside)), config)
         results = replace(results, optimised=ran if keeps_to_its_threads(func) or not ran.ending.wrong else Ran())
     paced(True)
     return results
@@ -77,12 +80,18 @@ def _ran(look: Look, config: ContextConfig) -> Ran:
     return Ran()
 
 
-def with_memory_inside(func: Any) -> Any:
+def with_memory_inside(func: Any) -> Any | None:
     """Return a kernel whose memory of blocks and threads is allocated inside of the innermost launch.
 
     TVM allocates such memory in front of a launch or between two; on the device each block or thread has its own.
+    None where TVM's constructors refuse what a pass has left behind.
     """
-    return func.with_body(_sunk(func.body, ()))
+    try:
+        return func.with_body(_sunk(func.body, ()))
+    except tvm_api.CONSTRUCTION_ERRORS as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        return None
 
 
 def _sunk(stmt: Any, pending: Sequence[Any]) -> Any:

@@ -89,38 +89,49 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     if any(isinstance(parameter, BufferParameter) and parameter.strides for parameter in inputs.parameters):
         return {}
     expected = _expected(read_arrays(Path(item["archive"])))
+    if not _fits(expected, inputs):
+        return {}
     try:
         built = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
         function = native.entry_point(module, built)
-        memory = _DeviceMemory(inputs, kind_of_target(case.target))
+        memory = _DeviceMemory(inputs, expected, kind_of_target(case.target))
     except (CompilerRefused, native.NotAllowed):
         return {}
     begin()
-    ran = memory.ran(function, expected)
+    ran = memory.ran(function)
     record: dict[str, Any] = {"optimised": asdict(ran)}
     if ran.ending is Ending.RAISED:
         return {TAINTED: True} | (record if is_fault(ran.message, case.target) else {})
     if not launches_threads(func):
         record["reference"] = asdict(_on_host(module, inputs, expected))
     elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
-        timing = _timed(module, case, built, memory, expected)
+        timing = _timed(module, case, built, memory)
         if timing is not None:
             record["timing"] = asdict(timing)
     return record
 
 
 def _expected(arrays: Mapping[str, Any]) -> dict[int, Expected]:
-    positions = [int(name.removeprefix("expected")) for name in arrays if name.startswith("expected")]
-    return {place: Expected(arrays[f"expected{place}"], arrays[f"bound{place}"]) for place in positions}
+    places = [place for place in range(len(arrays)) if {f"expected{place}", f"bound{place}"} <= arrays.keys()]
+    return {place: Expected(arrays[f"expected{place}"], arrays[f"bound{place}"]) for place in places}
+
+
+def _fits(expected: Mapping[int, Expected], inputs: Inputs) -> bool:
+    """Whether something is expected of each buffer, in its shape."""
+    return all(
+        place in expected and expected[place].values.shape == expected[place].bound.shape == parameter.logical_shape
+        for place, parameter in enumerate(inputs.parameters)
+        if isinstance(parameter, BufferParameter)
+    )
 
 
 class _DeviceMemory:
-    """The arguments of a call, on a device and laid down here once more."""
+    """The arguments of a call, on a device and laid down here once more, with what is expected of it."""
 
-    def __init__(self, inputs: Inputs, kind: str) -> None:
+    def __init__(self, inputs: Inputs, expected: Mapping[int, Expected], kind: str) -> None:
         """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
         self._device = tvm_api.device_of(kind)
-        self._here = Memory(inputs)
+        self._here = Memory(inputs, expected)
         self._there: dict[int, Any] = {}
         self.arguments: list[Any] = list(inputs.arguments)
         for position, parameter in enumerate(inputs.parameters):
@@ -131,20 +142,20 @@ class _DeviceMemory:
         body = self._here.cells[position].body
         return ask_compiler(lambda: tvm_api.tensor_on(self._device, body, parameter.shape, str(parameter.dtype)))
 
-    def ran(self, function: Callable[..., Any], expected: Mapping[int, Expected]) -> Ran:
+    def ran(self, function: Callable[..., Any]) -> Ran:
         """Call a function on what lies here now, and compare; RAISED where the device reports a fault."""
 
         def call() -> None:
             function(*self.arguments)
             self._device.sync()
             for position, cell in self._here.cells.items():
-                cell.take(self._there[position].numpy())
+                cell.take(self._there[position].numpy().tobytes())
 
         try:
             ask_compiler(call)
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
-        return self._here.compared(expected)
+        return self._here.compared()
 
     def seconds(self, built: tvm_api.Built) -> list[float]:
         """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
@@ -159,19 +170,17 @@ def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> R
         return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
     except native.NotAllowed:
         return Ran()
-    return _DeviceMemory(inputs, "llvm").ran(function, expected)
+    return _DeviceMemory(inputs, expected, "llvm").ran(function)
 
 
-def _timed(
-    module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory, expected: Mapping[int, Expected]
-) -> Timing | None:
+def _timed(module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory) -> Timing | None:
     """Time the build and the one without optimisation by the device's clock; None where a second run computes
     something else, since the clock takes several in a row."""
     try:
         other = compile_executable(module, case.target, REFERENCE_CONFIG, NoNotes())
         for each in (built, other):
             function = native.entry_point(module, each)
-            if memory.ran(function, expected).ending is not Ending.AGREES:
+            if memory.ran(function).ending is not Ending.AGREES:
                 return None
         samples = [memory.seconds(each) for each in (other, built, other, built)]
     except (CompilerRefused, native.NotAllowed):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tzerlike.mutators.tree import Site, Tree, key
-from tzerlike.tvm_api import tirx, tvm
+from tzerlike.tvm_api import is_buffer, tirx, tvm
 
 
 def keeps_to_its_threads(func: Any) -> bool:
@@ -24,6 +24,8 @@ def keeps_to_its_threads(func: Any) -> bool:
             buffer = site.node.source
         else:
             continue
+        if not is_buffer(buffer):
+            return False
         memory = str(buffer.ty.storage_scope)
         if memory != "global":
             axes = ("blockIdx",) if memory.startswith("shared") else ("blockIdx", "threadIdx", "vthread")

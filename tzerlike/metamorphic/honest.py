@@ -69,7 +69,7 @@ def _stores(body: Any) -> list[Any] | None:
 
 def _is_element(declared: tuple[Any, list[Any]], store: Any) -> bool:
     buffer, region = declared
-    if not buffer.same_as(store.buffer):
+    if not buffer.same_as(store.buffer) or len(region) != len(array_items(store.indices)):
         return False
     return all(
         type(part.extent) is tirx.IntImm and int(part.extent.value) == 1 and structural_equal(part.min, index)
@@ -91,8 +91,8 @@ def _accumulates(store: Any) -> bool:
 def _is_load(node: Any, store: Any) -> bool:
     if type(node) is not tvm.ir.TensorLoad or not node.source.same_as(store.buffer):
         return False
-    pairs = zip(array_items(node.indices), array_items(store.indices), strict=True)
-    return all(structural_equal(read, written) for read, written in pairs)
+    read, written = array_items(node.indices), array_items(store.indices)
+    return len(read) == len(written) and all(map(structural_equal, read, written))
 
 
 def _mentions(node: Any, buffer: Any) -> bool:

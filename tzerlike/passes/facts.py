@@ -111,8 +111,13 @@ def facts_of(ir: str) -> Facts:
     Binding the target is the first thing a build does, so TARGET always holds. Raises ValueError when `ir`
     is not the JSON of an IR graph.
     """
-    graph = json.loads(ir)
-    nodes: list[dict[str, Any]] = graph["nodes"]
+    try:
+        return _facts_in(json.loads(ir)["nodes"])
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError) as error:
+        raise ValueError("not the JSON of an IR graph") from error
+
+
+def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
     found = {Fact.TARGET}
 
     def filled(data: dict[str, Any], field: str) -> bool:

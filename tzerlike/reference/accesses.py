@@ -47,6 +47,8 @@ def scalar_access(
         if check is not None:
             check()
         view = frame[slot]
+        if view is None:
+            raise Fault("unsupported", "a buffer before it has memory")
         return step(view, view.locate(indices), stored)
 
     return run
@@ -69,7 +71,9 @@ def vector_access(
         columns = [place() if width > 1 else [place()] * lanes for place, width in zip(places, widths, strict=True)]
         if check is not None:
             check()
-        view: View = frame[slot]
+        view: View | None = frame[slot]
+        if view is None:
+            raise Fault("unsupported", "a buffer before it has memory")
         positions = [
             view.locate(indices) + lane
             for indices in (zip(*columns, strict=True) if columns else [()])

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.allowlist.module import llvm_intrinsics
-from tzerlike.dtypes import parse, with_lanes
+from tzerlike.dtypes import DType, parse, with_lanes
 from tzerlike.reference import floats, integers
 from tzerlike.reference.accesses import load_step, scalar_access, store_step, vector_access
 from tzerlike.reference.conversions import conversion, reinterpretation
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS, FloatFormat
 from tzerlike.reference.intrinsics import FLOAT, INTEGER
-from tzerlike.reference.state import Node, Slots, State, dtype_text
+from tzerlike.reference.state import Node, Slots, State, dtype_text, name_of
+from tzerlike.reference.wellformed import access_misfit, dtype_of, misfit
 from tzerlike.tvm_api import array_items, tirx, tvm
 
 Run = Callable[[], Any]
@@ -87,6 +88,9 @@ _OF_TWO = frozenset(
 )
 """The functions of the tables that take two operands; the others take one."""
 
+_COUNTS = ("tirx.popcount", "llvm.ctpop", "prim.clz", "llvm.cttz")
+"""The functions of the tables that count bits: at most 64, whatever the dtype of the operand."""
+
 _EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos": "tirx.cos"}
 _LLVM = {"llvm.fabs": "tirx.fabs"}
 
@@ -121,13 +125,14 @@ class Compiler:
         compiler = _TABLE.get(kind)
         if compiler is None:
             return unsupported(kind.__name__)
-        return compiler(self, node)
+        wrong = misfit(node)
+        return unsupported(wrong) if wrong else compiler(self, node)
 
     def number(self, node: Node) -> Run:
-        """The closure of an expression where a vector has no meaning: extents, bounds, conditions."""
-        dtype = parse(dtype_text(node))
-        if dtype is not None and dtype.lanes != 1:
-            return unsupported(f"{dtype} where one number is meant")
+        """The closure of an expression where one integer or truth value is meant: extents, bounds, conditions."""
+        dtype = dtype_of(node)
+        if dtype is None or dtype.lanes != 1 or not (dtype.is_int or dtype.is_bool):
+            return unsupported(f"{dtype_text(node) or 'something'} where one number is meant")
         return self.compile(node)
 
     def _count(self, lanes: int) -> None:
@@ -176,8 +181,6 @@ class Compiler:
     def integer(self, node: Node) -> Run:
         value: Any = int(node.value)
         dtype = dtype_text(node)
-        if dtype in FLOATS:
-            return unsupported(f"an integer that is said to be {dtype}")
         if dtype == "bool":
             value = bool(value)
         elif dtype == "uint64" and value < 0:
@@ -201,9 +204,18 @@ class Compiler:
     def variable(self, node: Node) -> Run:
         slot = self.slots.find(node)
         if slot is None or not dtype_text(node):
-            return unsupported(f"the variable {node.name}")
-        frame = self.state.frame
-        return lambda: frame[slot]
+            return unsupported(f"the variable {name_of(node)}")
+        frame, name = self.state.frame, name_of(node)
+        if slot in self.slots.bound:
+            return lambda: frame[slot]
+
+        def run() -> Any:
+            value = frame[slot]
+            if value is None:
+                raise Fault("unsupported", f"the variable {name} before it has a value")
+            return value
+
+        return run
 
     def select(self, node: Node) -> Run:
         condition = self.compile(node.condition)
@@ -222,7 +234,8 @@ class Compiler:
     def let(self, node: Node) -> Run:
         value = self.compile(node.value)
         slot = self.slots.define(node.var)
-        body = self.compile(node.body)
+        with self.slots.binding(slot):
+            body = self.compile(node.body)
         frame = self.state.frame
 
         def run() -> Any:
@@ -293,13 +306,14 @@ class Compiler:
         return _apply(function, (value,), target.lanes)
 
     def load(self, node: Node) -> Run:
-        return self.access(node.source, array_items(node.indices), None, _lanes(node))
+        return self.access(node.source, array_items(node.indices), None, dtype_of(node))
 
-    def access(self, buffer: Node, indices: Sequence[Node], value: Run | None, lanes: int) -> Run:
-        """The load of `lanes` lanes from `buffer`, or the store of what `value` gives to it."""
-        slot = self.slots.find(buffer)
-        if slot is None:
-            return unsupported(f"the buffer {buffer.name}")
+    def access(self, buffer: Node, indices: Sequence[Node], value: Run | None, dtype: DType | None) -> Run:
+        """The load of a `dtype` from `buffer`, or the store of what `value` gives to it."""
+        slot, wrong = self.slots.find(buffer), access_misfit(buffer, indices, dtype)
+        if slot is None or dtype is None or wrong:
+            return unsupported(wrong or f"the buffer {name_of(buffer)}")
+        lanes = dtype.lanes
         check = self.allow(buffer, value is not None, indices)
         frame, state = self.state.frame, self.state
         places = [self.compile(index) for index in indices]
@@ -318,7 +332,7 @@ class Compiler:
         special, least = _CALLS.get(name, (None, 0))
         if special is not None:
             return special(self, node, arguments) if len(arguments) >= least else unsupported(name)
-        if name in _TRANSPARENT and len(arguments) == 1:
+        if name in _TRANSPARENT and len(arguments) == 1 and dtype_text(arguments[0]) == dtype_text(node):
             return self.compile(arguments[0])
         return self._function(node, name, arguments)
 
@@ -344,10 +358,13 @@ class Compiler:
         if dtype is not None and not dtype.scalable and len(given) == (2 if name in _OF_TWO else 1):
             first, last = given[0], given[-1]
             if dtype.scalar in FLOATS and name in FLOAT and first == dtype:
-                if last == dtype or (name == "tirx.ldexp" and last is not None and last.is_int):
+                power = name == "tirx.ldexp" and last is not None and last.is_int and last.lanes == dtype.lanes
+                if last == dtype or power:
                     function = FLOAT[name](FLOATS[dtype.scalar])
             elif dtype.is_int and name in INTEGER and first is not None and first.is_int and first == last:
-                function = INTEGER[name](first.low, first.high)
+                # What is counted fits every dtype; the other functions stay in theirs.
+                counted = name in _COUNTS and first.lanes == dtype.lanes
+                function = INTEGER[name](first.low, first.high) if counted or first == dtype else None
         if function is None or dtype is None:
             return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
         operands = [self.compile(argument) for argument in arguments]
@@ -355,7 +372,8 @@ class Compiler:
         return _apply(function, tuple(operands), dtype.lanes)
 
     def if_then_else(self, node: Node, arguments: list[Node]) -> Run:
-        if dtype_text(arguments[0]) != "bool":
+        own = dtype_text(node)
+        if [dtype_text(argument) for argument in arguments] != ["bool", own, own]:
             return unsupported("if_then_else")
         condition, first, second = (self.compile(argument) for argument in arguments[:3])
         return lambda: first() if condition() else second()
@@ -370,7 +388,7 @@ class Compiler:
 
     def is_nan(self, node: Node, arguments: list[Node]) -> Run:
         """False: an exceptional value ends the interpretation where it arises."""
-        if _lanes(arguments[0]) != _lanes(node):
+        if dtype_text(node) != with_lanes("bool", _lanes(arguments[0])):
             return unsupported("isnan")
         value = self.compile(arguments[0])
         return _apply(lambda x: False, (value,), _lanes(node))
@@ -386,9 +404,10 @@ class Compiler:
         return _apply(function, (value,), target.lanes)
 
     def vector_half(self, node: Node, arguments: list[Node]) -> Run:
-        value, half = self.compile(arguments[0]), _lanes(arguments[0]) // 2
-        if half == 0 or half != _lanes(node):
+        whole, own = dtype_of(arguments[0]), dtype_of(node)
+        if whole is None or own is None or whole.scalar != own.scalar or whole.lanes != 2 * own.lanes:
             return unsupported("half of a vector")
+        value, half = self.compile(arguments[0]), own.lanes
         low = str(node.op.name).endswith("low")
         single = half == 1
 
@@ -399,14 +418,18 @@ class Compiler:
         return run
 
     def combine(self, node: Node, arguments: list[Node]) -> Run:
-        parts = [(self.compile(argument), _lanes(argument)) for argument in arguments]
+        own, given = dtype_of(node), [dtype_of(argument) for argument in arguments]
+        widths = [part.lanes for part in given if part is not None and own is not None and part.scalar == own.scalar]
+        if own is None or len(widths) < len(given) or sum(widths) != own.lanes:
+            return unsupported("a vector combined of others")
+        parts = [(self.compile(argument), width) for argument, width in zip(arguments, widths, strict=True)]
         return lambda: [lane for part, width in parts for lane in (part() if width > 1 else [part()])]
 
     def lane_mask(self, node: Node, arguments: list[Node]) -> Run:
-        if any((dtype := parse(dtype_text(argument))) is None or not dtype.is_int for argument in arguments):
-            return unsupported("an active lane mask")
-        base, limit = (self.compile(argument) for argument in arguments[:2])
         lanes = _lanes(node)
+        if len(arguments) != 2 or lanes == 1 or dtype_text(node) != with_lanes("bool", lanes):
+            return unsupported("an active lane mask")
+        base, limit = (self.number(argument) for argument in arguments)
 
         def run() -> list[bool]:
             first, end = base(), limit()
@@ -419,10 +442,11 @@ class Compiler:
     def masked_load(self, node: Node, arguments: list[Node]) -> Run:
         """A predicated load; what a lane that is switched off holds is not defined, so all have to be on."""
         buffer, *indices, mask = arguments
-        if self.slots.find(buffer) is None or dtype_text(mask) != with_lanes("bool", _lanes(node)):
+        dtype = dtype_of(node)
+        if dtype is None or dtype.lanes == 1 or dtype_text(mask) != with_lanes("bool", dtype.lanes):
             return unsupported("a predicated load")
         active = self.compile(mask)
-        load = self.access(buffer, indices, None, _lanes(node))
+        load = self.access(buffer, indices, None, dtype)
 
         def run() -> Any:
             if not all(active()):
@@ -433,7 +457,7 @@ class Compiler:
 
     def not_null(self, node: Node, arguments: list[Node]) -> Run:
         pointer = arguments[0]
-        if type(pointer) is tvm.ir.Call and str(pointer.op.name) == "tirx.buffer_data":
+        if type(pointer) is tvm.ir.Call and str(getattr(pointer.op, "name", "")) == "tirx.buffer_data":
             return lambda: False
         return unsupported("isnullptr")
 

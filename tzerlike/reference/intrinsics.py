@@ -236,7 +236,7 @@ FLOAT: Mapping[str, FloatFactory] = {
     "tirx.tanh": _unary(math.tanh, _smooth(1.0), Accuracy(32.0, 1.0)),
     "tirx.sigmoid": _logistic,
     "tirx.sinh": _unary(math.sinh, accuracy=Accuracy(4.0, 4.0)),
-    "tirx.cosh": _unary(math.cosh, lambda c, x, v, b: math.sinh(abs(x) + b) * b, Accuracy(4.0)),
+    "tirx.cosh": _unary(math.cosh, lambda c, x, v, b: _finite(math.sinh, abs(x) + b) * b, Accuracy(4.0)),
     "tirx.atan": _unary(math.atan, _smooth(1.0), Accuracy(4.0, 1.0)),
     "tirx.asinh": _unary(math.asinh, _smooth(1.0), Accuracy(8.0, 4.0)),
     "tirx.acosh": _unary(math.acosh, accuracy=Accuracy(8.0, 4.0)),

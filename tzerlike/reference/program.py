@@ -14,9 +14,10 @@ from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
 from tzerlike.reference.memory import Memory, View, row_major
 from tzerlike.reference.places import place_of
-from tzerlike.reference.state import Node, Slots, State, has_barrier, tracked
-from tzerlike.reference.statements import StatementCompiler, Step
+from tzerlike.reference.state import Node, Slots, State, has_barrier, name_of, tracked
+from tzerlike.reference.statements import Flow, StatementCompiler, Step
 from tzerlike.reference.verdict import RULES, Argument, Expected, Judgement, Verdict
+from tzerlike.reference.wellformed import layout_misfit
 from tzerlike.tvm_api import array_items, tirx, tvm
 
 MAX_STEPS = 200_000
@@ -76,7 +77,7 @@ class Program:
                 slot = self.slots.find(param)
                 dtype = parse(str(param.ty.dtype)) if type(param.ty) is tvm.ir.PrimType else None
                 if slot is None or dtype is None:
-                    raise Fault("unsupported", f"the parameter {param.name}")
+                    raise Fault("unsupported", f"the parameter {name_of(param)}")
                 frame[slot] = _scalar(argument, dtype.is_float)
                 bound[slot] = frame[slot]
         for position, (param, argument) in enumerate(zip(params, arguments, strict=True)):
@@ -89,21 +90,21 @@ class Program:
         for run, position, axis in self.extents:
             if run() != buffers[position].shape[axis]:
                 raise Fault(
-                    "assert", f"axis {axis} of {params[position].name} has {buffers[position].shape[axis]} elements"
+                    "assert", f"axis {axis} of {name_of(params[position])} has {buffers[position].shape[axis]} elements"
                 )
         return buffers
 
     def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> View:
         """The view of a buffer parameter; the variables of its shape and strides take their values from it."""
         ty = param.ty
-        dtype = parse(str(ty.dtype.dtype))
-        if dtype is None or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
-            raise Fault("unsupported", f"a parameter of dtype {ty.dtype.dtype}")
+        dtype, wrong = parse(str(ty.dtype.dtype)), layout_misfit(param)
+        if dtype is None or dtype.scalable or wrong or (dtype.is_float and dtype.scalar not in FLOATS):
+            raise Fault("unsupported", wrong or f"a parameter of dtype {ty.dtype.dtype}")
         if dtype.base == "handle":
             raise Fault("unsupported", "a buffer of handles")
         extents = array_items(ty.shape)
         if int(ty.data_alignment) > ALIGNMENT:
-            raise Fault("alignment", f"{param.name} asks for {ty.data_alignment} bytes")
+            raise Fault("alignment", f"{name_of(param)} asks for {ty.data_alignment} bytes")
         shape = array.shape[: len(extents)]
         strides = row_major(shape)
         pairs = [*zip(extents, shape, strict=True), *zip(array_items(ty.strides), strides, strict=False)]
@@ -112,13 +113,13 @@ class Program:
                 slot = self.slots.find(expr)
                 if slot is not None:
                     if bound.setdefault(slot, value) != value:
-                        raise Fault("assert", f"{expr.name} is {bound[slot]} and {value}")
+                        raise Fault("assert", f"{name_of(expr)} is {bound[slot]} and {value}")
                     self.state.frame[slot] = value
         flat = array.reshape(-1).tolist()
         values = [(x, 0.0) for x in flat] if dtype.is_float else flat
         declared = array_items(ty.strides)
         if declared and not _distinct(shape, declared):
-            raise Fault("alias", f"elements of {param.name} share memory")
+            raise Fault("alias", f"elements of {name_of(param)} share memory")
         memory = Memory(dtype.scalar, values)
         if self.tracked:
             memory.track()
@@ -169,8 +170,16 @@ def prepare(func: Node, *, promises: bool = False) -> Program:
         for axis, expr in enumerate(array_items(param.ty.shape))
         if type(expr) is not tirx.Var
     ]
-    body, cost = compiler.compile(func.body)
+    with slots.binding(*slots.table.values()):
+        try:
+            body, cost = compiler.compile(func.body)
+        except RecursionError:
+            body, cost = _too_deep, 1
     return Program(func, state, slots, body, cost, watched, extents)
+
+
+def _too_deep() -> Flow:
+    raise Fault("unsupported", "nested too deeply")
 
 
 def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:

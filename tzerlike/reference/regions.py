@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.reference.fault import Fault
-from tzerlike.reference.state import Node
+from tzerlike.reference.state import Node, Slots, name_of
 from tzerlike.tvm_api import array_items, structural_equal, tirx
 
 Run = Callable[[], Any]
@@ -26,14 +26,18 @@ class _Block:
     reads: dict[int, list[list[Node]]]
     writes: dict[int, list[list[Node]]]
     own: set[int] = field(default_factory=set)
-    evaluated: dict[tuple[int, bool], list[Bounds]] = field(default_factory=dict)
-    wanted: dict[tuple[int, bool], list[list[Node]]] = field(default_factory=dict)
+    wanted: dict[tuple[int, bool], tuple[int, list[list[Node]]]] = field(default_factory=dict)
+    """The slot of the bounds and the regions."""
 
 
 @dataclass(slots=True)
 class Regions:
-    """The blocks around the statement that is being compiled, innermost last."""
+    """The blocks around the statement that is being compiled, innermost last.
 
+    The bounds of regions are kept in the frame of `slots`, so that each thread has its own.
+    """
+
+    slots: Slots
     blocks: list[_Block] = field(default_factory=list)
     sources: dict[int, int] = field(default_factory=dict)
     finished: dict[int, _Block] = field(default_factory=dict)
@@ -76,29 +80,34 @@ class Regions:
                 declared = block.writes.get(identity)
             if declared is None:
                 return _undeclared(buffer, store)
+            if any(len(region) != len(indices) for region in declared):
+                # FlattenBuffer changes the accesses and leaves the declarations.
+                return _unsupported(f"regions of {name_of(buffer)} of another rank")
             if any(_covers(region, indices, buffer) for region in declared):
                 continue
             if places is None:
                 places = [compile_(index) for index in indices]
-            block.wanted[identity, store] = declared
-            checks.append((block, (identity, store)))
+            if (identity, store) not in block.wanted:
+                block.wanted[identity, store] = self.slots.add(), declared
+            checks.append(block.wanted[identity, store][0])
         if not checks or places is None:
             return None
-        return _checked(checks, places)
+        return _checked(self.slots.state.frame, checks, places)
 
-    def entry(self, block: Node, compile_: Callable[[Node], Run]) -> Run:
+    def entry(self, block: Node, number: Callable[[Node], Run]) -> Run:
         """What to run when `block` is entered: evaluate the declared regions that accesses are checked against."""
         state = self.finished.pop(hash(block), None)
         if state is None or not state.wanted:
             return lambda: None
-        compiled = {
-            key: [[(compile_(part.min), compile_(part.extent)) for part in region] for region in regions]
-            for key, regions in state.wanted.items()
-        }
+        compiled = [
+            (slot, [[(number(part.min), number(part.extent)) for part in region] for region in regions])
+            for slot, regions in state.wanted.values()
+        ]
+        frame = self.slots.state.frame
 
         def run() -> None:
-            for key, regions in compiled.items():
-                state.evaluated[key] = [
+            for slot, regions in compiled:
+                frame[slot] = [
                     [(low, low + extent()) for low, extent in ((m(), e) for m, e in region)] for region in regions
                 ]
 
@@ -125,16 +134,24 @@ def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
 
 def _undeclared(buffer: Node, store: bool) -> Run:
     def run() -> None:
-        raise Fault("block-region", f"{'writes' if store else 'reads'} {buffer.name} without declaring it")
+        raise Fault("block-region", f"{'writes' if store else 'reads'} {name_of(buffer)} without declaring it")
 
     return run
 
 
-def _checked(checks: list[tuple[_Block, tuple[int, bool]]], places: list[Run]) -> Run:
+def _unsupported(what: str) -> Run:
+    def run() -> None:
+        raise Fault("unsupported", what)
+
+    return run
+
+
+def _checked(frame: list[Any], checks: list[int], places: list[Run]) -> Run:
     def run() -> None:
         points = [place() for place in places]
-        for block, key in checks:
-            for bounds in block.evaluated[key]:
+        for slot in checks:
+            regions: list[Bounds] = frame[slot]
+            for bounds in regions:
                 if all(_within(point, low, high) for point, (low, high) in zip(points, bounds, strict=True)):
                     break
             else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,19 +69,40 @@ class Slots:
     table: dict[int, int] = field(default_factory=dict)
     keep: list[Node] = field(default_factory=list)
     """The variables themselves: an identity is only unique as long as its object lives."""
+    bound: set[int] = field(default_factory=set)
+    """The slots that have a value wherever the code that is being compiled runs."""
 
     def define(self, var: Node) -> int:
         """The slot of a variable at its definition."""
         key = hash(var)
         if key not in self.table:
-            self.table[key] = len(self.state.frame)
-            self.state.frame.append(None)
+            self.table[key] = self.add()
             self.keep.append(var)
         return self.table[key]
+
+    def add(self) -> int:
+        """A slot for something that has no variable."""
+        self.state.frame.append(None)
+        return len(self.state.frame) - 1
+
+    @contextmanager
+    def binding(self, *slots: int) -> Iterator[None]:
+        """Compile what runs only once `slots` have got their values."""
+        fresh = {slot for slot in slots if slot not in self.bound}
+        self.bound |= fresh
+        try:
+            yield
+        finally:
+            self.bound -= fresh
 
     def find(self, var: Node) -> int | None:
         """The slot of a variable in use; None when nothing defines it."""
         return self.table.get(hash(var))
+
+
+def name_of(node: Node) -> str:
+    """The name of a variable or buffer; "?" for what has none, as IR that was loaded may hold in its place."""
+    return str(getattr(node, "name", "?"))
 
 
 def dtype_text(node: Node) -> str:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from tzerlike.dtypes import parse
+from tzerlike.dtypes import parse, with_lanes
 from tzerlike.reference.expressions import Compiler, Run
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.formats import FLOATS
-from tzerlike.reference.memory import Memory, PipelinePoint, View, row_major, size_of
+from tzerlike.reference.memory import Memory, PipelinePoint, View, size_of
 from tzerlike.reference.regions import Regions
-from tzerlike.reference.state import Domain, Node, Slots, State, concurrent_kind, pipeline_of
+from tzerlike.reference.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, pipeline_of
 from tzerlike.reference.threads import barrier, run_crew
+from tzerlike.reference.views import layout, matched, memory_of, owner_of
+from tzerlike.reference.wellformed import access_misfit, block_misfit, buffer_dtype, dtype_of
 from tzerlike.tvm_api import array_items, s_tir, tirx, tvm
 
 
@@ -42,6 +44,9 @@ _HINTS = (
 _NOTHING = ("tirx.prefetch", "tirx.start_profile_intrinsic", "tirx.end_profile_intrinsic")
 """Calls that compute nothing."""
 
+_ELEMENTS_A_STEP = 64
+"""How much memory is made in the time of a scalar operation, roughly."""
+
 _THREADS = 4
 """tirx.ForKind of a loop bound to threads."""
 
@@ -66,7 +71,7 @@ class StatementCompiler:
     """Stages and orders for the next sequence of statements, the body of a software pipeline."""
 
     def __post_init__(self) -> None:
-        self.regions = Regions()
+        self.regions = Regions(self.slots)
         self.expressions = Compiler(self.state, self.slots, self.tracked, self._allow)
 
     @property
@@ -138,14 +143,7 @@ class StatementCompiler:
     def store(self, node: Node) -> tuple[Step, int | None]:
         value, cost = self.expression(node.value)
         self.expressions.cost = 0
-        lanes = parse(str(node.value.ty.dtype))
-        element = parse(str(node.buffer.ty.dtype.dtype))
-        if lanes is None or element is None:
-            return self._refused(node, "a store of a handle")
-        if lanes.is_float != element.is_float:
-            # No constructor of TVM lets that pass; IR that was loaded may have it.
-            return self._refused(node, "a store of another dtype")
-        access = self.expressions.access(node.buffer, array_items(node.indices), value, lanes.lanes)
+        access = self.expressions.access(node.buffer, array_items(node.indices), value, dtype_of(node.value))
         cost += self.expressions.cost
         return self._simple(node, access, cost), cost
 
@@ -186,10 +184,13 @@ class StatementCompiler:
     def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Step, int | None]:
         """A predicated vector store: lanes that are switched off keep what memory holds."""
         buffer, value, *indices, mask = arguments
-        lanes = parse(str(value.ty.dtype))
-        slot = self.slots.find(buffer)
-        if lanes is None or slot is None:
-            return self._refused(node, "a masked store")
+        lanes, slot = dtype_of(value), self.slots.find(buffer)
+        wrong = access_misfit(buffer, indices, lanes)
+        if lanes is None or lanes.lanes == 1 or slot is None or wrong:
+            return self._refused(node, wrong or "a masked store")
+        held = buffer_dtype(buffer)
+        if held is None or held.lanes != 1 or dtype_text(mask) != with_lanes("bool", lanes.lanes):
+            return self._refused(node, "a masked store with another mask")
         if self._allow(buffer, True, indices) is not None:
             return self._refused(node, "a masked store in a block with regions of its own")
         stored, cost = self.expression(value)
@@ -199,7 +200,9 @@ class StatementCompiler:
         frame, state, tracked, width = self.state.frame, self.state, self.tracked, lanes.lanes
 
         def action() -> None:
-            view: View = frame[slot]
+            view: View | None = frame[slot]
+            if view is None:
+                raise Fault("unsupported", "a buffer before it has memory")
             columns = [p() if n > 1 else [p()] * width for (p, _), n in zip(places, widths, strict=True)]
             seen: set[int] = set()
             for on, element, where in zip(active(), stored(), zip(*columns, strict=True), strict=True):
@@ -229,6 +232,8 @@ class StatementCompiler:
     def bind(self, node: Node) -> tuple[Step, int | None]:
         if type(node.var.ty) is not tvm.ir.PrimType:
             return self._refused(node, "a pointer bound to a variable")
+        if dtype_text(node.var) != dtype_text(node.value):
+            return self._refused(node, "a variable bound to a value of another dtype")
         value, cost = self.expression(node.value)
         slot, frame = self.slots.define(node.var), self.state.frame
 
@@ -276,12 +281,16 @@ class StatementCompiler:
         minimum, _ = self.number(node.min)
         extent, _ = self.number(node.extent)
         stride = self.number(node.step)[0] if node.step is not None else None
-        slot, frame = self.slots.define(node.loop_var), self.state.frame
+        slot, frame, held = self.slots.define(node.loop_var), self.state.frame, dtype_of(node.loop_var)
+        if held is None or not held.is_int:
+            return self._refused(node, "a loop over what is no integer")
+        low, high = held.low, held.high
         in_block = kind == _THREADS and tag.startswith("threadIdx")
         outermost = in_block and not self.in_threads
         axes, self.pipeline = self.axes, pipeline
         self.axes = axes | {tag} if kind == _THREADS else axes
-        body, cost = self.compile(node.body)
+        with self.slots.binding(slot):
+            body, cost = self.compile(node.body)
         self.axes = axes
         unused, self.pipeline = self.pipeline, ()
         if unused:
@@ -299,6 +308,8 @@ class StatementCompiler:
                     raise Fault("unsupported", f"a loop with step {by}")
                 if kind == _THREADS and (start or not count):
                     raise Fault("unsupported", f"{count} threads from {start}")
+                if count and not low <= start <= start + count - 1 <= high:
+                    raise Fault("integer-overflow", f"{count} iterations from {start}")
             except Fault as fault:
                 raise fault.at(node) from None
             return range(start, start + count, by)
@@ -393,7 +404,9 @@ class StatementCompiler:
     def _thread(self, node: Node) -> tuple[Step, int | None]:
         """A launch of threads: the body, once for each, in any order."""
         variable, extent = node.node.var, node.value
-        tag = str(node.node.thread_tag)
+        tag, dtype = str(node.node.thread_tag), dtype_of(extent)
+        if dtype is None or not dtype.is_int or dtype.lanes != 1 or dtype_of(variable) != dtype:
+            return self._refused(node, "a launch of so many threads")
         binding = tirx.IterVar(None, tirx.Var(str(variable.name), variable.ty), 1, tag)
         zero = tirx.IntImm(extent.ty.dtype, 0)
         return self.loop(tirx.For(variable, zero, extent, _THREADS, node.body, binding))
@@ -404,14 +417,15 @@ class StatementCompiler:
 
     def allocation(self, buffer: Node, versioned: bool = False) -> Callable[[], None]:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
-        ty = buffer.ty
+        ty, dtype = buffer.ty, buffer_dtype(buffer)
+        if dtype is None:
+            return _complain("unsupported", "memory for what is no buffer of numbers")
         scope = str(ty.storage_scope)
-        dtype = parse(str(ty.dtype.dtype))
         slot = self.slots.define(buffer)
         self.regions.define(buffer)
         shape = [self.expressions.number(extent) for extent in array_items(ty.shape)]
-        if dtype is None or dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
-            return _complain("unsupported", f"memory of dtype {ty.dtype.dtype}")
+        if dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
+            return _complain("unsupported", f"memory of dtype {dtype}")
         if self.in_threads and scope == "warp":
             return _complain("unsupported", "memory of a warp")
         lanes, scalar = dtype.lanes, dtype.scalar
@@ -423,7 +437,9 @@ class StatementCompiler:
                 frame[slot] = state.shared[slot]
                 return
             extents = tuple([extent() for extent in shape])
-            memory = Memory.of_size(scalar, size_of(extents) * lanes, tracked, versioned)
+            size = size_of(extents) * lanes
+            state.spend(size // _ELEMENTS_A_STEP)
+            memory = Memory.of_size(scalar, size, tracked, versioned)
             frame[slot] = View.compact(memory, extents, lanes)
             if common:
                 state.shared[slot] = frame[slot]
@@ -432,45 +448,25 @@ class StatementCompiler:
 
     def declare(self, node: Node) -> tuple[Step, int | None]:
         """A view of another buffer's memory."""
-        data = node.data
-        if type(data) is not tvm.ir.Call or str(data.op.name) != "tirx.buffer_data":
+        owner = owner_of(node.data)
+        if owner is None:
             return self._refused(node, "a buffer over a pointer")
-        source = self.slots.find(array_items(data.args)[0])
+        source = self.slots.find(owner)
         if source is None:
             return self._refused(node, "a view of an unknown buffer")
-        self.regions.alias(node.buffer, array_items(data.args)[0])
-        lay = self._layout(node.buffer)
+        self.regions.alias(node.buffer, owner)
+        lay = layout(node.buffer, self.expressions.number)
         slot, frame = self.slots.define(node.buffer), self.state.frame
 
         def action() -> None:
-            base: View = frame[source]
-            frame[slot] = lay(base.memory)
+            frame[slot] = lay(memory_of(frame, source).memory)
 
         return self._simple(node, action, 1), 1
 
-    def _layout(self, buffer: Node) -> Callable[[Memory], View]:
-        """How a declared buffer lies over memory, from its shape, strides and offset."""
-        ty = buffer.ty
-        dtype = parse(str(ty.dtype.dtype))
-        number = self.expressions.number
-        shape = [number(extent) for extent in array_items(ty.shape)]
-        strides = [number(stride) for stride in array_items(ty.strides)]
-        offset = number(ty.elem_offset) if ty.elem_offset is not None else lambda: 0
-        layout_kind = type(ty.elem_offset)
-
-        def lay(memory: Memory) -> View:
-            if dtype is None or dtype.scalar != memory.dtype:
-                raise Fault("unsupported", f"a view of {memory.dtype} as {ty.dtype.dtype}")
-            extents = tuple([extent() for extent in shape])
-            size_of(extents)
-            start = offset() if layout_kind is not tirx.Var else 0
-            steps = tuple([stride() for stride in strides]) if strides else row_major(extents)
-            return View(memory, extents, steps, start, dtype.lanes)
-
-        return lay
-
     def realize(self, node: Node) -> tuple[Step, int | None]:
-        block = node.block
+        block, wrong = node.block, block_misfit(node)
+        if wrong:
+            return self._refused(node, wrong)
         predicate, cost = self.number(node.predicate)
         values = [self.number(value)[0] for value in array_items(node.iter_values)]
         domains = [
@@ -480,12 +476,16 @@ class StatementCompiler:
         kinds = [int(axis.iter_type) for axis in array_items(block.iter_vars)]
         reduced = [kind == _REDUCTION for kind in kinds]
         spatial = [slot for slot, kind in zip(axes, kinds, strict=True) if kind == _SPATIAL]
-        with self.regions.inside(block):
-            matches = [self._match(match) for match in array_items(block.match_buffers)]
-            fresh = [self.allocation(buffer, versioned=True) for buffer in array_items(block.alloc_buffers)]
-            init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)
-            body, body_cost = self.compile(block.body)
-        refresh = self.regions.entry(block, self.expressions.compile)
+        with self.slots.binding(*axes):
+            with self.regions.inside(block):
+                matches = []
+                for match in array_items(block.match_buffers):
+                    self.regions.alias(match.buffer, match.source.source)
+                    matches.append(matched(match, self.slots, self.expressions.number))
+                fresh = [self.allocation(buffer, versioned=True) for buffer in array_items(block.alloc_buffers)]
+                init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)
+                body, body_cost = self.compile(block.body)
+            refresh = self.regions.entry(block, self.expressions.number)
         frame, state, spend, promises = self.state.frame, self.state, self.state.spend, self.promises
         own = cost + 2 * len(axes) + 1
         this = object()
@@ -510,11 +510,12 @@ class StatementCompiler:
                     first = False
             if promises:
                 domain.visit(tuple(points), size)
+            # First: the shape of an allocation may load what the block declares to read.
+            refresh()
             for match in matches:
                 match()
             for make in fresh:
                 make()
-            refresh()
             return first
 
         def run() -> Flow:
@@ -535,51 +536,6 @@ class StatementCompiler:
             return flow
 
         return run, _total((own, init_cost, body_cost))
-
-    def _match(self, match: Node) -> Callable[[], None]:
-        """A block's own name for a region of a buffer."""
-        source, region = match.source.source, array_items(match.source.region)
-        target = match.buffer
-        found = self.slots.find(source)
-        if found is None:
-            return _complain("unsupported", "a region of an unknown buffer")
-        self.regions.alias(target, source)
-        slot, frame = self.slots.define(target), self.state.frame
-        number = self.expressions.number
-        starts = [number(part.min) for part in region]
-        extents = [number(part.extent) for part in region]
-        ty = target.ty
-        named = [
-            (self.slots.define(var), kind, place)
-            for kind, group in (("shape", ty.shape), ("stride", ty.strides))
-            for place, var in enumerate(array_items(group))
-            if type(var) is tirx.Var and self.slots.find(var) is None
-        ]
-        if type(ty.elem_offset) is tirx.Var:
-            named.append((self.slots.define(ty.elem_offset), "offset", 0))
-        rank = len(array_items(ty.shape))
-        shape = [number(extent) for extent in array_items(ty.shape)]
-
-        def action() -> None:
-            base: View = frame[found]
-            offset = base.offset
-            corner, sizes = [start() for start in starts], [extent() for extent in extents]
-            for low, size, whole, stride in zip(corner, sizes, base.shape, base.strides, strict=True):
-                if low < 0 or low + size > whole:
-                    raise Fault("out-of-bounds", "a matched region")
-                offset += low * stride
-            dropped = len(sizes) - rank
-            if dropped < 0 or any(size != 1 for size in sizes[:dropped]):
-                raise Fault("unsupported", "a matched region of another rank")
-            values = {"shape": sizes[dropped:], "stride": list(base.strides[dropped:]), "offset": [offset]}
-            for where, kind, place in named:
-                frame[where] = values[kind][place]
-            wanted = tuple([extent() for extent in shape])
-            if wanted != tuple(sizes[dropped:]):
-                raise Fault("unsupported", "a matched region of another shape")
-            frame[slot] = View(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
-
-        return action
 
 
 _TABLE: dict[Any, Callable[[StatementCompiler, Node], tuple[Step, int | None]]] = {

@@ -5,74 +5,49 @@ or its end. When all of them have come to the barrier, a new phase begins. Acces
 those of one phase are not: a phase is part of the identity of the loop's execution in the paths of
 `tzerlike.reference.memory`.
 
-A routine is an operating-system thread that runs only while it has the baton, since a closure cannot be left in its
-middle.
+A routine is a greenlet, since a closure cannot be left in its middle: a stack of its own, switched by hand, that costs
+a few kilobytes. Threads of the operating system would each take an arena of the child's address space.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+
+from greenlet import getcurrent, greenlet
 
 from tzerlike.reference.fault import Fault
 from tzerlike.reference.memory import Path
 from tzerlike.reference.state import State
 
 MOST_THREADS = 1024
-_STACK = 512 << 10
-
-
-class _Cancelled(BaseException):
-    """Unwinds a routine that nobody waits for any more."""
+"""Threads of one block, those of nested loops multiplied: as many as CUDA has."""
 
 
 class Routine:
-    """One thread of a block; `pause` is called from inside, `resume` from its crew."""
+    """One of `threads` threads of a block; `pause` is called from inside, `resume` by the crew that made it."""
 
-    def __init__(self, action: Callable[[], object]) -> None:
-        self._action = action
-        self._thread = threading.Thread(target=self._main, daemon=True)
-        self._turn = threading.Semaphore(0)
-        self._back = threading.Semaphore(0)
-        self._started = False
-        self._cancelled = False
-        self._error: BaseException | None = None
-        self.done = False
+    def __init__(self, action: Callable[[], object], threads: int) -> None:
+        self.threads = threads
+        self._crew = getcurrent()
+        self._greenlet = greenlet(action, parent=self._crew)
 
-    def _main(self) -> None:
-        try:
-            self._action()
-        except _Cancelled:
-            pass
-        except BaseException as error:  # noqa: BLE001 - it goes on in the crew's own thread
-            self._error = error
-        self.done = True
-        self._back.release()
+    @property
+    def done(self) -> bool:
+        return self._greenlet.dead
 
     def resume(self) -> None:
         """Run until the next barrier or the end; raises what the routine raised."""
-        if self._started:
-            self._turn.release()
-        else:
-            self._started = True
-            self._thread.start()
-        self._back.acquire()
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+        self._greenlet.switch()
 
     def pause(self) -> None:
-        """Give the baton back to the crew until the next phase."""
-        self._back.release()
-        self._turn.acquire()
-        if self._cancelled:
-            raise _Cancelled
+        """Go back to the crew until the next phase."""
+        self._crew.switch()
 
     def cancel(self) -> None:
-        if self._started and not self.done:
-            self._cancelled = True
-            self._turn.release()
-            self._thread.join()
+        """Unwind a routine that nobody waits for any more."""
+        if self._greenlet:
+            self._greenlet.throw()
 
 
 def run_crew(state: State, values: Sequence[int], work: Callable[[int], object]) -> None:
@@ -80,13 +55,13 @@ def run_crew(state: State, values: Sequence[int], work: Callable[[int], object])
 
     A crew inside of a routine of another is part of one barrier with all the threads of the outer one.
     """
-    if len(values) > MOST_THREADS:
-        raise Fault("step-budget", f"{len(values)} threads")
     owner, path, frame = state.routine, state.path, state.frame
+    threads = len(values) * (owner.threads if isinstance(owner, Routine) else 1)
+    if threads > MOST_THREADS:
+        raise Fault("step-budget", f"{threads} threads")
     state.executions += 1
     execution, phase = state.executions, 0
-    previous = threading.stack_size(_STACK)
-    routines = [Routine(lambda value=value: work(value)) for value in values]  # type: ignore[misc]
+    routines = [Routine(partial(work, value), threads) for value in values]
     saved: list[list[object]] = [list(frame) for _ in routines]
     inner: list[Path] = [() for _ in routines]
     try:
@@ -110,7 +85,6 @@ def run_crew(state: State, values: Sequence[int], work: Callable[[int], object])
     finally:
         for routine in routines:
             routine.cancel()
-        threading.stack_size(previous)
         state.routine, state.path = owner, path
 
 

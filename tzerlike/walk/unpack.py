@@ -15,7 +15,8 @@ _COMPUTE = "compute_scope"
 def unpacked(func: Any, original: Any) -> Any | None:
     """Return what `func` does behind its wrapper as a function of the parameters of `original`, which it was made from.
 
-    Buffers may have other dtypes by now. None where the wrapper does not look as expected.
+    Buffers may have other dtypes by now. None where the wrapper does not look as expected,
+    or TVM refuses such a function.
     """
     buffers = []
     body = None
@@ -30,4 +31,9 @@ def unpacked(func: Any, original: Any) -> Any | None:
         return None
     declared = iter(buffers)
     params = [next(declared) if tvm_api.is_buffer(param) else param for param in given]
-    return tirx.PrimFunc(params, body)
+    try:
+        return tirx.PrimFunc(params, body)
+    except tvm_api.CONSTRUCTION_ERRORS as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        return None

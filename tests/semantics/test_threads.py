@@ -1,0 +1,119 @@
+"""Threads that wait for each other: as many as CUDA has, in the memory of a child, whatever becomes of them."""
+
+from __future__ import annotations
+
+import json
+import resource
+import threading
+from typing import Any
+
+import numpy
+import pytest
+
+from tzerlike.child.apart import run_apart
+from tzerlike.limits import mapped_bytes
+from tzerlike.reference import Judgement, interpret, prepare
+from tzerlike.tvm_api import parse_script, tirx
+
+ROOM = 64 << 20
+"""Bytes for a child beyond what it maps: too few for an arena or a stack of the system for each thread."""
+
+EXCHANGE = """
+@T.prim_func
+def main(A: T.Buffer((1024,), "int32"), B: T.Buffer((1024,), "int32")):
+    {launch}
+    B[{at}] = A[{at}]
+    T.evaluate(T.tvm_storage_sync("shared"))
+    A[{at}] = B[1023 - ({at})] * 2
+"""
+
+FLAT = EXCHANGE.format(launch='tx = T.launch_thread("threadIdx.x", 1024)', at="tx")
+NESTED = EXCHANGE.format(
+    launch='tx = T.launch_thread("threadIdx.x", 32)\n    ty = T.launch_thread("threadIdx.y", 32)', at="tx * 32 + ty"
+)
+
+
+def judged(text: str, elements: int = 1024) -> Judgement:
+    return interpret(parse_script(text), [numpy.arange(elements), numpy.zeros(elements, numpy.int64)])
+
+
+@pytest.mark.parametrize("text", [FLAT, NESTED])
+def test_a_thousand_threads_fit_into_a_child(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    def never(thread: Any) -> None:
+        raise AssertionError("a thread of the system")
+
+    monkeypatch.setattr(threading.Thread, "start", never)
+
+    def look() -> str:
+        limit = mapped_bytes() + ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        judgement = judged(text)
+        return json.dumps([judgement.verdict, judgement.rule, judgement.expected[0].values.tolist()])
+
+    answer, signal = run_apart(look)
+    assert signal == 0
+    assert answer is not None
+    assert json.loads(answer) == ["defined", "", [2 * (1023 - place) for place in range(1024)]]
+
+
+@pytest.mark.parametrize("more", [FLAT.replace('.x", 1024', '.x", 1025'), NESTED.replace('.y", 32', '.y", 33')])
+def test_more_threads_than_a_block_has_are_over_the_budget(more: str) -> None:
+    judgement = judged(more)
+    assert (judgement.verdict, judgement.rule) == ("unknown", "step-budget")
+    assert "threads" in judgement.where
+
+
+WAITS = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 4)
+    ty = T.launch_thread("threadIdx.y", 2)
+    B[tx * 2 + ty] = 1
+    if {condition}:
+        T.evaluate(T.tvm_storage_sync("shared"))
+    A[tx * 2 + ty] = B[{element}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "element", "rule"),
+    [
+        ("A[7] > 0", "7 - tx * 2 - ty", ""),
+        ("A[7] < 0", "7 - tx * 2 - ty", "race"),
+        ("tx < 2", "tx * 2 + ty", "divergent-barrier"),
+        ("ty < 1", "tx * 2 + ty", "divergent-barrier"),
+        ("A[7] > 0", "tx * 2 + ty + 3", "out-of-bounds"),
+    ],
+)
+def test_what_ends_in_the_middle_leaves_nothing_behind(condition: str, element: str, rule: str) -> None:
+    """Threads that wait when another breaks a rule are given up; the program can be run again, to the same end."""
+    program = prepare(parse_script(WAITS.format(condition=condition, element=element)))
+    arguments = [numpy.arange(8), numpy.zeros(8, numpy.int64)]
+    outcomes = [program.run(arguments) for _ in range(2)]
+    assert [outcome.rule for outcome in outcomes] == [rule, rule]
+    assert outcomes[0].where == outcomes[1].where
+
+
+def test_each_thread_is_held_to_the_regions_of_its_own_block() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        with T.sblock("copy"):
+            vx = T.axis.spatial(8, tx)
+            T.reads(A[vx : vx + 1])
+            T.writes(B[vx : vx + 1])
+            T.evaluate(T.tvm_storage_sync("shared"))
+            B[vx * 2 - vx] = A[vx * {factor} - vx]
+"""
+    assert judged(text.format(factor=2), 8).rule == ""
+    assert judged(text.format(factor=1), 8).rule == "block-region"
+
+
+def test_a_program_that_is_nested_too_deeply_is_unknown() -> None:
+    func = parse_script(WAITS.format(condition="A[7] > 0", element="0"))
+    body = func.body
+    for _ in range(5000):
+        body = tirx.IfThenElse(tirx.IntImm("bool", 1), body, None)
+    judgement = interpret(func.with_body(body), [numpy.arange(8), numpy.zeros(8, numpy.int64)])
+    assert (judgement.verdict, judgement.where) == ("unknown", "nested too deeply")
