@@ -22,9 +22,9 @@ def main(A: T.Buffer((64,), "float32")):
 """
 
 PROGRAMS = {
-    "a shell command": 'T.evaluate(T.call_extern("int32", "system", "touch harmed"))',
-    "a new file": 'T.evaluate(T.call_extern("int32", "creat", "harmed", 438))',
-    "a file removed": 'T.evaluate(T.call_extern("int32", "unlink", "precious"))',
+    "a shell command": 'T.evaluate(T.call_extern("int32", "system", "touch HERE/harmed"))',
+    "a new file": 'T.evaluate(T.call_extern("int32", "creat", "HERE/harmed", 438))',
+    "a file removed": 'T.evaluate(T.call_extern("int32", "unlink", "HERE/precious"))',
     "fork bomb": 'for j in range(100000):\n        T.evaluate(T.call_extern("int32", "fork"))',
     "kill the parent": 'T.evaluate(T.call_extern("int32", "kill", T.call_extern("int32", "getppid"), 9))',
     "kill everybody": 'T.evaluate(T.call_extern("int32", "kill", -1, 15))',
@@ -53,10 +53,11 @@ def programs() -> dict[str, str]:
     return dict(zip(PROGRAMS, json.loads(done.stdout), strict=True))
 
 
-def write_bundles(directory: Path) -> list[Path]:
-    """Write a bundle of each program, which claims to be wrong code."""
+def write_bundles(directory: Path, here: Path, irs: dict[str, str]) -> list[Path]:
+    """Write a bundle of each of the `programs`, which claims to be wrong code; they are after files in `here`."""
     bundles = []
-    for name, ir in programs().items():
+    for name, text in irs.items():
+        ir = text.replace("HERE", str(here))
         found = Signed("wrong-code", ("optimised", name))
         path = add_bundle(directory, found, wrong("value"), ir=ir)
         observation = json.loads((path / "observation.json").read_text())

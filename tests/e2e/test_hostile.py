@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.e2e.conftest import environment
-from tests.e2e.hostile import PROGRAMS, write_bundles
+from tests.e2e.hostile import PROGRAMS, programs, write_bundles
 from tzerlike.campaign import read_json, read_stored_case, write_json
 from tzerlike.child.confine import why_unconfined
 
@@ -38,21 +38,17 @@ def user(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[Path]:
-    """A directory of bundles, in a place that anybody can reach."""
-    with tempfile.TemporaryDirectory(prefix="tzerlike-hostile-") as name:
-        Path(name).chmod(0o755)
-        write_bundles(Path(name) / "findings")
-        yield Path(name)
+def irs() -> dict[str, str]:
+    return programs()
 
 
 @pytest.fixture
-def place(made: Path) -> Iterator[Path]:
+def place(irs: dict[str, str]) -> Iterator[Path]:
     """What the commands get: the bundles, and beside them a directory to run in that holds something precious."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-hostile-") as name:
         root = Path(name)
-        shutil.copytree(made / "findings", root / "findings")
         (root / "here").mkdir()
+        write_bundles(root / "findings", root / "here", irs)
         (root / "here" / "precious").write_text("as it was")
         for path in (root, *root.rglob("*")):
             path.chmod(0o777)

@@ -77,7 +77,8 @@ def killed(counter: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(of_child, "run_case", fake_run_case)
     monkeypatch.setitem(conftest.BEHAVIOUR, "victim", victim)
     counter.write_text("oom_kill 7\n")
-    with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
+    # Not confined: the victim keeps books in a file.
+    with served(Lane.prepare(0, NoCoverage(), confined=False), LIMITS) as made:
         made._oom_counters = (counter,)
 
         def of(times: int, by_kernel: int) -> ForkExecutor:

@@ -23,7 +23,7 @@ class Lane:
     coverage: Coverage
     prelude: Callable[[], None]
     jobs: Mapping[str, Job]
-    confined: bool
+    confined: bool = True
 
     @classmethod
     def prepare(
