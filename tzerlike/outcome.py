@@ -139,6 +139,11 @@ class Results:
         return self.rule == "step-budget"
 
     @property
+    def not_run(self) -> str:
+        """What kept both builds from being run although they compile; "" where nothing did."""
+        return self.where if self.rule == NOT_ALLOWED else ""
+
+    @property
     def blame(self) -> str:
         """Which build of a defined program is wrong: optimised, reference, both, or "" for neither."""
         if not self.defined:

@@ -64,7 +64,7 @@ CUDA_FUNCTIONS: Final = frozenset(
         *(f"__{name}f" for name in ("cos", "exp", "exp10", "log", "log2", "log10", "pow", "sin", "tan")),
         *(f"h{name}" for name in ("ceil", "cos", "exp", "exp10", "exp2", "floor", "log", "log10", "log2", "rint")),
         *(f"h{name}" for name in ("round", "rsqrt", "sin", "sqrt", "tan", "tanh", "trunc", "abs")),
-        *("__popc", "__popcll", "__clz", "__clzll", "__ldg", "abs", "max", "min"),
+        *("__popc", "__popcll", "__clz", "__clzll", "__ldg", "__habs", "abs", "max", "min"),
     ]
 )
 
@@ -94,8 +94,10 @@ ATTRIBUTES: Final = _words(
 
 ANNOTATIONS: Final = ATTRIBUTES | _words(
     """
-    auto_copy axis axis_separators buffer_allocated_addr buffer_data_alignment disable_pragma explicit_read_region
-    explicit_write_region hand_threaded irregular_loop_mark layout_free_buffers layout_transforms local_stage
+    auto_copy auto_scheduler_simplify_const_tensor_indices axis axis_separators buffer_allocated_addr
+    buffer_data_alignment const_matrix disable_pragma disable_unroll dst_layout explicit_read_region
+    explicit_write_region hand_threaded input_shape irregular_loop_mark layout_free_buffers
+    layout_free_placeholders layout_transforms local_stage pragma_vectorize src_layout
     require_block_var_bound_predicate require_bound_predicate schedule_rule script_parsing_detect_access
     software_pipeline_async_stages software_pipeline_order software_pipeline_stage vector_bytes
     tirx.manifest_shared_memory_local_stage tirx.script_parsing_detect_access

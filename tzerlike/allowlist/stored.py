@@ -55,11 +55,10 @@ def _require_pass(spec: PassSpec) -> None:
 
 def _require_alike(value: Scalar, domain: Sequence[Scalar], place: str) -> None:
     """UserError unless `value` is of the type of one in `domain`; a text has to be one of them."""
-    if value in domain:
-        return
-    if isinstance(value, str | float) or type(value) not in {type(known) for known in domain}:
+    alike = [known for known in domain if type(known) is type(value)]
+    if not alike or (isinstance(value, str | float) and value not in alike):
         raise UserError(f"{place}: {_shown(value)} is not a value it may have")
-    if not isinstance(value, bool):
+    if type(value) is int:
         checked_whole(value, place, _LEAST, _GREATEST)
 
 

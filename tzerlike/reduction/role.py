@@ -65,12 +65,12 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     last_sight = sight_for(bundle, witness, params["oracles"])
     recorder = Recorder(bundle, Judge(last_sight, bundle.signature, first), last_sight, environment)
 
-    def tell(status: str, size: Size | None, asked: int = 0) -> None:
+    def tell(status: str, size: Size | None, asked: int = 0, why: str = "") -> None:
         report(
             {
                 "event": "reduced",
                 "status": status,
-                "why": _told(judge.faults),
+                "why": why or _told(judge.faults),
                 "before": _numbers(before),
                 "after": None if size is None else _numbers(size),
                 "tried": asked,
@@ -81,7 +81,9 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     earlier = _earlier(bundle)
     same, times = judge.times_shown(first)
     if same < times:
-        tell("flaky" if same else "does not show", None)
+        (seen,) = executor.run([first], count=False)
+        why = "" if seen.results is None else seen.results.not_run
+        tell("flaky" if same else "does not show", None, why=why)
         return
     start = first
     if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):
