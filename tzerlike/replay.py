@@ -17,6 +17,7 @@ from tzerlike.family import Family
 from tzerlike.faults.bundle import FaultBundle, is_fault, read_fault
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
+from tzerlike.observation import Exit
 from tzerlike.oracles import ORACLES, make_oracles
 from tzerlike.outcome import Results
 from tzerlike.untrusted import one_line
@@ -175,7 +176,8 @@ def _describe(answer: Mapping[str, Any]) -> str:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
     not_run = Results.from_json(seen["results"]).not_run if seen["results"] else ""
-    return f"{seen['exit']} in {seen['stage']}" + (f", {not_run}" if not_run else "")
+    why = f", {not_run}" if not_run else f": {seen['message']}" if seen["exit"] == Exit.CONFINED.value else ""
+    return f"{seen['exit']} in {seen['stage']}{why}"
 
 
 def judge_file(

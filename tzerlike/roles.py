@@ -30,7 +30,7 @@ from tzerlike.child.effort import COMPILE_ONLY, Check
 from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
-from tzerlike.executor import fitness
+from tzerlike.executor import fitness, rejection
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.fitness import require_fit
 from tzerlike.executor.lane import Lane
@@ -368,5 +368,5 @@ ROLES: dict[str, Role] = {
     "bisect": bisect_bundle,
 }
 
-JOBS = {**attempt.JOBS, **batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS}
+JOBS = {**attempt.JOBS, **batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS, **rejection.JOBS}
 """What a runner's child can do besides taking cases."""

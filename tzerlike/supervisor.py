@@ -21,6 +21,7 @@ from tzerlike.faults.book import warning
 from tzerlike.oracles.finding import kind_of
 from tzerlike.signals import Stopped, StopRequest
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
+from tzerlike.surroundings import require_confinement
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
@@ -48,7 +49,8 @@ class View:
 class Supervisor:
     """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
 
-    `python` is the interpreter that has the TVM in question; None for this one.
+    `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
+    elsewhere may be run where cases cannot be confined.
     """
 
     config: CampaignConfig
@@ -58,6 +60,7 @@ class Supervisor:
     show: Callable[[View], None]
     tell: Callable[[str], None]
     resume: bool = False
+    unconfined: bool = False
     python: Path | None = None
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
@@ -224,6 +227,10 @@ class Supervisor:
                     )
         if facts.get("address_randomisation") == "on":
             self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
+        if facts["confinement"] != "on":
+            if self.config.corpus and not self.unconfined:
+                require_confinement(facts)
+            self.tell(f"cases are not confined here ({facts['confinement']}): a wrong program may do anything")
 
     def _states(self) -> list[dict[str, Any]]:
         states = []

@@ -116,6 +116,7 @@ class _Zygote:
     def __init__(self, control: socket.socket, began: int) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
         order, (cache, wanted) = _receive(control)
+        from tzerlike.child.confine import why_unconfined
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.executor.lane import Lane
@@ -136,7 +137,11 @@ class _Zygote:
         self.coverage = open_coverage(backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path())
         os.chdir("/")
         woken = warm_up(Tray())
-        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
+        self.unconfined = why_unconfined()
+        self.lanes = [
+            Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS, not self.unconfined)
+            for slot in range(slots)
+        ]
         self.posts: dict[int, _Post] = {}
         gc.collect()
         gc.freeze()
@@ -157,6 +162,7 @@ class _Zygote:
             status = 1
             with _reporting(self.control):
                 facts = self.roles.environment(self.coverage, randomised=_randomised())
+                facts["confinement"] = f"off: {self.unconfined}" if self.unconfined else "on"
                 for path in _read(wanted)["restore"]:
                     self.coverage.restore(Path(path).read_bytes())
                 settled = last or not _wrote_byte_code(began)

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +46,12 @@ def _spin() -> None:
         pass
 
 
+def _flood() -> None:
+    for _ in range(200):
+        with contextlib.suppress(OSError):
+            os.write(1, b"x" * (1 << 20))
+
+
 BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "fine": lambda: None,
     "segfault": lambda: ctypes.string_at(0),
@@ -56,6 +63,12 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "hog": _hog,
     "sleep": lambda: time.sleep(3600),
     "fault of ours": lambda: 1 // 0,
+    "call a shell": lambda: os.system("true"),
+    "fork": os.fork,
+    "kill the runner": lambda: os.kill(os.getppid(), signal.SIGKILL),
+    "leave the group": os.setsid,
+    "write a file": lambda: Path("written").write_text("x"),
+    "flood": _flood,
     "say bad_alloc": lambda: (os.write(2, b"terminate called: std::bad_alloc\n"), os.abort()),
 }
 

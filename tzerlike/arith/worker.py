@@ -30,7 +30,7 @@ from tzerlike.faults.culprit import lost_worker
 from tzerlike.faults.limit import limited
 from tzerlike.known import known_filter
 from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation
+from tzerlike.observation import NOBODYS, Exit, Observation
 from tzerlike.oracles.finding import Signed
 from tzerlike.shard import Interrupted, Shard
 
@@ -63,7 +63,7 @@ def examine_apart(executor: ForkExecutor, check: str, problem: Problem, limits: 
     """Put one problem to one check in a fresh child."""
     records, death = executor.call("arith-examine", {"problem": problem.to_json(), "check": check}, limits)
     if death is not None:
-        return Examined(death, found_dead(check, death), None)
+        return Examined(death, None if death.exit in NOBODYS else found_dead(check, death), None)
     (record,) = records
     outcome = outcome_from_json(record["outcome"])
     finding = None if record["finding"] is None else Signed(record["finding"][0], tuple(record["finding"][1:]))
@@ -181,7 +181,7 @@ class ArithWorker:
 
     def died(self, death: Observation, stop: int) -> None:
         """Repeat what the child took with it, bundle the death, and go on behind it."""
-        if death.exit is Exit.UNKNOWN:
+        if death.exit in NOBODYS:
             # Somebody killed it: whether a problem has a part in that, nobody knows.
             self.iterations += 1
             self.exits[death.exit.value] += 1

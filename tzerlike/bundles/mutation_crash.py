@@ -19,6 +19,7 @@ from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
 from tzerlike.child.apart import silence
+from tzerlike.child.confine import close_all_but, confine_where_possible
 from tzerlike.child.heap import LAYOUTS, stir
 from tzerlike.forks import die_with_parent, fork, wait_for
 from tzerlike.issue.regression import schedule_test
@@ -60,6 +61,8 @@ def repeat(mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
             signal.setitimer(signal.ITIMER_REAL, 10 * limits.seconds)
             bound_memory(mapped_bytes(), limits.memory)
             silence()
+            close_all_but()
+            confine_where_possible()
             stir(layout)
             record_schedule_calls(_appender(shared))
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))

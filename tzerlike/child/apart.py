@@ -1,4 +1,4 @@
-"""Work that may kill its process, done in a forked child."""
+"""Work that may kill its process, done in a forked child that is confined."""
 
 from __future__ import annotations
 
@@ -76,7 +76,12 @@ def silence() -> None:
 
 
 def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None]) -> NoReturn:
+    # Not earlier: it takes NumPy, and not all who import this module have that.
+    from tzerlike.child.confine import close_all_but, confine_where_possible
+
     try:
+        close_all_but(descriptor)
+        confine_where_possible()
         # Whoever reads may have had enough: then a write ends this process.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for item in items:

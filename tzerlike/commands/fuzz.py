@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.commands.shared import names_in, tvm_of
+from tzerlike.commands.shared import names_in, tvm_of, unconfined_option
 from tzerlike.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -69,6 +69,7 @@ from tzerlike.ui import make_screen, one_line
     show_default=True,
     help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
 )
+@unconfined_option
 @click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
 def fuzz(
     budget: str,
@@ -94,6 +95,7 @@ def fuzz(
     memory_limit: str,
     pairs_per_fork: int,
     harness: str,
+    unconfined: bool,
     ui: str,
 ) -> None:
     """Run a coverage-guided campaign."""
@@ -140,6 +142,7 @@ def fuzz(
             show=screen.show,
             tell=screen.tell,
             resume=resume,
+            unconfined=unconfined,
             python=None if interpreter is None else interpreter.python,
         )
         stats, stopped_by = supervisor.run()

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tzerlike.allowlist.stored import require_graph
 from tzerlike.campaign import StoredCase, json_text, read_stored_case, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import Fault, StorageError, UserError
@@ -154,5 +155,7 @@ def read_fault(path: Path) -> FaultBundle:
         raise UserError(str(error) if str(place) in str(error) else f"{place}: {error}") from error
     if file.schema_version != SCHEMA_VERSION:
         raise UserError(f"{place}: schema_version {file.schema_version} is not {SCHEMA_VERSION}")
+    for donor in file.donors:
+        require_graph(donor.ir, f"{place}: donors")
     stored, parent = (read_stored_case(path / name) if (path / name).exists() else None for name in (_CASE, _PARENT))
     return FaultBundle(path, file, Occasion(file.iteration, stored, file.mutation, parent, file.donors))
