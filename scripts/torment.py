@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,7 +156,8 @@ def kills(options: argparse.Namespace, directory: Path) -> list[str]:
     if fewer:
         wrong.append(f"{fewer} times a saved state went back")
     if gone := before - files(root):
-        wrong.append(f"{len(gone)} files gone: {sorted(gone)[:5]}")
+        kept = shutil.copytree(root, Path(tempfile.mkdtemp(prefix="torment-kept-")) / "c")
+        wrong.append(f"{len(gone)} files gone: {sorted(gone)[:5]}; {stats['problems']}; kept in {kept}")
     if tree.left():
         wrong.append(f"still running: {tree.left()}")
     print("\n".join(line for line in out.splitlines() if "restarted" in line or "again" in line or "ended" in line))
@@ -241,15 +243,13 @@ def files(root: Path) -> set[str]:
 
 
 def unsaved_seconds(root: Path) -> float:
-    """How long ago a worker saved its state, if it has finished iterations since; 0 if none has.
+    """How many seconds of finished iterations of a worker no saved state has: what its last event is younger by.
 
-    Events are held back for a second at most, so of a worker whose last one is older, no more than that is unknown.
+    Events are held back for a second at most.
     """
     ages = [0.0]
     for path in root.glob("workers/*/state.json"):
-        events = path.with_name("events.jsonl")
-        state = path.stat().st_mtime
-        ages.append(time.time() - state if events.stat().st_mtime > state else min(time.time() - state, 1.0))
+        ages.append(path.with_name("events.jsonl").stat().st_mtime - path.stat().st_mtime + 1.0)
     return max(ages)
 
 
