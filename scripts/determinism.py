@@ -2,10 +2,10 @@
 
     python scripts/determinism.py [--runs 20] [--iterations 400] [--oracles LIST] [--tvm NAME] [--parallel 2]
 
-Each run has another working directory, HOME, PATH, locale and TMPDIR; every other one is held to two cores; the first
-and each fourth after it start from an empty cache. Compared are the events of each iteration but for times (what a case
-was the first to reach, how it ended, whether it was kept, findings), the corpus and the bundles. The cache of a `--tvm`
-is the one under --cache, and warm.
+Each run has another working directory, puts its campaign there, and has another HOME, PATH, locale and TMPDIR; every
+other one is held to two cores; the first and each fourth after it start from an empty cache. Compared are the events of
+each iteration but for times (what a case was the first to reach, how it ended, whether it was kept, findings), the
+corpus and the bundles. The cache of a `--tvm` is the one under --cache, and warm.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run(number: int, options: argparse.Namespace, scratch: Path) -> Path:
     cores = sorted(os.sched_getaffinity(0))
     two = ",".join(map(str, cores[:2]))
     held = ["taskset", "-c", two] if number % 2 else []
-    out = scratch / f"out-{number}"
+    out = directory / f"out-{number}"
     command = [*held, str(COMMAND), "fuzz", "--seed", str(options.seed), "--iterations", str(options.iterations)]
     command += ["--jobs", "1", "--budget", "60m", "--oracles", options.oracles, "--out", str(out)]
     if options.tvm:

@@ -17,6 +17,7 @@ from tzerlike.config import CampaignConfig
 from tzerlike.crew import Crew, Death
 from tzerlike.errors import UserError
 from tzerlike.family import Family, StartCancelled
+from tzerlike.faults.book import warning
 from tzerlike.oracles.finding import kind_of
 from tzerlike.signals import Stopped, StopRequest
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
@@ -63,6 +64,7 @@ class Supervisor:
     _elapsed_before: float = 0.0
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
+    _told_faults: bool = False
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -181,6 +183,7 @@ class Supervisor:
                 except UserError as error:
                     crew.failure = crew.failure or error
             self._announce_findings()
+            self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else "fuzzing"))
 
     def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
@@ -257,6 +260,12 @@ class Supervisor:
             if path.name not in self._told_findings:
                 self._told_findings.add(path.name)
                 self.tell(f"finding: {path}")
+
+    def _announce_faults(self, stats: Mapping[str, Any]) -> None:
+        """Say once that tzerlike itself fails too often."""
+        if not self._told_faults and (line := warning(stats)):
+            self._told_faults = True
+            self.tell(line)
 
     def _view(self, stats: Mapping[str, Any], status: str) -> View:
         return View(self.config, self.directory, stats, tuple(self._curve), status)

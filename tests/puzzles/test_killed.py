@@ -16,8 +16,8 @@ import pytest
 
 from tests.puzzles import conftest
 from tests.puzzles.conftest import LIMITS, fake_run_case, served
+from tzerlike import forks
 from tzerlike.case import Case
-from tzerlike.child import forks
 from tzerlike.coverage import NoCoverage
 from tzerlike.errors import RunnerLost
 from tzerlike.executor import served as of_child

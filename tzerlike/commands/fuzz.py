@@ -29,6 +29,7 @@ from tzerlike.config import (
 )
 from tzerlike.corpora.carried import corpus_directory
 from tzerlike.errors import UserError
+from tzerlike.faults.book import tally, warning
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.signals import exit_status
@@ -206,6 +207,11 @@ def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str,
         )
     for problem in stats["problems"]:
         console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
+    if faults := tally(stats):
+        line = f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if line := warning(stats):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     bundles = list(directory.bundles())
     for path in bundles:
         console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)

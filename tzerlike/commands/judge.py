@@ -14,6 +14,8 @@ from tzerlike.commands.shared import interpreter_of, names_in, print_table
 from tzerlike.config import TARGETS, parse_size
 from tzerlike.elsewhere.history import History, Word, histories
 from tzerlike.elsewhere.host import Guest
+from tzerlike.errors import UserError
+from tzerlike.faults.bundle import FaultBundle
 from tzerlike.replay import Replayed, judge_file, replay_bundles
 from tzerlike.surroundings import open_family, zygote_environment
 from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
@@ -101,6 +103,9 @@ def replay(bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path,
 
 
 def _histories(results: list[Replayed], pythons: tuple[Path, ...], times: int) -> list[History]:
+    for result in results:
+        if isinstance(result.bundle, FaultBundle):
+            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
     with ExitStack() as scope:
         environment = zygote_environment()
         home, *guests = (scope.enter_context(Guest(python, environment)) for python in (Path(sys.executable), *pythons))

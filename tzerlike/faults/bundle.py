@@ -45,6 +45,11 @@ class Occasion:
     parent: StoredCase | None = None
     donors: tuple[Donor, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether it can be gone through again."""
+        return self.stored is not None or (self.mutation is not None and self.parent is not None)
+
 
 class FaultFile(msgspec.Struct, frozen=True):
     """The contents of fault.json; `worker` and `iteration` say where in the `campaign` it came about first, and
@@ -79,6 +84,9 @@ class FaultBundle:
     @property
     def signature(self) -> str:
         return self.file.signature
+
+    flaky = False
+    """Nobody looked."""
 
 
 def is_fault(path: Path) -> bool:
@@ -128,6 +136,11 @@ def write_fault(
             raise StorageError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def kept_faults(directory: Path) -> list[Path]:
+    """The bundles of faults in a directory, in order of signature."""
+    return sorted(path for path in directory.glob("[0-9a-f]*") if is_fault(path))
 
 
 def read_fault(path: Path) -> FaultBundle:
