@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from tests.puzzles.test_results import judged, parts, program, right, view
-from tzerlike.child.apart import run_apart, silence
+from tzerlike.child.apart import run_apart
 from tzerlike.child.effort import Check, Effort
 from tzerlike.compare.apart import MOAT, Island, Sealed
 from tzerlike.compare.inputs import inputs_for
@@ -40,7 +40,6 @@ def death_of(work: Callable[[], object]) -> int:
 
     def quietly() -> None:
         faulthandler.disable()
-        silence()
         work()
 
     return run_apart(quietly)[1]
