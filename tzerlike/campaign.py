@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import UserError
+from tzerlike.schema import Schema
 from tzerlike.untrusted import PROGRAM_BYTES
 from tzerlike.untrusted import read_json as read_json
 
@@ -61,7 +64,7 @@ class StoredCase:
     provenance: Provenance
 
     def to_json(self) -> dict[str, Any]:
-        return {"case": self.case.to_json(), "provenance": self.provenance.to_json()}
+        return _STORED.stamped({"case": self.case.to_json(), "provenance": self.provenance.to_json()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +165,20 @@ class CampaignDir:
             yield from sorted(p for p in self.findings.iterdir() if p.is_dir() and not p.name.startswith("."))
 
 
+class _Stored(msgspec.Struct):
+    case: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+_STORED = Schema(_Stored, "file", unstated=1)
+"""Version 1 of a corpus file did not state it."""
+
+
 def read_stored_case(path: Path) -> StoredCase:
     """Read a corpus file or a bundle's case.json, whoever wrote it; UserError in one line when it is not one."""
-    data = read_json(path)
-    if not isinstance(data, dict) or "case" not in data:
-        raise UserError(f"{path}: not a case file")
+    found = _STORED.read(path)
     try:
-        stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data.get("provenance")))
+        stored = StoredCase(Case.from_json(found.case), Provenance.from_json(found.provenance))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:

@@ -57,8 +57,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
-        build = "reference" if reference else "optimised"
-        write_bisection(path, replace(found, build=build, reduced=reduced))
+        found = replace(found, build="reference" if reference else "optimised", reduced=reduced)
+        write_bisection(path, found)
     report({"event": "bisected", "shows": shows})
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from tzerlike.arith.case import is_arith_bundle
 from tzerlike.bundles.bisection import read_bisection
-from tzerlike.bundles.bundle import read_bundle, read_kind, read_signature
+from tzerlike.bundles.bundle import read_record
 from tzerlike.campaign import CampaignDir, read_json, read_stored_case
 from tzerlike.case import canonical_json, content_hash
 from tzerlike.errors import UserError
 from tzerlike.observation import Observation
 from tzerlike.triage.cause import Cause, cause_of, shape_of
-from tzerlike.untrusted import Fields
 
 _ANALYZER = "arithmetic analyzer"
 """What is guilty in the arithmetic harness: its analyses are built upon each other, so the one asked says little."""
@@ -152,42 +151,32 @@ def first_moments(root: Path) -> dict[str, float]:
 
 def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     """UserError when the bundle cannot be read."""
-    file = path / "observation.json"
+    record = read_record(path)
     arith = is_arith_bundle(path)
     if arith:
         text = canonical_json(read_json(path / "case.json"))
         case_id, size = content_hash(text), len(text)
     else:
-        stored = read_bundle(path).stored
-        case_id, size = stored.case.id, len(stored.case.ir)
-    data = read_json(file)
-    try:
-        root = Fields.of(data, "bundle")
-        kind, signature = read_kind(root), read_signature(root)
-        parts = root.texts("parts")
-        seen = Observation.from_json(root.inner("observation").data)
-        confirmed = root.inner("confirmed")
-        runs, same = confirmed.whole("runs", 0), confirmed.whole("same", 0)
-        version = root.inner("environment").optional_text("tvm") or ""
-    except UserError as error:
-        raise UserError(f"{file}: {error}") from error
+        case = read_stored_case(path / "case.json").case
+        case_id, size = case.id, len(case.ir)
+    seen, signature = record.observation, record.signature
     reduced = "" if arith else _reduced(path)
     guilty = _bisected(path, signature)
     known = guilty or _localised(seen)
     return Sighting(
         path=path,
-        kind=kind,
+        kind=record.kind,
         signature=signature,
-        title=f"{kind}: {' / '.join(parts)}",
+        title=f"{record.kind}: {' / '.join(record.parts)}",
         message=seen.message,
-        cause=cause_of(kind, seen, _ANALYZER if arith else known, shape_of(reduced)),
+        cause=cause_of(record.kind, seen, _ANALYZER if arith else known, shape_of(reduced)),
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
-        version=version,
+        version=record.version,
         first_seen=moments.get(signature),
-        runs=runs,
-        same=same,
+        runs=record.confirmed.runs,
+        same=record.confirmed.same,
     )
 
 
