@@ -10,7 +10,7 @@ MEMCOV_SOURCES := $(wildcard memcov/*.cc memcov/*.h memcov/*.ld memcov/Makefile)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test test-gpu lint bench clean
+.PHONY: help setup fuzz test test-long test-gpu lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,11 @@ fuzz: setup ## Run a two-minute campaign (BUDGET=30m OUT=dir to change that)
 
 test: setup $(VENV)/ready-dev ## Run the tests
 	@$(MAKE) --no-print-directory -C memcov fixture
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not long" --numprocesses logical --dist loadfile --no-loadscope-reorder
+
+test-long: setup $(VENV)/ready-dev ## Run the tests that take too long for every change
+	@$(MAKE) --no-print-directory -C memcov fixture
+	$(BIN)/python -m pytest -m long --numprocesses logical
 
 test-gpu: setup $(VENV)/ready-dev ## Run the tests that need a GPU, and no others
 	$(BIN)/python -m pytest -m gpu -rs

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, Provenance
+from tzerlike.case import Case, PassSpec, Provenance
 
 _LIVE_PROGRAMS = 256
 
 
-@dataclass(slots=True)
 class Entry:
-    """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N)."""
+    """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N).
 
-    case: Case
-    provenance: Provenance
-    n: int = 0
+    Its program is kept compressed: a campaign of days has tens of thousands of them.
+    """
+
+    __slots__ = ("_bare", "_program", "id", "n", "provenance")
+
+    def __init__(self, case: Case, provenance: Provenance, n: int = 0) -> None:
+        self.take(case, provenance, n)
+
+    def take(self, case: Case, provenance: Provenance, n: int = 0) -> None:
+        """Hold another case from now on."""
+        self.id, self.provenance, self.n = case.id, provenance, n
+        self._program = zlib.compress(case.ir.encode())
+        self._bare = replace(case, ir="")
+
+    @property
+    def case(self) -> Case:
+        return replace(self._bare, ir=zlib.decompress(self._program).decode())
+
+    @property
+    def passes(self) -> tuple[PassSpec, ...]:
+        return self._bare.passes
 
     @property
     def stored(self) -> StoredCase:
@@ -47,17 +65,17 @@ class Corpus:
 
     def add(self, entry: Entry) -> bool:
         """Append an entry; False when its case is in already."""
-        if entry.case.id in self._ids:
+        if entry.id in self._ids:
             return False
-        self._ids.add(entry.case.id)
+        self._ids.add(entry.id)
         self.entries.append(entry)
         return True
 
     def replace_case(self, entry: Entry, case: Case, provenance: Provenance) -> None:
         """Give `entry` another case: what a pass mutation that found something new does."""
-        self._ids.discard(entry.case.id)
+        self._ids.discard(entry.id)
         self._ids.add(case.id)
-        entry.case, entry.provenance, entry.n = case, provenance, 0
+        entry.take(case, provenance)
 
     def choose(self, rng: Random) -> Entry:
         """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none."""

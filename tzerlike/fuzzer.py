@@ -298,12 +298,13 @@ class Fuzzer:
 
     def _mutate_program(self, entry: Entry, iteration: int, rng: Random) -> Trial | None:
         began = time.perf_counter()
+        parent = entry.case
         try:
             for draw in range(_DRAWS):
                 mutator = self._choose_mutator(rng)
-                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, entry.case.id)
-                self.notes.note_mutation(mutator.name, iteration, draw, entry.case.id)
-                mutant = self._mutant(mutator, mutation, entry.case)
+                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, parent.id)
+                self.notes.note_mutation(mutator.name, iteration, draw, parent.id)
+                mutant = self._mutant(mutator, mutation, parent)
                 text, why = mutant.attempt.text, mutant.attempt.why
                 if why or mutant.died_of:
                     self.tally.exits[why or "mutation-died"] += 1
@@ -312,9 +313,9 @@ class Fuzzer:
                 if mutant.died_of:
                     self.on_death(mutation, mutant.died_of)
                 if text is not None:
-                    case = self._with_program(entry.case, text, rng)
+                    case = self._with_program(parent, text, rng)
                     provenance = self._descend(entry, mutator.name, iteration)
-                    return Trial(case, provenance, mutator.name, entry, None, entry.case, mutation, mutant.new_blocks)
+                    return Trial(case, provenance, mutator.name, entry, None, parent, mutation, mutant.new_blocks)
         finally:
             self.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
@@ -342,7 +343,7 @@ class Fuzzer:
         if self.pass_mode == "random" or (self.pass_mode == "joint" and rng.random() < JOINT_SHARE / 2):
             passes, config = self.passes.fresh(rng, facts)
         elif self.pass_mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
-            donor = self.corpus.choose(rng).case.passes
+            donor = self.corpus.choose(rng).passes
             passes, config = self.passes.mutate(case.passes, case.config, rng, donor, facts)
         elif facts != facts_of(case.ir):
             passes, config = self.passes.fit(case.passes, case.config, facts)
@@ -352,10 +353,11 @@ class Fuzzer:
 
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
-        donor = self.corpus.choose(rng).case.passes
-        facts = facts_of(entry.case.ir)
-        passes, config = self.passes.mutate(entry.case.passes, entry.case.config, rng, donor, facts)
-        case = replace(entry.case, passes=passes, config=config)
+        donor = self.corpus.choose(rng).passes
+        parent = entry.case
+        facts = facts_of(parent.ir)
+        passes, config = self.passes.mutate(parent.passes, parent.config, rng, donor, facts)
+        case = replace(parent, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
 
@@ -367,7 +369,7 @@ class Fuzzer:
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance
-        return Provenance(parent.origin, entry.case.id, how, self.worker, iteration, parent.generation + 1)
+        return Provenance(parent.origin, entry.id, how, self.worker, iteration, parent.generation + 1)
 
     @staticmethod
     def _yield(table: dict[str, Yield], name: str) -> Yield:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import ml_dtypes
+import numpy
 import tvm as tvm
 import tvm_ffi as tvm_ffi
 from tvm import s_tir as s_tir
@@ -463,11 +468,30 @@ def pass_modules() -> Mapping[str, ModuleType]:
     return {"tirx.transform": tirx.transform, "s_tir.transform": s_tir.transform}
 
 
+_ITS_PACKAGES = tuple(str(Path(str(package.__file__)).parent) + os.sep for package in (tvm, tvm_ffi))
+_COMPILED = (".pxi", ".pyx", ".cc", ".cpp", ".h", ".hpp", "<unknown>")
+"""How the files of frames end that the ffi adds for compiled code."""
+
+_NEUTRAL = tuple(
+    f"{directory}{os.sep}"
+    for directory in (sysconfig.get_path("stdlib"), *(str(Path(str(p.__file__)).parent) for p in (ml_dtypes, numpy)))
+)
+
+
 def raised_by_tvm(error: BaseException) -> bool:
-    """Whether TVM raised `error`, and not our own code: the innermost frame of its traceback is not ours."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return False
-    return not Path(trace.tb_frame.f_code.co_filename).is_relative_to(Path(__file__).parent)
+    """Whether TVM raised `error`, and not code of ours, of a plug-in or of a test.
+
+    The innermost frame decides that belongs to TVM or to somebody who uses it: the standard library and NumPy act on
+    behalf of their caller.
+    """
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for file in reversed(files):
+        if file.startswith(_ITS_PACKAGES) or file.endswith(_COMPILED):
+            return True
+        if not _neutral(file):
+            return False
+    return False
+
+
+def _neutral(file: str) -> bool:
+    return file.startswith(_NEUTRAL) and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))

@@ -445,7 +445,7 @@ class Worker:
             "coverage_total": self.coverage.total,
             "coverage_backend": self.coverage.backend,
             "corpus": len(self.fuzzer.corpus),
-            "entries": [[entry.case.id, entry.n] for entry in self.fuzzer.corpus],
+            "entries": [[entry.id, entry.n] for entry in self.fuzzer.corpus],
             "superseded": self.superseded,
             "pending": len(self.fuzzer.pending) + (len(self.carried) if self.carried is not None else 0),
         }
