@@ -146,12 +146,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What came of one trial."""
+    """What came of one trial; `label` says why it was rejected (tzerlike.passes.label), "" where it was not."""
 
     trial: Trial
     observation: Observation
     findings: tuple[Finding, ...]
     inserted: bool
+    label: str = ""
 
 
 def _on_what(rejection: Rejection) -> str:
@@ -249,7 +250,7 @@ class Fuzzer:
         findings = () if foreign else tuple(judged(self.oracles, trial.case, seen))
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
-        self._count(trial, seen, new)
+        reason = self._count(trial, seen, new)
         if new and not carried:
             trial = self._shrink(trial, seen)
         entry, case, provenance = trial.entry, trial.case, trial.provenance
@@ -269,7 +270,7 @@ class Fuzzer:
             entry.n = 0
         else:
             entry.n += 1
-        return Step(trial, seen, findings, inserted)
+        return Step(trial, seen, findings, inserted, reason)
 
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
@@ -375,8 +376,10 @@ class Fuzzer:
     def _yield(table: dict[str, Yield], name: str) -> Yield:
         return table.setdefault(name, Yield())
 
-    def _count(self, trial: Trial, seen: Observation, new: bool) -> None:
+    def _count(self, trial: Trial, seen: Observation, new: bool) -> str:
+        """Count what came of a trial; returns the label of a rejection, else ""."""
         tally = self.tally
+        reason = ""
         tally.exits[seen.exit.value] += 1
         tally.pairs += 1
         valid = seen.exit is Exit.OK
@@ -392,13 +395,15 @@ class Fuzzer:
         self.passes.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
             kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
-            tally.labels[kind.value] += 1
+            reason = kind.value
+            tally.labels[reason] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
             if kind is Label.INTERNAL_ERROR and seen.rejection is not None:
                 tally.internal_errors[_on_what(seen.rejection)] += 1
         if seen.results is not None:
             tally.verdicts[f"{seen.results.verdict} {seen.results.rule}".strip()] += 1
         self._spend(seen)
+        return reason
 
     def _spend(self, seen: Observation) -> None:
         for stage, spent in seen.seconds.items():

@@ -92,7 +92,7 @@ def _replay(bundle: Bundle | ArithBundle, times: int, family: Family) -> Replaye
 def _item(bundle: Bundle | ArithBundle, times: int) -> dict[str, Any]:
     """What every role that runs a case again is asked."""
     return {
-        "path": str((bundle.path / "case.json").resolve()),
+        "path": str(bundle.path.resolve() / "case.json"),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,
         "times": times,
@@ -100,13 +100,13 @@ def _item(bundle: Bundle | ArithBundle, times: int) -> dict[str, Any]:
 
 
 def _inputs_of(bundle: Bundle) -> str:
-    return str((bundle.path / "inputs.npz").resolve())
+    return str(bundle.path.resolve() / "inputs.npz")
 
 
 def oracles_of(bundle: Bundle) -> list[str]:
     """The oracles of the campaign that found it; a crash may have come about in what only some of them do."""
     named = bundle.environment.get("oracles", ["crash"])
-    if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named):
+    if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named) or not named:
         raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
     return named
 
@@ -120,7 +120,7 @@ def _mutation_of(bundle: Bundle) -> Mutation:
 
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
     mutation = _mutation_of(bundle).to_json()
-    params = {"path": str((bundle.path / "case.json").resolve()), "mutation": mutation, "times": times}
+    params = {"path": str(bundle.path.resolve() / "case.json"), "mutation": mutation, "times": times}
     answers = family.ask("mutate-again", params)
     same = sum(answer["signal"] == bundle.observation.signal for answer in answers)
     return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")

@@ -69,6 +69,7 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
         params["elapsed"],
         lane.tray,
         params["culprit"],
+        lambda why: report({"event": "paused", "why": why}),
     )
     worker.problems += problems
     if Check.RESULTS in executor.effort.checks and (problem := executor.devices.problem(config.case_target)):
@@ -306,7 +307,15 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
     directory = CampaignDir(Path(params["root"]))
     config = CampaignConfig.from_toml(directory.config)
     executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
-    ArithWorker(lane.slot, config, directory, executor, params["elapsed"]).run()
+    worker = ArithWorker(
+        lane.slot,
+        config,
+        directory,
+        executor,
+        params["elapsed"],
+        lambda why: report({"event": "paused", "why": why}),
+    )
+    worker.run()
 
 
 def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:

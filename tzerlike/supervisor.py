@@ -14,12 +14,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
+from tzerlike.campaign import ENVIRONMENT, CampaignDir, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family
 from tzerlike.oracles.finding import kind_of
-from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
+from tzerlike.recovery import recover
+from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
+from tzerlike.storage import NoSpace
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
@@ -67,6 +69,7 @@ class Supervisor:
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
     _failure: UserError | TzerlikeError | None = None
+    _paused: set[int | None] = field(default_factory=set)
 
     def run(self) -> tuple[dict[str, Any], bool]:
         """Run to the end of the budget; returns the final statistics and whether it was interrupted.
@@ -77,14 +80,15 @@ class Supervisor:
         with self._signals(), contextlib.ExitStack() as stack:
             if self.resume:
                 stack.enter_context(self._lock())
-                self.directory.sweep()
+                for problem in recover(self.directory):
+                    self.tell(problem)
+            self._curve = self._read_curve()
             elapsed = self._elapsed_before()
             if elapsed >= self.config.budget:
                 raise UserError(
                     f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
                     "give a larger --budget with --resume"
                 )
-            self._curve = self._read_curve()
             self._told_findings = {path.name for path in self.directory.bundles()}
             self.show(self._view({}, "starting TVM"))
             family = stack.enter_context(
@@ -108,7 +112,7 @@ class Supervisor:
             if not self.resume:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
-            write_json(self.directory.environment, family.facts)
+            write_json(self.directory.environment, ENVIRONMENT.stamped(family.facts))
             self._supervise(family, elapsed)
             stats = self._stats()
             self._save(stats)
@@ -151,17 +155,38 @@ class Supervisor:
                 saved = now
                 try:
                     self._save(stats)
+                    self._pauses(None, "")
+                except NoSpace as error:
+                    self._pauses(None, str(error))
                 except UserError as error:
                     self._failure = self._failure or error
             self._announce_findings()
-            self.show(self._view(stats, "stopping" if stopping_since is not None else "fuzzing"))
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+
+    @property
+    def _doing(self) -> str:
+        return "paused: no space left" if self._paused else "fuzzing"
+
+    def _pauses(self, slot: int | None, why: str) -> None:
+        """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""
+        then."""
+        before = bool(self._paused)
+        if why:
+            self._paused.add(slot)
+        else:
+            self._paused.discard(slot)
+        if before != bool(self._paused):
+            self.tell(f"paused: {why}" if why else "there is room again; going on")
 
     def _hear(self, family: Family, shards: list[_Shard], packet: dict[str, Any], elapsed: float) -> None:
         slot = packet["slot"]
         if packet["event"] == "failed":
             kind = UserError if packet["user"] else TzerlikeError
             self._failure = self._failure or kind(packet["message"])
+        elif packet["event"] == "paused":
+            self._pauses(slot, packet["why"])
         elif packet["event"] == "exited":
+            self._paused.discard(slot)
             shards[slot].alive = False
             if packet["signal"] and not self._interrupted and self._failure is None:
                 self._worker_died(family, shards[slot], packet, elapsed)
@@ -203,9 +228,8 @@ class Supervisor:
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
-        path = self.directory.environment
-        if self.resume:
-            before = read_json(path)
+        if self.resume and self.directory.environment.exists():
+            before = self.directory.read_environment()
             for key in _SAME_ON_RESUME:
                 if before.get(key) != facts.get(key):
                     raise UserError(
@@ -220,11 +244,12 @@ class Supervisor:
         for number in range(self.config.jobs):
             path = self.directory.worker_state(number)
             if path.exists():
-                states.append(read_json(path, limit=1 << 30))
+                states.append(read_state(path))
         return states
 
     def _elapsed_before(self) -> float:
-        return max((float(state["elapsed"]) for state in self._states()), default=0.0)
+        last = self._curve[-1].elapsed_s if self._curve else 0.0
+        return max((state["elapsed"] for state in self._states()), default=last)
 
     def _stats(self) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
@@ -238,11 +263,7 @@ class Supervisor:
         write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
 
     def _read_curve(self) -> list[CurvePoint]:
-        try:
-            lines = self.directory.coverage_csv.read_text().splitlines()
-        except OSError:
-            return []
-        return [CurvePoint.from_csv(line) for line in lines[1:]]
+        return read_curve(self.directory.coverage_csv)[0] if self.directory.coverage_csv.exists() else []
 
     def _announce_findings(self) -> None:
         for path in self.directory.bundles():

@@ -12,8 +12,9 @@ import math
 import os
 import re
 import stat
+import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tzerlike.errors import UserError
 
@@ -45,25 +46,40 @@ _HALF_A_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b"[]{},"))
 
 
-def read_bytes(path: Path, limit: int = FILE_BYTES) -> bytes:
-    """Return the contents of a regular file of at most `limit` bytes.
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read it.
 
     UserError for everything else: a link, a device and a pipe too, which are not even opened for longer than a look.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        with open(os.open(path, flags), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UserError(f"{path}: not a regular file")
-            data = file.read(limit + 1)
+        file = open(os.open(path, flags), "rb")  # noqa: SIM115 - the caller closes it
     except FileNotFoundError as error:
         raise UserError(f"{path}: not found") from error
     except OSError as error:
         reason = "a symbolic link, not a file" if error.errno == errno.ELOOP else error.strerror
         raise UserError(f"{path}: {reason}") from error
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise UserError(f"{path}: not a regular file")
+
+
+def read_bytes(path: Path, limit: int = FILE_BYTES) -> bytes:
+    """Return the contents of a regular file of at most `limit` bytes; UserError for everything else."""
+    with open_regular(path) as file:
+        try:
+            data = file.read(limit + 1)
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from error
     if len(data) > limit:
         raise UserError(f"{path}: larger than {limit >> 20} MiB")
     return data
+
+
+def is_directory(path: Path) -> bool:
+    """Whether there is a directory at `path` that is no link to one: a bundle does not lead out of itself."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def read_json(path: Path, limit: int = FILE_BYTES) -> Any:
@@ -72,6 +88,17 @@ def read_json(path: Path, limit: int = FILE_BYTES) -> Any:
         return parse_json(read_bytes(path, limit))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON ({str(error)[:80]})") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file of a person or a campaign; UserError in one line when it cannot be read."""
+    try:
+        return tomllib.loads(read_bytes(path, _TOML_BYTES).decode())
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not readable ({str(error)[:200]})") from error
+
+
+_TOML_BYTES = 4 << 20
 
 
 def parse_json(data: bytes) -> Any:

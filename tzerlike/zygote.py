@@ -76,6 +76,7 @@ class _Zygote:
         from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
+        from tzerlike.coverage.snapshot import Identity, read_snapshot
         from tzerlike.executor.lane import Lane
         from tzerlike.executor.stages import touch
 
@@ -90,12 +91,13 @@ class _Zygote:
         self.coverage = open_coverage(
             backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
         )
-        for path in order["restore"]:
-            self.coverage.restore(Path(path).read_bytes())
+        self.environment = roles.environment(self.coverage, randomised=_randomised())
+        identity = Identity(self.coverage.backend, self.environment["compiler_library"], self.coverage.total)
+        for path in map(Path, order["restore"]):
+            self.coverage.restore(read_snapshot(path).bits_of(identity, path))
         woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
         self.workers: dict[int, tuple[int, int]] = {}
-        self.environment = roles.environment(self.coverage, randomised=_randomised())
         gc.collect()
         gc.freeze()
         gc.disable()

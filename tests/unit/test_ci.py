@@ -140,7 +140,7 @@ def test_the_corpus_is_what_the_campaign_kept_and_had_no_time_for(campaign: Camp
     (campaign.corpus / f"{kept}.json").write_bytes((carry.corpus / f"{kept}.json").read_bytes())
     found, superseded = add_cases(campaign.corpus, 100, 101)
     for number, (through, gone) in enumerate([(shares[0][5], [superseded]), (shares[1][2], [])]):
-        state = {"worker": number, "carried_through": through, "superseded": gone}
+        state = {"elapsed": 1.0, "iterations": 9, "worker": number, "carried_through": through, "superseded": gone}
         campaign.worker_state(number).write_text(json.dumps(state))
     carry.take_corpus(campaign, jobs=2)
     assert case_ids(carry.corpus) == sorted([kept, found, *shares[0][6:], *shares[1][3:]])

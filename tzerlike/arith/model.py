@@ -178,6 +178,9 @@ class Problem:
     def from_json(cls, data: object) -> Problem:
         """Rebuild from `to_json`; UserError that names the place when it is not a problem."""
         stored = converted(data, _StoredProblem, "problem")
+        for index, variable in enumerate(stored.variables):
+            if complaint := _complaint(variable):
+                raise UserError(f"problem.variables[{index}].{complaint}")
         known = {variable.name: variable.dtype for variable in stored.variables}
         if len(known) != len(stored.variables):
             raise UserError("problem.variables: two have one name")
@@ -200,11 +203,6 @@ class _StoredProblem(msgspec.Struct):
     variables: Annotated[tuple[Variable, ...], Meta(max_length=64)]
     roots: Annotated[list[Any], Meta(min_length=1, max_length=2)]
     constraints: list[Any]
-
-    def __post_init__(self) -> None:
-        for index, variable in enumerate(self.variables):
-            if complaint := _complaint(variable):
-                raise ValueError(f"variables[{index}].{complaint}")
 
 
 def _complaint(variable: Variable) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -19,15 +19,18 @@ from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
 from tzerlike.bundles.bundle import Confirmation
-from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
+from tzerlike.campaign import CampaignDir, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import TzerlikeError
+from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.known import known_filter
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.finding import Signed
 from tzerlike.shard import Interrupted, Shard
+from tzerlike.stats import STATE, read_state
+from tzerlike.storage import Room
 
 BATCH = 2000
 """Iterations a child: a second or so."""
@@ -75,12 +78,15 @@ class ArithWorker:
         directory: CampaignDir,
         executor: ForkExecutor,
         elapsed_before: float,
+        tell_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
         self.number = number
         self.config = config
         self.directory = directory
         self.executor = executor
         self.shard = Shard(number, config, executor, elapsed_before)
+        self.room = Room(lambda: self.shard.over, tell_pause)
+        self.facts = directory.read_environment()
         self.saved = 0.0
         self.iterations = 0
         self.valid = 0
@@ -94,9 +100,9 @@ class ArithWorker:
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
         self.signatures: set[str] = set()
-        self.known = known_filter(config.known, str(read_json(directory.environment)["tvm"]))
+        self.known = known_filter(config.known, self.facts["tvm"])
         self.last_finding = ""
-        self.events = EventLog(directory.worker_events(number))
+        self.events = EventLog(directory.worker(number))
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
@@ -217,15 +223,18 @@ class ArithWorker:
             self.unconfirmed[finding.kind] += 1
             return
         self.signatures.add(finding.signature)
-        path = write_arith_bundle(
-            self.directory.findings,
-            finding,
-            ArithCase(check, problem, self.config.seed, self.number, iteration),
-            first.seen,
-            first.outcome,
-            limits,
-            confirmation,
-            read_json(self.directory.environment),
+        environment = {**self.facts, "found_after_s": round(self.shard.elapsed(), 3)}
+        path = self.room.keep(
+            lambda: write_arith_bundle(
+                self.directory.findings,
+                finding,
+                ArithCase(check, problem, self.config.seed, self.number, iteration),
+                first.seen,
+                first.outcome,
+                limits,
+                confirmation,
+                environment,
+            )
         )
         if path is not None:
             self.findings[finding.kind] += 1
@@ -239,16 +248,20 @@ class ArithWorker:
         path = self.directory.worker_state(self.number)
         if not path.exists():
             return
-        state = read_json(path)
+        state = read_state(path)
         self.iterations = state["iterations"]
         self.valid = state["valid"]
         for name in _COUNTERS:
             getattr(self, name).update(state[name])
-        self.known.seen.update(state.get("known", {}))
+        self.known.seen.update(state["known"])
         self.last_finding = state["last_finding"]
 
     def save(self) -> None:
-        """Write the shard's state whole, and flush its events."""
+        """Write the shard's state whole, and flush its events; waits while the disk is full."""
+        self.room.keep(self._save)
+        self.saved = time.monotonic()
+
+    def _save(self) -> None:
         self.events.flush()
         state: dict[str, Any] = {
             "worker": self.number,
@@ -275,8 +288,7 @@ class ArithWorker:
             "pending": 0,
             **{name: dict(sorted(getattr(self, name).items())) for name in _COUNTERS},
         }
-        write_atomic(self.directory.worker_state(self.number), json.dumps(state))
-        self.saved = time.monotonic()
+        write_atomic(self.directory.worker_state(self.number), json.dumps(STATE.stamped(state)))
 
 
 _COUNTERS = ("exits", "rejected", "tried", "claimed", "suspected", "hints", "seconds", "findings", "unconfirmed")

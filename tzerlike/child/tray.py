@@ -19,8 +19,8 @@ checked otherwise; nothing that stands here makes the reader fail but by `Garble
 from __future__ import annotations
 
 import json
-import mmap
 import math
+import mmap
 import struct
 import time
 import zlib

@@ -14,6 +14,7 @@ from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.oracles.finding import Signed
 from tzerlike.reduction import REDUCED
+from tzerlike.reduction.place import reduced_in
 from tzerlike.untrusted import SCRIPT_BYTES, read_bytes
 
 REPORT = "report.md"
@@ -42,8 +43,8 @@ def refresh_report(path: Path) -> None:
 
 
 def _subject(path: Path) -> Subject:
-    reduced = path / REDUCED
-    best = reduced if is_bundle(reduced) else path
+    reduced = reduced_in(path)
+    best = path if reduced is None else reduced
     bundle, confirmed = read_bundle(best), read_record(best).confirmed
     test, memcheck = best / TEST_FILE, path / MEMCHECK
     return Subject(
@@ -56,8 +57,8 @@ def _subject(path: Path) -> Subject:
         script=_script(best),
         test=_text(test) if test.exists() else "",
         guilt=_guilt(path, bundle.signature),
-        folder=f"{REDUCED}/" if best == reduced else "",
-        original_lines=len(_script(path).splitlines()) if best == reduced else 0,
+        folder="" if reduced is None else f"{REDUCED}/",
+        original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
     )
 

@@ -19,7 +19,7 @@ from tzerlike.issue.markdown import headline
 from tzerlike.issue.subject import Subject
 from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Signed, kind_of
-from tzerlike.reduction import REDUCED
+from tzerlike.reduction.place import reduced_in
 from tzerlike.untrusted import SCRIPT_BYTES, read_bytes
 
 SHOWN = 400
@@ -95,7 +95,7 @@ def _chosen(bundles: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _sight(path: Path, with_texts: bool) -> Sight:
-    best = path / REDUCED if (path / REDUCED / "observation.json").is_file() else path
+    best = reduced_in(path) or path
     record = read_record(best)
     seen, parts = record.observation, record.parts
     facts = [("where", f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage))]
