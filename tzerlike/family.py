@@ -121,13 +121,18 @@ class Family:
         """
         self.spawn(role, params)
         answers: list[dict[str, Any]] = []
+        failure: TzerlikeError | None = None
         while True:
             if cancelled():
                 return answers
             for packet in self.events(0.2):
                 if packet["event"] == "failed":
-                    raise (UserError if packet["user"] else TzerlikeError)(packet["message"])
+                    failure = (UserError if packet["user"] else TzerlikeError)(packet["message"])
+                    continue
                 if packet["event"] == "exited":
+                    # Only now: what is asked next is not to hear of the end of this worker.
+                    if failure is not None:
+                        raise failure
                     if packet["status"] != 0:
                         raise TzerlikeError(f"the worker process ended with status {packet['status']}")
                     return answers

@@ -68,10 +68,11 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = [load_bundle(path) for path in paths]
     with open_family() as family:
-        return [_replay(bundle, times, family) for bundle in bundles]
+        return [replay_bundle(bundle, times, family) for bundle in bundles]
 
 
-def _replay(bundle: Bundle | ArithBundle, times: int, family: Family) -> Replayed:
+def replay_bundle(bundle: Bundle | ArithBundle, times: int, family: Family) -> Replayed:
+    """Run a bundle `times` times; UserError where what it holds does not fit together, or this TVM."""
     if isinstance(bundle, ArithBundle):
         return _asked(bundle, times, family, "judge-arith")
     match bundle.about:

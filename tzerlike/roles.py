@@ -162,6 +162,7 @@ def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: di
     """Apply a schedule to a program `times` times, each in a child, and report what is found."""
     case = read_stored_case(Path(params["path"])).case
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    require_fit(executor.call, case, params["inputs"])
     for _ in range(params["times"]):
         looked = look_again(executor, case, params["trace"], params["inputs"])
         report({"event": "judged", "word": looked.word, "findings": _found(looked.finding)})
@@ -171,6 +172,7 @@ def judge_text(lane: Lane, runner: socket.socket, report: Report, params: dict[s
     """Print and parse a program `times` times, each in a child, and report what is found."""
     case = read_stored_case(Path(params["path"])).case
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    require_fit(executor.call, case)
     for _ in range(params["times"]):
         finding = text_bundle.look_at_text(executor, case)
         report({"event": "judged", "word": "the same", "findings": _found(finding)})

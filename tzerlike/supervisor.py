@@ -176,7 +176,8 @@ class Supervisor:
         else:
             self._paused.discard(slot)
         if before != bool(self._paused):
-            self.tell(f"paused: {why}" if why else "there is room again; going on")
+            told = f"paused: {why.partition(';')[0]}; it goes on once there is room"
+            self.tell(told if why else "there is room again; going on")
 
     def _hear(self, family: Family, shards: list[_Shard], packet: dict[str, Any], elapsed: float) -> None:
         slot = packet["slot"]

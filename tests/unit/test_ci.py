@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
-from tzerlike.bundles.bundle import read_bundle
+from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.campaign import CampaignDir
 from tzerlike.ci.campaign import judged_campaign
 from tzerlike.ci.carry import Carry
@@ -179,18 +180,21 @@ def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, same: int
 def test_an_unreadable_bundle_fails_and_the_rest_is_run(campaign: CampaignDir, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
 
-    def replay(paths: list[Path], times: int, open_family: object) -> list[Replayed]:
-        asked.extend(paths)
-        return [Replayed(read_bundle(path), times, times, "crash") for path in paths]
+    def replay(bundle: Bundle, times: int, family: object) -> Replayed:
+        asked.append(bundle.path)
+        if bundle.path.name == DEEP.directory:
+            raise UserError("inputs.npz: argument0 does not fit")
+        return Replayed(bundle, times, times, "crash")
 
-    monkeypatch.setattr("tzerlike.ci.expectation.replay_bundles", replay)
+    monkeypatch.setattr("tzerlike.ci.expectation.replay_bundle", replay)
     (campaign.findings / OTHER.directory / "case.json").write_text("{")
-    outcome = judged_replay([campaign.root, campaign.findings], 2, SHOWS, lambda: pytest.fail("not needed here"))
+    outcome = judged_replay([campaign.root, campaign.findings], 2, SHOWS, nullcontext)  # type: ignore[arg-type]
     assert len(asked) == 2
-    (bad,) = outcome.failing
-    assert bad.path.name == OTHER.directory
-    assert "case.json" in bad.detail
-    assert outcome.verdict == "1 of 3 bundles not as expected"
+    details = {bad.path.name: bad.detail for bad in outcome.failing}
+    assert set(details) == {OTHER.directory, DEEP.directory}
+    assert "case.json" in details[OTHER.directory]
+    assert "does not fit" in details[DEEP.directory]
+    assert outcome.verdict == "2 of 3 bundles not as expected"
 
 
 def test_nothing_to_replay_is_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tzerlike.bundles.bisection import Bisection, write_bisection
 from tzerlike.bundles.bundle import read_bundle
 from tzerlike.case import Case
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.fitness import require_fit
 from tzerlike.executor.lane import Lane
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for, judged, make_oracles
@@ -38,6 +39,7 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     case = bundle.stored.case
     effort = replace(effort_for(params["oracles"]), inputs=str(bundle.path.resolve() / "inputs.npz"))
     executor = ForkExecutor(lane, runner, bundle.limits, effort)
+    require_fit(executor.call, case, effort.inputs)
     seen = executor.run([case], count=False)[0]
     judges = make_oracles(params["oracles"])
 
