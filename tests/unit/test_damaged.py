@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -210,3 +212,32 @@ def test_a_report_says_what_it_could_not_read(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["report", "--json", str(directory.root)])
     (note,) = json.loads(done.output)["notes"]
     assert "stats.json: not JSON" in note
+
+
+def test_a_campaign_of_before_is_read(tmp_path: Path) -> None:
+    """Files of tzerlike 0.1.0 stated no version, and coverage.bits held the bits alone."""
+    directory = fresh(tmp_path / "c")
+    for path in (directory.environment, directory.stats, directory.worker_state(0)):
+        path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "schema_version"}))
+    directory.config.write_text(directory.config.read_text().replace("schema_version = 1\n", ""))
+    (stored,) = directory.corpus.iterdir()
+    old = json.loads(stored.read_text())
+    stored.write_text(json.dumps({"case": old["case"], "provenance": old["provenance"]}))
+    directory.worker_coverage(0).write_bytes(read_snapshot(directory.worker_coverage(0)).bits)
+    assert list(recover(directory)) == []
+    assert CampaignConfig.from_toml(directory.config) == CampaignConfig(seed=1, budget=60)
+    assert read_state(directory.worker_state(0))["iterations"] == 4
+    assert read_covered(directory.root).reached.sum() == BLOCKS // 2
+    (case_id,) = directory.corpus_ids()
+    assert directory.load_case(case_id).case.id == case_id
+    for command in ("report", "triage"):
+        assert CliRunner().invoke(cli, [command, str(directory.root)]).exit_code == 0
+
+
+def test_a_full_output_is_one_line(tmp_path: Path) -> None:
+    directory = fresh(tmp_path / "c")
+    command = [sys.executable, "-m", "tzerlike", "report", str(directory.root)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "tzerlike: No space left on device\n"
