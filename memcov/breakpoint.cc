@@ -408,7 +408,9 @@ extern "C" int64_t memcov_commit(memcov *cov, unsigned slot, size_t from) {
 
 extern "C" int memcov_rearm(memcov *cov, unsigned slot, size_t from) {
     if (slot >= cov->slots) return -EINVAL;
-    cut(cov, slot, from, [cov](uint32_t block) { arm(cov, block); });
+    cut(cov, slot, from, [cov](uint32_t block) {
+        if (!cov->counted[block].load()) arm(cov, block);
+    });
     return 0;
 }
 

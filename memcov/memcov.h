@@ -67,7 +67,7 @@ MEMCOV_API int memcov_begin(memcov *, unsigned slot);
 MEMCOV_API int64_t memcov_new(memcov *, unsigned slot, const uint32_t **indices);
 /* Count the log from position `from` on; returns how many blocks were new to the total. */
 MEMCOV_API int64_t memcov_commit(memcov *, unsigned slot, size_t from);
-/* Arm the blocks of the log again from position `from` on, and cut the log there. */
+/* Arm the blocks of the log again from position `from` on, but for those that are counted, and cut the log there. */
 MEMCOV_API int memcov_rearm(memcov *, unsigned slot, size_t from);
 /* Arm every block again and forget the total: the state after memcov_create. */
 MEMCOV_API int memcov_reset(memcov *);

@@ -1,5 +1,15 @@
-"""`python -m tzerlike` is the `tzerlike` command."""
+"""`python -m tzerlike` and the script `tzerlike`: signals first, then all that takes time to import."""
 
-from tzerlike.cli import main
+from tzerlike import signals
 
-main()
+
+def main() -> None:
+    """Entry point of the command."""
+    signals.end_at_once()
+    from tzerlike.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

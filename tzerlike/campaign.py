@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from tzerlike.allowlist.stored import require_allowed
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import UserError
 from tzerlike.schema import VERSION, Count, Scalar, Schema, Text, converted
@@ -25,6 +26,8 @@ from tzerlike.storage import write_atomic as write_atomic
 from tzerlike.storage import write_json as write_json
 from tzerlike.untrusted import PROGRAM_BYTES, is_directory
 from tzerlike.untrusted import read_json as read_json
+
+_KEPT_ASIDE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,16 @@ class CampaignDir:
         return self.root / "corrupt"
 
     @property
+    def aside(self) -> Path:
+        return self.root / "set-aside"
+
+    @property
     def findings(self) -> Path:
         return self.root / "findings"
+
+    @property
+    def faults(self) -> Path:
+        return self.root / "faults"
 
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
@@ -84,7 +95,7 @@ class CampaignDir:
     def create(self, jobs: int) -> None:
         """Make the directories; UserError when that is not possible."""
         try:
-            for directory in (self.corpus, self.findings, *(self.worker(n) for n in range(jobs))):
+            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
@@ -122,6 +133,12 @@ class CampaignDir:
         target = self.corrupt / f"{case_id}.json"
         os.replace(self.corpus / f"{case_id}.json", target)
         return target
+
+    def keep_aside(self, stored: StoredCase) -> None:
+        """Keep a case that could not be judged twice, for somebody to run it; of very many, the first."""
+        self.aside.mkdir(exist_ok=True)
+        if len(os.listdir(self.aside)) < _KEPT_ASIDE:
+            write_atomic(self.aside / f"{stored.case.id}.json", json.dumps(stored.to_json(), ensure_ascii=False))
 
     def bundles(self) -> Iterator[Path]:
         """The bundle directories, in order of name; links are none."""
@@ -171,6 +188,7 @@ def read_stored_case(path: Path) -> StoredCase:
     found = _STORED.read(path)
     try:
         stored = StoredCase(Case.from_json(found.case), Provenance.from_json(found.provenance))
+        require_allowed(stored.case)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:

@@ -1,7 +1,7 @@
 """The command line: the commands put together, and what their faults end in.
 
 Exit status: 0 done, 1 a finding (run) or one that did not show (replay), 2 usage or set-up error with one
-line, 3 flaky (replay), 130 after Ctrl-C with everything saved.
+line, 3 flaky (replay), 130, 143, 129 after SIGINT, SIGTERM, SIGHUP with everything saved.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from tzerlike import __version__
+from tzerlike import __version__, signals
 from tzerlike.commands.bisect import bisect
 from tzerlike.commands.ci import ci
 from tzerlike.commands.corpus import corpus
@@ -23,7 +23,7 @@ from tzerlike.commands.reduce import reduce
 from tzerlike.commands.report import report
 from tzerlike.commands.triage import triage
 from tzerlike.commands.tvm import tvm
-from tzerlike.errors import INTERRUPTED, TzerlikeError, UserError
+from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.untrusted import one_line
 
 COMMANDS = (
@@ -52,6 +52,7 @@ for _command in COMMANDS:
 def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
     try:
+        signals.raise_stopped()
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -71,10 +72,9 @@ def main() -> None:
     except TzerlikeError as error:
         click.echo(f"tzerlike: internal error, please report it: {error}", err=True)
         sys.exit(70)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as interruption:
+        signals.end_at_once()
         click.echo("tzerlike: interrupted", err=True)
-        sys.exit(INTERRUPTED)
-
-
-if __name__ == "__main__":
-    main()
+        sys.exit(signals.status_of(interruption))
+    finally:
+        signals.end_at_once()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tzerlike.errors import UserError
 from tzerlike.schema import VERSION, Schema
-from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
+from tzerlike.targets import DEFAULT_ARCH, KINDS, checked_arch, target_text
 from tzerlike.untrusted import read_toml
 
 _SCHEMA_VERSION = 1
@@ -20,7 +20,7 @@ _SCHEMA_VERSION = 1
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
-TARGETS = ("llvm", "cuda")
+TARGETS = KINDS
 COVERAGE = ("auto", "breakpoint", "sancov", "none")
 PASS_MODES = ("joint", "random", "none")
 MUTATOR_CHOICES = ("adaptive", "uniform")

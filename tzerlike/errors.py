@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 _FRAMES = 3
 _TEXT = 16_384
@@ -50,13 +54,13 @@ class Fault(Exception):
     def of(cls, error: BaseException, doing: str = "") -> Fault:
         """The fault that an exception is."""
         if isinstance(error, Fault):
-            return cls(error.kind, error.frames, error.text, doing or error.doing)
+            return replace(error, frames=error.frames or (doing,), doing=error.doing or doing)
         text = "".join(traceback.format_exception(error))
         return cls(type(error).__name__, _frames(error), text[-_TEXT:], doing)
 
     @property
     def signature(self) -> str:
-        """The same for what was raised in the same place, whatever the lines are numbered, and whatever was under way."""
+        """The same for what was raised in the same place, whatever its line is, and whatever was under way."""
         return hashlib.sha256("\n".join((self.kind, *self.frames)).encode()).hexdigest()[:12]
 
     @property
@@ -74,6 +78,19 @@ def _frames(error: BaseException) -> tuple[str, ...]:
     called = [f"{path.name} {name}" for path, name in places[last + 1 : last + 2]]
     ours = [f"{path.relative_to(_OURS)} {name}" for path, name in places[: last + 1] if path.is_relative_to(_OURS)]
     return (*called, *reversed(ours[-_FRAMES:]))
+
+
+def contained(step: Callable[[], _T], doing: str) -> _T | Fault:
+    """Return what `step` returns, or the fault that it raised.
+
+    What nothing can go on after passes: the disk is full, or the runner gone. So does an interruption.
+    """
+    try:
+        return step()
+    except (StorageError, RunnerLost):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever of ours fails ends this step and nothing else
+        return Fault.of(error, doing)
 
 
 INTERRUPTED = 130

@@ -6,18 +6,21 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tzerlike.bandit import Yields, shares
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
+from tzerlike.errors import Fault, contained
+from tzerlike.faults.bundle import Donor, Occasion
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
 from tzerlike.mutators.attempt import ILL_FORMED, Mutant, attempted
 from tzerlike.observation import Exit, Observation, Stage, message_template
-from tzerlike.oracles import Oracle, judged
+from tzerlike.oracles import Oracle
 from tzerlike.oracles.finding import Finding
 from tzerlike.outcome import Rejection
 from tzerlike.passes.facts import Facts, facts_of
@@ -25,6 +28,8 @@ from tzerlike.passes.label import Label, label
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.targets import kind_of_target
+
+_T = TypeVar("_T")
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
@@ -63,8 +68,10 @@ class Executor(Protocol):
     def mutate(self, mutation: Mutation, ir: str, target: str) -> Mutant: ...
 
 
-class MutationNotes(Protocol):
-    """Told each mutation before it starts, since it may crash TVM; `tzerlike.child.tray.Tray` is one."""
+class Notes(Protocol):
+    """Told what a worker is about to do, mutations too, since they may crash TVM; `tzerlike.child.tray.Tray` is one."""
+
+    def beat(self, iteration: int, doing: str) -> None: ...
 
     def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None: ...
 
@@ -112,6 +119,11 @@ class Trial:
     mutation: Mutation | None = None
     new_blocks: int = 0
 
+    @property
+    def occasion(self) -> Occasion:
+        """What a fault comes about on that is one of this trial."""
+        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance))
+
 
 @dataclass(slots=True)
 class Yield:
@@ -155,6 +167,11 @@ class Step:
     label: str = ""
 
 
+def _raised(fault: Fault, occasion: Occasion) -> None:
+    """What becomes of a fault that nobody keeps."""
+    raise fault
+
+
 def _on_what(rejection: Rejection) -> str:
     """What kind of program an internal error is an answer to; only one on a valid program is worth a report."""
     if not rejection.well_formed:
@@ -168,6 +185,8 @@ class Fuzzer:
 
     Schedule primitives are a part of the compiler that is looked at like its passes: they run in a child of their own
     and what they reach counts; `on_death` is told a mutation that died and its signal.
+
+    A fault of ours ends what it came about in, which then brought nothing, and `on_fault` hears of it.
 
     `carried` are pairs of an earlier corpus, brought in before anything else; without coverage, which is not `guided`,
     all that compile are taken.
@@ -192,8 +211,9 @@ class Fuzzer:
         cheap_code_share: float = CHEAP_CODE_SHARE,
         carried: Iterator[StoredCase] | None = None,
         guided: bool = True,
-        notes: MutationNotes,
+        notes: Notes,
         on_death: Callable[[Mutation, int], None] = lambda mutation, number: None,
+        on_fault: Callable[[Fault, Occasion], None] = _raised,
     ) -> None:
         self.seed = seed
         self.worker = worker
@@ -213,17 +233,24 @@ class Fuzzer:
         self.guided = guided
         self.notes = notes
         self.on_death = on_death
+        self.on_fault = on_fault
         self.tally = Tally()
 
     def step(self) -> list[Step]:
         """One round: propose as many trials as a fork takes, run them, learn from each."""
         first = self.tally.iterations
-        proposals = [self.propose(first + k) for k in range(self.pairs_per_fork)]
+        numbers = range(first, first + self.pairs_per_fork)
+        proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
         trials = [trial for trial in proposals if trial is not None]
-        observations = self.executor.run([trial.case for trial in trials])
+        cases = [trial.case for trial in trials]
+        observations = contained(partial(self.executor.run, cases), "execute") if cases else []
+        if isinstance(observations, Fault):
+            observations = [Observation.of_fault(observations, Stage.LOAD)] * len(cases)
         # Only now: an iteration that is interrupted while it runs is done again after a resume.
-        self.tally.iterations = first + self.pairs_per_fork
-        return [self.learn(trial, seen) for trial, seen in zip(trials, observations, strict=True)]
+        self.tally.iterations = numbers.stop
+        pairs = zip(trials, observations, strict=True)
+        steps = [self._kept(partial(self.learn, *pair), "learn", pair[0].occasion) for pair in pairs]
+        return [step for step in steps if step is not None]
 
     def propose(self, iteration: int) -> Trial | None:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
@@ -237,9 +264,14 @@ class Fuzzer:
         if not len(self.corpus):
             return None
         entry = self.corpus.choose(rng)
-        if not self.mutators or (self.pass_mode == "joint" and entry.n >= self.n_max):
-            return self._mutate_passes(entry, iteration, rng)
-        return self._mutate_program(entry, iteration, rng)
+        of_passes = not self.mutators or (self.pass_mode == "joint" and entry.n >= self.n_max)
+        mutate = self._mutate_passes if of_passes else self._mutate_program
+        trial = contained(partial(mutate, entry, iteration, rng), "propose")
+        if not isinstance(trial, Fault):
+            return trial
+        entry.n = 0 if of_passes else entry.n + 1
+        self.on_fault(trial, Occasion(iteration, parent=entry.stored))
+        return None
 
     def learn(self, trial: Trial, seen: Observation) -> Step:
         """Judge an observation, update the pool as Algorithm 1 says, and count."""
@@ -247,12 +279,14 @@ class Fuzzer:
         carried = trial.how == CORPUS_IMPORT
         # What another TVM wrote need not load here; how it fails to is nobody's bug.
         foreign = carried and seen.stage is Stage.LOAD
-        findings = () if foreign else tuple(judged(self.oracles, trial.case, seen))
+        for fault in seen.faults:
+            self.on_fault(fault, trial.occasion)
+        findings = () if foreign or seen.exit is Exit.FAULT else self._judged(trial, seen)
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
-        reason = self._count(trial, seen, new)
+        reason = self._kept(partial(self._count, trial, seen, new), "count", trial.occasion) or ""
         if new and not carried:
-            trial = self._shrink(trial, seen)
+            trial = self._kept(partial(self._shrink, trial, seen), "shrink", trial.occasion) or trial
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         inserted = False
         if entry is None:
@@ -272,6 +306,20 @@ class Fuzzer:
             entry.n += 1
         return Step(trial, seen, findings, inserted, reason)
 
+    def _judged(self, trial: Trial, seen: Observation) -> tuple[Finding, ...]:
+        """What the oracles find, each on its own: one that fails keeps no other from its say."""
+        judgements = (partial(oracle, trial.case, seen) for oracle in self.oracles)
+        found = [self._kept(judgement, "judge", trial.occasion) for judgement in judgements]
+        return tuple(finding for finding in found if finding is not None)
+
+    def _kept(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
+        """Return what `step` returns; None where it fails of a fault of ours, which is passed on."""
+        got = contained(step, doing)
+        if not isinstance(got, Fault):
+            return got
+        self.on_fault(got, occasion)
+        return None
+
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
         case = trial.case
@@ -282,6 +330,8 @@ class Fuzzer:
             return trial
         smaller = replace(case, passes=passes)
         (again,) = self.executor.run([smaller])
+        for fault in again.faults:
+            self.on_fault(fault, replace(trial, case=smaller).occasion)
         self._spend(again)
         self.tally.pairs += 1
         self.tally.exits[f"shrink-{again.exit.value}"] += 1
@@ -305,7 +355,12 @@ class Fuzzer:
                 mutator = self._choose_mutator(rng)
                 mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, parent.id)
                 self.notes.note_mutation(mutator.name, iteration, draw, parent.id)
-                mutant = self._mutant(mutator, mutation, parent)
+                donors: list[Donor] = []
+                mutant = contained(partial(self._mutant, mutator, mutation, parent, donors), mutator.name)
+                if isinstance(mutant, Fault):
+                    self._yield(self.tally.mutators, mutator.name).tried += 1
+                    self.on_fault(mutant, Occasion(iteration, None, mutation, entry.stored, tuple(donors)))
+                    break
                 text, why = mutant.attempt.text, mutant.attempt.why
                 if why or mutant.died_of:
                     self.tally.exits[why or "mutation-died"] += 1
@@ -323,12 +378,12 @@ class Fuzzer:
         entry.n += 1
         return None
 
-    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case) -> Mutant:
-        """Have a mutator change the program of a case: schedules in a child, the rest here."""
+    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case, donors: list[Donor]) -> Mutant:
+        """Have a mutator change the program of a case: schedules in a child, the rest here, with `donors` noted."""
         if mutator.name in SCHEDULE:
             return self.executor.mutate(mutation, case.ir, kind_of_target(self.target))
         rng = mutation.rng
-        return Mutant(attempted(mutator, self.corpus.program(case), rng, self._environment(rng)))
+        return Mutant(attempted(mutator, self.corpus.program(case), rng, self._environment(rng, donors)))
 
     def _choose_mutator(self, rng: Random) -> Mutator:
         """Prefer what has paid, with a floor for everyone, or draw equally."""
@@ -362,9 +417,11 @@ class Fuzzer:
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
 
-    def _environment(self, rng: Random) -> MutationEnv:
+    def _environment(self, rng: Random, drawn: list[Donor]) -> MutationEnv:
         def donor() -> Any:
-            return self.corpus.program(self.corpus.choose(rng).case)
+            case = self.corpus.choose(rng).case
+            drawn.append(Donor(len(self.corpus), case.ir))
+            return self.corpus.program(case)
 
         return MutationEnv(target=kind_of_target(self.target), donor=donor)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
+from tzerlike.errors import Fault
 from tzerlike.outcome import Rejection, Results
 from tzerlike.schema import Count, Text, converted
 
@@ -79,6 +80,7 @@ class Observation:
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
     was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not.
+    `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
     """
 
     exit: Exit
@@ -97,6 +99,18 @@ class Observation:
     peak_memory: Count = 0
     results: Results | None = None
     rejection: Rejection | None = None
+    faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def of_fault(cls, fault: Fault, stage: Stage, pass_name: str = "") -> Observation:
+        """The observation of a case that a fault of ours ended."""
+        return cls(Exit.FAULT, stage, fault.text or fault.title, pass_name, faults=(fault,))
+
+    def sound(self) -> Observation:
+        """Return this observation; raises the fault that it is, where that is its exit."""
+        if self.exit is Exit.FAULT:
+            raise self.faults[-1]
+        return self
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -121,7 +135,8 @@ class Observation:
     def from_json(cls, data: object) -> Observation:
         """Rebuild from `to_json`; UserError that names a field that is missing, of the wrong type or out of bounds."""
         if isinstance(data, dict):
-            data = {"pass_name" if key == "pass" else key: value for key, value in data.items()}
+            # Faults are in no file.
+            data = {"pass_name" if key == "pass" else key: value for key, value in data.items() if key != "faults"}
         return converted(data, cls, "observation")
 
 

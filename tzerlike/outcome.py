@@ -11,6 +11,9 @@ from typing import Any
 
 from tzerlike.schema import Text, Whole, converted
 
+NOT_ALLOWED = "not-allowed"
+"""The rule of a program that was not run because it holds what is in no table of tzerlike.allowlist."""
+
 
 class Ending(StrEnum):
     """What a build of a program came to, compared with the reference interpreter."""
@@ -117,6 +120,11 @@ class Results:
     @property
     def over_budget(self) -> bool:
         return self.rule == "step-budget"
+
+    @property
+    def not_run(self) -> str:
+        """What kept both builds from being run although they compile; "" where nothing did."""
+        return self.where if self.rule == NOT_ALLOWED else ""
 
     @property
     def blame(self) -> str:

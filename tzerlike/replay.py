@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tzerlike.allowlist.stored import require_graph
 from tzerlike.arith.case import ArithBundle, is_arith_bundle, read_arith_bundle
 from tzerlike.bundles.bundle import About, Bundle, read_bundle
 from tzerlike.campaign import read_stored_case
@@ -16,6 +17,7 @@ from tzerlike.family import Family
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.oracles import ORACLES, make_oracles
+from tzerlike.outcome import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ def _trace_of(bundle: Bundle) -> str:
     schedule = bundle.environment["schedule"]
     if not isinstance(schedule, dict) or not isinstance(schedule.get("trace"), str):
         raise UserError(f"{bundle.path / 'observation.json'}: environment.schedule has no trace")
+    require_graph(schedule["trace"], f"{bundle.path / 'observation.json'}: environment.schedule.trace")
     return str(schedule["trace"])
 
 
@@ -153,7 +156,8 @@ def _describe(answer: Mapping[str, Any]) -> str:
     if "word" in answer:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
-    return f"{seen['exit']} in {seen['stage']}"
+    not_run = Results.from_json(seen["results"]).not_run if seen["results"] else ""
+    return f"{seen['exit']} in {seen['stage']}" + (f", {not_run}" if not_run else "")
 
 
 def judge_file(

@@ -316,6 +316,7 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
         executor,
         params["elapsed"],
         lambda why: report({"event": "paused", "why": why}),
+        lane.tray.renew_beat,
     )
     worker.run()
 

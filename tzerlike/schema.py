@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from tzerlike.errors import UserError
-from tzerlike.untrusted import FILE_BYTES, TEXT, read_json
+from tzerlike.untrusted import FILE_BYTES, TEXT, one_line, read_json
 
 VERSION = "schema_version"
 """The key under which a file states its version."""
@@ -38,6 +38,7 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 T = TypeVar("T")
 
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
@@ -45,10 +46,11 @@ class WrongVersion(UserError):
     """A file of a version that this tzerlike does not read."""
 
 
-def converted(value: object, kind: type[T], where: str) -> T:
+def converted(value: object, kind: type[T] | UnionType, where: str) -> T:
     """Return parsed JSON as a value of type `kind`; UserError that names the place under `where` that does not fit."""
     try:
-        return msgspec.convert(value, kind)
+        found: T = msgspec.convert(value, kind)
+        return found
     except msgspec.ValidationError as error:
         raise UserError(_complaint(str(error), where)) from error
     except RecursionError as error:
@@ -62,6 +64,8 @@ def _complaint(message: str, where: str) -> str:
     complaint = complaint or message
     if missing := _MISSING.fullmatch(complaint):
         return f"{place}.{missing[1]}: missing"
+    if unknown := _UNKNOWN.fullmatch(complaint):
+        return f"{place}.{one_line(unknown[1], 40)}: nothing that may be there"
     plain = complaint.replace("`", "").replace(", got ", ", found ")
     return f"{place}: {plain[:1].lower()}{plain[1:200]}"
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from types import FrameType
 
+from tzerlike.child.stop import on_stop
 from tzerlike.config import CampaignConfig
 from tzerlike.executor.execute import ForkExecutor
 
 
-class Interrupted(Exception):
-    """The worker was asked to stop while it waited for a child."""
+class Interrupted(BaseException):
+    """The worker was asked to stop while it waited for a child.
+
+    No Exception, so that nothing that contains faults holds it up.
+    """
 
 
 class Shard:
@@ -39,12 +42,11 @@ class Shard:
         """Whether it is time to stop for a worker that has done so many iterations."""
         return self.over or (self.quota is not None and iterations >= self.quota)
 
-    def stop_on_signal(self) -> None:
-        """From now on SIGTERM ends the work; what waits for a child is given up, to be done after a resume."""
-        signal.signal(signal.SIGTERM, self._stop)
+    def stop_on_request(self) -> None:
+        """From now on STOP ends the work; what waits for a child is given up, to be done after a resume."""
+        on_stop(self._stop)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
         if self._executor.waiting:
-            self._executor.waiting = False
             raise Interrupted

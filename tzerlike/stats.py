@@ -137,6 +137,9 @@ class _State(msgspec.Struct):
     entries: list[tuple[_Id, Count]] = []
     superseded: list[_Id] = []
     pending: Count = 0
+    in_hand: dict[Text, Any] | None = None
+    faults: _Counts = {}
+    recent_faults: list[Count] = []
     checks: dict[Text, tuple[Count, Count, Count]] = {}
     tried: _Counts = {}
     claimed: _Counts = {}
@@ -201,7 +204,7 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         internal_errors.update(state["internal_errors"])
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
-        known.update(state["known"])
+        known.update(state.get("known", {}))
     judged = sum(exits[exit_.value] for exit_ in Exit)
     last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
     numbers = {

@@ -1,32 +1,33 @@
-"""The supervisor: starts the workers of a campaign, restarts those that die, and keeps the books."""
+"""The supervisor: sees a campaign to its end, whatever becomes of its processes, and keeps the books."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any, TextIO
 
 from tzerlike.campaign import ENVIRONMENT, CampaignDir, write_atomic, write_json
 from tzerlike.config import CampaignConfig
-from tzerlike.errors import TzerlikeError, UserError
-from tzerlike.family import Family
+from tzerlike.crew import Crew, Death
+from tzerlike.errors import UserError
+from tzerlike.family import Family, StartCancelled
 from tzerlike.oracles.finding import kind_of
 from tzerlike.recovery import recover
+from tzerlike.signals import Stopped, StopRequest
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
 from tzerlike.storage import NoSpace
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
 STOP_PATIENCE = 15.0
-MAX_UNEXPLAINED_DEATHS = 20
+OVERTIME = 20.0
+"""Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 _FREE_ON_RESUME = ("budget", "iterations", "known")
@@ -45,12 +46,6 @@ class View:
 
 
 @dataclass(slots=True)
-class _Shard:
-    alive: bool = False
-    unexplained: int = 0
-
-
-@dataclass(slots=True)
 class Supervisor:
     """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
 
@@ -65,60 +60,82 @@ class Supervisor:
     tell: Callable[[str], None]
     resume: bool = False
     python: Path | None = None
-    _interrupted: bool = False
+    _stop: StopRequest = field(default_factory=StopRequest)
+    _started: float | None = None
+    _elapsed_before: float = 0.0
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
-    _failure: UserError | TzerlikeError | None = None
     _paused: set[int | None] = field(default_factory=set)
 
-    def run(self) -> tuple[dict[str, Any], bool]:
-        """Run to the end of the budget; returns the final statistics and whether it was interrupted.
+    def run(self) -> tuple[dict[str, Any], int]:
+        """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
 
-        Raises KeyboardInterrupt when it was interrupted before it began, and UserError or TzerlikeError when it
-        cannot start or cannot go on; all that was found is saved by then.
+        Raises Stopped when it was stopped before it began, and UserError or TzerlikeError when it cannot start or
+        cannot go on; all that was found is saved by then.
         """
-        with self._signals(), contextlib.ExitStack() as stack:
+        with StopRequest() as self._stop, contextlib.ExitStack() as stack:
             if self.resume:
                 stack.enter_context(self._lock())
                 for problem in recover(self.directory):
                     self.tell(problem)
             self._curve = self._read_curve()
-            elapsed = self._elapsed_before()
-            if elapsed >= self.config.budget:
+            self._elapsed_before = self._elapsed_so_far()
+            if self._elapsed_before >= self.config.budget:
                 raise UserError(
                     f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
                     "give a larger --budget with --resume"
                 )
             self._told_findings = {path.name for path in self.directory.bundles()}
-            self.show(self._view({}, "starting TVM"))
-            family = stack.enter_context(
-                Family(
-                    slots=self.config.jobs,
-                    coverage=self.config.coverage,
-                    cache_dir=self.cache_dir,
-                    environment=self.environment,
-                    restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
-                    python=self.python,
-                )
-            )
-            self._check_environment(family.facts)
-            if self.config.harness == "tir":
-                self.show(self._view({}, "preparing seeds"))
-                self._prepare(family)
-            if self._interrupted:
-                raise KeyboardInterrupt
+            crew = Crew(self.config.jobs, self._start_family, self._order, self.tell, self._pauses)
+            stack.callback(crew.close)
+            try:
+                facts = crew.begin().facts
+            except StartCancelled:
+                raise Stopped(self._stop.number) from None
             # Only now, so that a set-up that fails leaves nothing behind.
             self.directory.create(self.config.jobs)
             if not self.resume:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
-            write_json(self.directory.environment, ENVIRONMENT.stamped(family.facts))
-            self._supervise(family, elapsed)
-            stats = self._stats()
+            write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            self._supervise(crew)
+            crew.close()
+            stats = self._stats(crew)
             self._save(stats)
-            if self._failure is not None:
-                raise self._failure
-            return stats, self._interrupted
+            self._announce_findings()
+            if crew.failure is not None:
+                raise crew.failure
+            return stats, self._stop.number
+
+    def _start_family(self) -> Family:
+        """Start a zygote that counts what the campaign has reached so far; the first time, prepare the seeds, too."""
+        starts = self._started is None
+        if starts:
+            self.show(self._view({}, "starting TVM"))
+        family = Family(
+            slots=self.config.jobs,
+            coverage=self.config.coverage,
+            cache_dir=self.cache_dir,
+            environment=self.environment,
+            restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
+            python=self.python,
+            cancelled=self._unwanted,
+        )
+        try:
+            if starts:
+                self._check_environment(family.facts)
+            if starts and self.config.harness == "tir":
+                self.show(self._view({}, "preparing seeds"))
+                self._prepare(family)
+            if self._unwanted():
+                raise StartCancelled
+        except BaseException:
+            family.close()
+            raise
+        return family
+
+    def _unwanted(self) -> bool:
+        return bool(self._stop) or self._time_left() <= 0
 
     def _prepare(self, family: Family) -> None:
         params = {
@@ -128,29 +145,39 @@ class Supervisor:
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),
         }
-        for answer in family.ask("prepare", params, lambda: self._interrupted):
+        for answer in family.ask("prepare", params, self._unwanted):
             for problem in answer["problems"]:
                 self.tell(f"seed left out: {problem}")
 
-    def _supervise(self, family: Family, elapsed: float) -> None:
-        shards = [_Shard() for _ in range(self.config.jobs)]
-        for slot, shard in enumerate(shards):
-            self._spawn(family, slot, elapsed, None)
-            shard.alive = True
-        started = time.monotonic()
+    def _elapsed(self) -> float:
+        """Seconds that the campaign has run, in earlier runs too."""
+        return self._elapsed_before + (0.0 if self._started is None else time.monotonic() - self._started)
+
+    def _time_left(self) -> float:
+        return self.config.budget - self._elapsed()
+
+    def _supervise(self, crew: Crew) -> None:
+        """Keep the crew at work until it is done, or its time is up, or a signal asks for an end.
+
+        Nothing that a worker does, or fails to do, holds this up.
+        """
+        self._started = time.monotonic()
         stopping_since: float | None = None
         saved = 0.0
-        while any(shard.alive for shard in shards):
-            for packet in family.events(REFRESH):
-                self._hear(family, shards, packet, elapsed + time.monotonic() - started)
+        while crew.running:
+            try:
+                crew.turn(REFRESH)
+            except StartCancelled:
+                crew.stop()
             now = time.monotonic()
-            if (self._interrupted or self._failure is not None) and stopping_since is None:
+            over = self._time_left() < -OVERTIME
+            if stopping_since is None and (self._stop or crew.failure is not None or over):
                 stopping_since = now
-                family.stop_workers()
-            if stopping_since is not None and now - stopping_since > STOP_PATIENCE:
+                crew.stop()
+            if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
                 self.tell("a worker did not stop in time and was ended; its last save stands")
                 return
-            stats = self._stats()
+            stats = self._stats(crew)
             if now - saved > SAVE_EVERY:
                 saved = now
                 try:
@@ -159,7 +186,7 @@ class Supervisor:
                 except NoSpace as error:
                     self._pauses(None, str(error))
                 except UserError as error:
-                    self._failure = self._failure or error
+                    crew.failure = crew.failure or error
             self._announce_findings()
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
 
@@ -179,53 +206,31 @@ class Supervisor:
             told = f"paused: {why.partition(';')[0]}; it goes on once there is room"
             self.tell(told if why else "there is room again; going on")
 
-    def _hear(self, family: Family, shards: list[_Shard], packet: dict[str, Any], elapsed: float) -> None:
-        slot = packet["slot"]
-        if packet["event"] == "failed":
-            kind = UserError if packet["user"] else TzerlikeError
-            self._failure = self._failure or kind(packet["message"])
-        elif packet["event"] == "paused":
-            self._pauses(slot, packet["why"])
-        elif packet["event"] == "exited":
-            self._paused.discard(slot)
-            shards[slot].alive = False
-            if packet["signal"] and not self._interrupted and self._failure is None:
-                self._worker_died(family, shards[slot], packet, elapsed)
-
-    def _worker_died(self, family: Family, shard: _Shard, packet: dict[str, Any], elapsed: float) -> None:
-        """A worker died of a signal: put a new one in its place, which bundles the mutation that killed it."""
-        slot = packet["slot"]
-        name = signal.Signals(packet["signal"]).name
-        culprit: dict[str, Any] | None = None
-        if packet["mutation"] is not None:
-            mutator, iteration, draw, parent = packet["mutation"]
-            culprit = {
+    def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
+        """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
+        self._paused.discard(slot)
+        params = {
+            "root": str(self.directory.root.resolve()),
+            "cache_dir": str(self.cache_dir),
+            "elapsed": self._elapsed(),
+            "culprit": None,
+        }
+        if death is not None and death.mutation is not None:
+            mutator, iteration, draw, parent = death.mutation
+            params["culprit"] = {
                 "seed": self.config.seed,
                 "worker": slot,
                 "iteration": iteration,
                 "draw": draw,
                 "mutator": mutator,
                 "parent": parent,
-                "signal": packet["signal"],
+                "signal": death.signal,
             }
-            self.tell(f"worker {slot} died ({name}) in mutator {mutator}; restarted")
-        else:
-            self.tell(f"worker {slot} died ({name}) outside a mutation; restarted")
-            shard.unexplained += 1
-            if shard.unexplained > MAX_UNEXPLAINED_DEATHS:
-                self._failure = TzerlikeError(f"worker {slot} died {shard.unexplained} times outside mutations")
-                return
-        self._spawn(family, slot, elapsed, culprit)
-        shard.alive = True
-
-    def _spawn(self, family: Family, slot: int, elapsed: float, culprit: dict[str, Any] | None) -> None:
-        params = {
-            "root": str(self.directory.root.resolve()),
-            "cache_dir": str(self.cache_dir),
-            "elapsed": elapsed,
-            "culprit": culprit,
-        }
-        family.spawn(_ROLE_OF_HARNESS[self.config.harness], params, slot)
+        elif death is not None and death.times > 1:
+            # The first time, that iteration is done again.
+            why = f"the worker ended {death.times} times in this iteration, the last time {death.how}"
+            params["culprit"] = {"iteration": death.iteration, "doing": death.doing, "why": why}
+        return _ROLE_OF_HARNESS[self.config.harness], params
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
@@ -248,13 +253,14 @@ class Supervisor:
                 states.append(read_state(path))
         return states
 
-    def _elapsed_before(self) -> float:
+    def _elapsed_so_far(self) -> float:
         last = self._curve[-1].elapsed_s if self._curve else 0.0
         return max((state["elapsed"] for state in self._states()), default=last)
 
-    def _stats(self) -> dict[str, Any]:
+    def _stats(self, crew: Crew) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
-        return add_up(self._states(), len(self.directory.corpus_ids()), findings)
+        numbers = add_up(self._states(), len(self.directory.corpus_ids()), findings)
+        return numbers | {"restarts": dict(sorted(crew.restarted.items()))}
 
     def _save(self, stats: dict[str, Any]) -> None:
         write_json(self.directory.stats, stats)
@@ -283,18 +289,6 @@ class Supervisor:
             except BlockingIOError as error:
                 raise UserError(f"--out: {self.directory.root} is in use by another tzerlike") from error
             yield file
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        def stop(number: int, frame: FrameType | None) -> None:
-            self._interrupted = True
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def resolve(

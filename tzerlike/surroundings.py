@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from tzerlike.errors import UserError
 from tzerlike.family import Family
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
+_SOURCES = os.path.realpath(Path(__file__).parents[1])
 _OF_CUDA = ("CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
 
 
@@ -28,22 +30,40 @@ class Interpreter:
 
 
 def zygote_environment(interpreter: Interpreter | None = None) -> dict[str, str]:
-    """Return the environment of every process that runs TVM: fixed but for what locates programs.
+    """Return the environment of the processes that run TVM: fixed but for what locates programs.
 
-    Another interpreter finds its own packages, and none of ours but tzerlike itself.
+    Another interpreter finds its own packages, and none of ours but tzerlike itself. Of the caller's variables the
+    zygote and its children do not see even these (tzerlike.fixed_environment).
     """
     environment = {name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ}
     environment |= {
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path))
-        if interpreter is None
-        else str(Path(__file__).parents[1]),
+        "PYTHONPATH": os.pathsep.join(_import_path()) if interpreter is None else str(Path(__file__).parents[1]),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
         "TVM_CUDA_COMPILE_MODE": "nvcc" if shutil.which("nvcc") else "nvrtc",
     }
     return environment if interpreter is None else environment | dict(interpreter.variables)
+
+
+def _import_path() -> list[str]:
+    """Where this process imports from, but for the directory that Python puts first by how it was started."""
+    # Absolute ones: the rest would be taken from the directory in which the zygote starts.
+    entries = [entry for entry in sys.path if os.path.isabs(entry)]
+    places = {os.path.realpath(place) for place in (os.getcwd(), os.path.dirname(sys.argv[0]))}
+    if sys.flags.safe_path or not sys.path or os.path.realpath(sys.path[0]) not in places - {_SOURCES}:
+        return entries
+    return entries[1:] if os.path.isabs(sys.path[0]) else entries
+
+
+def adopt(directory: str, variables: Mapping[str, str]) -> None:
+    """Take over the working directory and the variables of the command that this process works for."""
+    os.chdir(directory)
+    for name in ("LC_ALL", "LANG"):
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+    tempfile.tempdir = None
 
 
 def whole_environment() -> dict[str, str]:

@@ -189,19 +189,30 @@ def bind_target(module: Any, target: Any) -> Any:
     return tirx.transform.BindTarget(target)(module)
 
 
-def build(module: Any, target: Any, pipeline: str = "default") -> Any:
-    """Compile to a runtime module, under the current PassContext.
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What `build` made: an executable, and the modules that its host's and its devices' code was generated from."""
+
+    executable: Any
+    host: Any
+    devices: tuple[Any, ...] = ()
+
+
+def build(module: Any, target: Any, pipeline: str = "default") -> Built:
+    """Compile under the current PassContext, step by step as `tvm.compile` does.
 
     With the pipeline "default" the target's own lowering pipeline runs first. With "none" `module` is what such
     a pipeline leaves, and only the rest of `tirx.build` runs: splitting, host and device finalisation, code generation.
     """
-    if pipeline == "default":
-        return tvm.compile(module, target)
     driver = importlib.import_module("tvm.tirx.build")
-    _, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
+    lowering, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
+    if pipeline == "default":
+        module = lowering(bind_target(module, target))
     host, devices = driver.split_host_device_mods(module)
+    host = finalize_host()(host)
     devices = {kind: finalize_device()(device) for kind, device in devices.items()}
-    return tvm.runtime.Executable(driver.tir_to_runtime(finalize_host()(host), devices, target.host or target))
+    compiled = driver.tir_to_runtime(host, devices, target.host or target)
+    return Built(tvm.runtime.Executable(compiled), host, tuple(devices.values()))
 
 
 def is_buffer(param: Any) -> bool:
@@ -269,9 +280,9 @@ def tensor_on(device: Any, body: Any, shape: Sequence[int], dtype: str) -> tuple
     return memory._create_view(tuple(shape), dtype), memory
 
 
-def seconds_of_runs(executable: Any, device: Any, arguments: Sequence[Any], runs: int) -> list[float]:
+def seconds_of_runs(built: Built, device: Any, arguments: Sequence[Any], runs: int) -> list[float]:
     """Time `runs` runs of `main` by the device's own clock, which for cuda is its events; one more run comes first."""
-    evaluator = executable.jit().time_evaluator(ENTRY, device, number=1, repeat=runs)
+    evaluator = built.executable.jit().time_evaluator(ENTRY, device, number=1, repeat=runs)
     return [float(value) for value in evaluator(*arguments).results]
 
 
@@ -280,14 +291,17 @@ def runs_here(target: Any) -> bool:
     return bool(target.kind.name == "llvm")
 
 
-def cuda_sources(executable: Any) -> list[str]:
+def cuda_sources(built: Built) -> list[str]:
     """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
-    return [str(module.inspect_source()) for module in executable.mod.imports if module.kind == "cuda"]
+    return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
 
 
-def entry_point(executable: Any) -> Callable[..., Any]:
-    """Return the compiled `main` of what `build` returned; this generates the machine code."""
-    function: Callable[..., Any] = executable[ENTRY]
+def entry_point(built: Built) -> Callable[..., Any]:
+    """Return the compiled `main` of what `build` returned; this generates the machine code and loads it.
+
+    Only `tzerlike.allowlist.native` may, once it has looked at the program.
+    """
+    function: Callable[..., Any] = built.executable[ENTRY]
     return function
 
 

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -101,14 +102,15 @@ def read_toml(path: Path) -> dict[str, Any]:
 _TOML_BYTES = 4 << 20
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes, constant: Callable[[str], float] | None = None) -> Any:
     """Parse JSON whose numbers are finite, whose keys are distinct, and whose texts are Unicode.
 
-    ValueError or RecursionError when it is not that. The bounds are checked before anything is built.
+    `constant` reads Infinity and NaN, where these may be there. ValueError or RecursionError when it is not that. The
+    bounds are checked before anything is built.
     """
     _check_bounds(data)
     value = json.loads(
-        data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite
+        data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=constant or _no_constant, parse_float=_finite
     )
     if _HALF_A_CHARACTER.search(data):
         json.dumps(value, ensure_ascii=False).encode()

@@ -7,16 +7,17 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundles.compilation import bundle_compilation, confirmed, confirming_limits
+from tzerlike.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.bundles.mutation_crash import bundle_mutation
-from tzerlike.bundles.shorten import shortened
+from tzerlike.bundles.shorten import is_short, shortened
 from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
 from tzerlike.campaign import CampaignDir, StoredCase, write_atomic
-from tzerlike.case import Case, ContextConfig, PassSpec, print_sequence
+from tzerlike.case import Case, ContextConfig, PassSpec, Provenance, print_sequence
 from tzerlike.child.effort import Check
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.config import CampaignConfig
@@ -25,9 +26,12 @@ from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
 from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.cuda import memcheck
-from tzerlike.errors import UserError
+from tzerlike.errors import Fault, StorageError, UserError, contained
 from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.faults.book import FaultBook
+from tzerlike.faults.bundle import Occasion
+from tzerlike.faults.limit import limited
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
     CHEAP_CODE_SHARE_WITH_RESULTS,
@@ -35,7 +39,7 @@ from tzerlike.fuzzer import (
     PASS_MUTATION,
     Fuzzer,
     Import,
-    MutationNotes,
+    Notes,
     PassSource,
     Step,
     Trial,
@@ -57,13 +61,16 @@ from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
 from tzerlike.stats import STATE, read_state
-from tzerlike.storage import NoSpace, Room
+from tzerlike.storage import Room
 
 SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
 
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
+
+WORKER_LOST = "WorkerLost"
+"""The kind of a fault that took a worker with it."""
 
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
@@ -102,6 +109,23 @@ def _origin_of(step: Step) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class InHand:
+    """A case with findings that are being confirmed; `tries` counts the workers that have begun to judge it again."""
+
+    stored: StoredCase
+    tries: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.stored.to_json(), "tries": self.tries}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> InHand:
+        """What a worker takes up that another one has left."""
+        stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data["provenance"]))
+        return cls(stored, int(data["tries"]) + 1)
+
+
 class Worker:
     """Runs one shard until the budget, the iterations or a signal end it, and saves what it has as it goes."""
 
@@ -114,7 +138,7 @@ class Worker:
         executor: ForkExecutor,
         coverage: Coverage,
         elapsed_before: float,
-        notes: MutationNotes,
+        notes: Notes,
         culprit: Mapping[str, Any] | None = None,
         tell_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
@@ -125,7 +149,7 @@ class Worker:
         self.coverage = coverage
         self.culprit = culprit
         self.shard = Shard(number, config, executor, elapsed_before)
-        self.room = Room(lambda: self.shard.over, tell_pause)
+        self.room = Room(self._waits, tell_pause)
         self.facts = directory.read_environment()
         self.saved = 0.0
         self.signatures: set[str] = set()
@@ -135,11 +159,16 @@ class Worker:
         self.superseded: list[str] = []
         self.seen_files: set[str] = set()
         self.problems: list[str] = []
+        self.environment = {**self.facts, "oracles": list(config.oracles)}
+        """What a bundle says of the campaign that it is from."""
+        self.faults = FaultBook(directory.faults, number, config, self.environment, self.room)
         self.known = known_filter(config.known, self.facts["tvm"])
         self.carried: Carried | None = None
         self.carried_through = ""
         self.last_finding = ""
+        self.in_hand: InHand | None = None
         self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in executor.effort.checks
+        self.notes = notes
         self.events = EventLog(directory.worker(number))
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
@@ -164,32 +193,59 @@ class Worker:
             guided=coverage.total > 0,
             notes=notes,
             on_death=self.mutation_died,
+            on_fault=self.faults.note,
         )
 
     def run(self) -> None:
         """Fuzz until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         if self.culprit is not None:
             self.take_over(self.culprit)
         # The first save tells the supervisor that the worker is up.
         self.save()
         try:
+            if self.in_hand is not None:
+                self.judge_again(self.in_hand)
             while not self.shard.done(self.fuzzer.tally.iterations):
                 before = time.perf_counter()
                 executed = dict(self.fuzzer.tally.seconds)
-                self.turn()
+                with limited():
+                    self._turned()
                 self._account(time.perf_counter() - before, executed)
                 if time.monotonic() - self.saved > SAVE_EVERY:
                     self.save()
         except Interrupted:
-            pass
+            if self.in_hand is not None:
+                self.in_hand = replace(self.in_hand, tries=0)
         finally:
             self.save()
 
+    def judge_again(self, left: InHand) -> None:
+        """Judge the case once more over whose findings a worker was ended; one that has ended two is set aside."""
+        occasion = Occasion(left.stored.provenance.iteration, left.stored)
+        if left.tries > 1:
+            self.fuzzer.tally.exits["set-aside"] += 1
+            self.directory.keep_aside(left.stored)
+        else:
+            for finding in self.faults.keep(lambda: self._judge(left.stored.case), "judge again", occasion) or ():
+                self._looked("report", left.stored, partial(self.report, finding, left.stored))
+        self.in_hand = None
+        self.save()
+
+    def _turned(self) -> None:
+        """Take a turn that leads on whatever fails in it."""
+        first = self.fuzzer.tally.iterations
+        self.faults.keep(self.turn, "iteration", Occasion(first))
+        if self.fuzzer.tally.iterations == first:
+            self.fuzzer.tally.iterations = first + self.config.pairs_per_fork
+
     def turn(self) -> None:
-        if self.config.jobs > 1 and self.fuzzer.tally.iterations % EXCHANGE_EVERY == 0:
-            self.adopt_from_others()
+        first = self.fuzzer.tally.iterations
+        self.notes.beat(first, "exchange")
+        if self.config.jobs > 1 and first % EXCHANGE_EVERY == 0:
+            self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
+        self.notes.beat(first, "step")
         for step in self.fuzzer.step():
             self.record(step)
 
@@ -206,11 +262,18 @@ class Worker:
                 parent = step.trial.provenance.parent
                 if parent is not None:
                     self.superseded.append(parent)
-        signatures = [self.report(finding, stored) for finding in step.findings]
+        if seen.exit is Exit.UNKNOWN:
+            self.directory.keep_aside(stored)
+        if any(found.signature not in self.signatures for found in step.findings):
+            # Whatever ends this worker now, another one takes it up.
+            self.in_hand = InHand(stored)
+            self.save()
+        signatures = [self._looked("report", stored, partial(self.report, found, stored)) for found in step.findings]
+        self.in_hand = None
         if self.looks_at_schedules and step.trial.how in SCHEDULE:
-            signatures.append(self.look_at_schedule(step.trial, stored))
+            signatures.append(self._looked("schedule", stored, partial(self.look_at_schedule, step.trial, stored)))
         if step.inserted and self.looks_at_text(step.trial.provenance.iteration):
-            signatures.append(self.look_at_text(stored))
+            signatures.append(self._looked("text", stored, partial(self.look_at_text, stored)))
         self.events.add(
             {
                 "t": round(self.shard.elapsed(), 3),
@@ -229,6 +292,17 @@ class Worker:
         if self.events.due:
             self.room.keep(self.events.flush)
 
+    def _waits(self) -> bool:
+        """Give a sign of life while the disk is full; returns whether it is time to stop."""
+        self.notes.beat(self.fuzzer.tally.iterations, "wait for room on the disk")
+        return self.shard.over
+
+    def _looked(self, doing: str, stored: StoredCase, look: Callable[[], str | None]) -> str | None:
+        """The signature that a look at a case gives; None where it fails of a fault of ours."""
+        occasion = Occasion(stored.provenance.iteration, stored)
+        self.notes.beat(occasion.iteration, doing)
+        return self.faults.keep(look, doing, occasion)
+
     def look_at_schedule(self, trial: Trial, stored: StoredCase) -> str | None:
         """Compare what a schedule made with the program before, and bundle a schedule that is wrong."""
         if trial.parent is None or trial.mutation is None:
@@ -242,7 +316,7 @@ class Worker:
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
         path = self.room.keep(
-            lambda: bundle_schedule(self.directory.findings, self.executor, looked, stored, self._environment)
+            lambda: bundle_schedule(self.directory.findings, self.executor, looked, stored, self._found_now)
         )
         return self._bundled(finding, path, "schedule")
 
@@ -257,15 +331,14 @@ class Worker:
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
         path = self.room.keep(
-            lambda: bundle_text(self.directory.findings, self.executor, finding, stored, self._environment)
+            lambda: bundle_text(self.directory.findings, self.executor, finding, stored, self._found_now)
         )
         return self._bundled(finding, path, "text")
 
     @property
-    def _environment(self) -> dict[str, Any]:
-        """What a bundle says of the campaign that it is from."""
-        found_after = {"found_after_s": round(self.shard.elapsed(), 3)}
-        return {**self.facts, "oracles": list(self.config.oracles), **found_after}
+    def _found_now(self) -> dict[str, Any]:
+        """What the bundle of a finding says of the campaign that it is from, and when it came about there."""
+        return {**self.environment, "found_after_s": round(self.shard.elapsed(), 3)}
 
     def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
         """Count a bundle that was written, or `what` did not show again."""
@@ -288,7 +361,10 @@ class Worker:
             return self._bundle(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
-        short = shortened(finding, self._judge)
+        short = contained(lambda: shortened(finding, self._judge), "shorten")
+        if isinstance(short, Fault):
+            self.faults.note(short, Occasion(stored.provenance.iteration, stored))
+            short = finding if is_short(finding.case) else None
         if short is None:
             self.long_orders[finding.signature] += 1
             self.unconfirmed["ice-on-long-order"] += 1
@@ -303,7 +379,7 @@ class Worker:
 
     def _judge(self, case: Case) -> list[Finding]:
         (seen,) = self.executor.run([case], count=False)
-        return judged(self.fuzzer.oracles, case, seen)
+        return judged(self.fuzzer.oracles, case, seen.sound())
 
     def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
         """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
@@ -313,6 +389,9 @@ class Worker:
         def shows(layout: int, inputs: str) -> bool:
             effort = replace(self.executor.effort, inputs=inputs, layout=layout)
             (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
+            if seen.exit is Exit.FAULT:
+                self.faults.note(seen.faults[-1], Occasion(stored.provenance.iteration, stored))
+                return False
             found = judged(self.fuzzer.oracles, finding.case, seen)
             return any(other.signature == finding.signature for other in found)
 
@@ -323,19 +402,12 @@ class Worker:
             self.unconfirmed[finding.kind] += 1
             return None
         self.signatures.add(finding.signature)
-        path = self.room.keep(
-            lambda: bundle_compilation(
-                self.directory.findings,
-                self.executor,
-                finding,
-                stored,
-                self.executor.limits,
-                confirmation,
-                evidence,
-                self._judge,
-                self._environment,
-            )
-        )
+        into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
+        bundle = partial(bundle_compilation, into, self.executor, *what, self._judge, self._found_now)
+        path = contained(lambda: self.room.keep(bundle), "bundle")
+        if isinstance(path, Fault):
+            self.faults.note(path, Occasion(stored.provenance.iteration, stored))
+            path = self.room.keep(lambda: bundle_plainly(into, *what, self._found_now))
         if path is not None:
             self.findings[finding.kind] += 1
             self.last_finding = path.name
@@ -347,15 +419,24 @@ class Worker:
         return finding.signature
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
-        """Go on after a mutation that killed the worker before this one, and bundle it if it kills again."""
-        mutation = Mutation.from_json(culprit)
-        self.fuzzer.tally.iterations = max(self.fuzzer.tally.iterations, mutation.iteration + 1)
-        self._bundle_mutation(mutation, int(culprit["signal"]))
+        """Go on behind the iteration that ended the worker before this one.
+
+        `culprit` is a mutation with the signal that it died of: one that kills again is bundled. Or it is an iteration,
+        what was being done in it, and why the worker was ended: a fault of ours.
+        """
+        tally = self.fuzzer.tally
+        tally.iterations = max(tally.iterations, int(culprit["iteration"]) + 1)
+        if "mutator" in culprit:
+            self._bundle_mutation(Mutation.from_json(culprit), int(culprit["signal"]))
+        else:
+            fault = Fault(WORKER_LOST, (culprit["doing"],), culprit["why"], culprit["doing"])
+            self.faults.note(fault, Occasion(int(culprit["iteration"])))
 
     def mutation_died(self, mutation: Mutation, number: int) -> None:
         """Bundle a mutation that killed the child it ran in; one that merely ran out of time is let go."""
         if number != signal.SIGPROF:
-            self._bundle_mutation(mutation, number)
+            occasion = Occasion(mutation.iteration, mutation=mutation)
+            self.faults.keep(partial(self._bundle_mutation, mutation, number), "bundle", occasion)
 
     def _bundle_mutation(self, mutation: Mutation, number: int) -> None:
         try:
@@ -366,11 +447,11 @@ class Worker:
                     self.directory,
                     self.executor.limits,
                     self.executor.render,
-                    self._environment,
+                    self._found_now,
                     lambda finding: self.known.hides(finding, finding.observation.message),
                 )
             )
-        except NoSpace:
+        except StorageError:
             raise
         except UserError as error:
             self.problems.append(f"no bundle of a mutation that died: {error}")
@@ -410,8 +491,11 @@ class Worker:
         self.findings.update(state.get("findings", {}))
         self.unconfirmed.update(state.get("unconfirmed", {}))
         self.known.seen.update(state.get("known", {}))
+        self.faults.restore(state)
         self.superseded = list(state.get("superseded", []))
         self.last_finding = state.get("last_finding", "")
+        if (left := state.get("in_hand")) is not None:
+            self.in_hand = InHand.from_json(left)
         self.problems = list(state.get("problems", []))
         self.signatures = {bundle.name.rpartition("-")[2] for bundle in self.directory.bundles()}
         known = {case_id: n for case_id, n in state.get("entries", [])}
@@ -494,6 +578,7 @@ class Worker:
             "unconfirmed": self.unconfirmed,
             "last_finding": self.last_finding,
             "known": self.known.seen,
+            **self.faults.to_json(tally.iterations),
             "problems": [*self.problems, *(self.carried.problems if self.carried is not None else ())],
             "carried_through": self.carried_through,
             "coverage": self.coverage.covered(),
@@ -502,6 +587,7 @@ class Worker:
             "corpus": len(self.fuzzer.corpus),
             "entries": [[entry.id, entry.n] for entry in self.fuzzer.corpus],
             "superseded": self.superseded,
+            "in_hand": None if self.in_hand is None else self.in_hand.to_json(),
             "pending": len(self.fuzzer.pending) + (len(self.carried) if self.carried is not None else 0),
         }
         identity = Identity(self.coverage.backend, self.facts["compiler_library"], self.coverage.total)

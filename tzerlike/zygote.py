@@ -2,13 +2,17 @@
 
 It is started fresh for every command that needs the compiler, with address space randomisation off and a
 fixed environment, loads TVM, arms coverage, compiles a few programs to wake every registry, and freezes its
-heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases.
+heap. Then it forks, on request, a *worker* together with the *runner* that forks the worker's cases, and another runner
+when that one dies.
 
-The supervisor speaks to it in JSON packets over a socket; workers answer on the same socket.
+The supervisor speaks to it in JSON packets over a socket, which is its standard input; workers answer on the same
+socket. What differs from caller to caller (names of directories, variables, parameters) comes in open files beside the
+packets, and the processes forked for it read these: the heap that all children have in common is the same for all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -17,15 +21,25 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tzerlike import signals
+from tzerlike.child.forks import fork, try_fork
+from tzerlike.child.stop import STOP, hold_stop
 from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.fixed_environment import settle_stack
+from tzerlike.restarts import Restarts
+from tzerlike.vitals import Role, Vital, state_of
 
-PACKET_LIMIT = 1 << 17
+_PACKET_LIMIT = 256
+"""Bytes of a packet to the zygote: small enough for what it is read into to come from no heap but Python's own."""
+_FILES = 2
 ADDR_NO_RANDOMIZE = 0x0040000
 
 _WARM_UP = """
@@ -43,18 +57,34 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 
 def main() -> NoReturn:
-    """Entry of the zygote process: `python -m tzerlike.zygote FD`; the socket is already open as FD."""
-    # Ctrl-C reaches the whole group; it is for the supervisor, which asks the workers to save.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    descriptor = int(sys.argv[1])
-    if _randomised() and _disable_randomisation():
-        os.set_inheritable(descriptor, True)
-        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote", str(descriptor)])
-    control = socket.socket(fileno=descriptor)
-    os.set_inheritable(descriptor, False)
+    """Entry of the zygote process: `python -m tzerlike.zygote`.
+
+    Standard input is the socket, and standard output what tells the supervisor by its end that all processes are gone.
+    """
+    began = time.time_ns()
+    # They reach the whole group, or all that a service manager takes for the command; they are for the supervisor,
+    # which asks the workers to save.
+    signals.ignore()
+    hold_stop()
+    moved = settle_stack()
+    if (_randomised() and _disable_randomisation()) or moved:
+        os.execv(sys.executable, [sys.executable, "-m", "tzerlike.zygote"])
+    control = socket.socket(fileno=os.dup(0))
+    os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    with _reporting(control):
+        _Zygote(control, began).serve()
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def _reporting(control: socket.socket) -> Iterator[None]:
+    """Send the supervisor what goes wrong, and go on behind it."""
     try:
-        _Zygote(control).serve()
+        yield
     except UserError as error:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": str(error)})
     except ModuleNotFoundError as error:
@@ -64,116 +94,192 @@ def main() -> NoReturn:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": advice})
     except BaseException:  # noqa: BLE001 - the supervisor must hear of every fault of ours
         _send(control, {"event": "failed", "slot": -1, "user": False, "message": traceback.format_exc()})
-    sys.exit(1)
+
+
+@dataclass(slots=True)
+class _Post:
+    """A slot at work.
+
+    `sheet` is a file with what the worker is to do, `line` are the worker's end and the runner's of the socket between
+    them; processes are 0 while there are none.
+    """
+
+    sheet: int
+    line: tuple[socket.socket, socket.socket]
+    worker: int = 0
+    runner: int = 0
+    runners_lost: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, began: int) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
-        order = _receive(control)
-        if order is None:
-            sys.exit(0)
+        order, (cache, wanted) = _receive(control)
         from tzerlike.child.apart import die_with_parent
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
-        from tzerlike.coverage.snapshot import Identity, read_snapshot
         from tzerlike.executor.lane import Lane
         from tzerlike.executor.stages import touch
 
-        die_with_parent()
+        # Should the parent have ended by now, then so has the other end of the socket.
+        die_with_parent(os.getppid())
         self.control = control
         from tzerlike import roles, tvm_api
 
-        self.roles = roles.ROLES
+        self.roles = roles
         slots = int(order["slots"])
         backend = order["coverage"]
-        prepare_coverage(backend, tvm_api.compiler_library(), Path(order["cache_dir"]))
-        self.coverage = open_coverage(
-            backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path(order["cache_dir"])
-        )
-        self.environment = roles.environment(self.coverage, randomised=_randomised())
-        identity = Identity(self.coverage.backend, self.environment["compiler_library"], self.coverage.total)
-        for path in map(Path, order["restore"]):
-            self.coverage.restore(read_snapshot(path).bits_of(identity, path))
+        # Entered, so that its name is in no heap.
+        os.fchdir(cache)
+        os.close(cache)
+        prepare_coverage(backend, tvm_api.compiler_library(), Path())
+        self.coverage = open_coverage(backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path())
+        os.chdir("/")
         woken = warm_up(Tray())
         self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
-        self.workers: dict[int, tuple[int, int]] = {}
+        self.posts: dict[int, _Post] = {}
         gc.collect()
         gc.freeze()
         gc.disable()
         if len(os.listdir("/proc/self/task")) != 1:
             raise TzerlikeError("TVM started threads before the first fork; a forked child would hang")
+        self._introduce(wanted, bool(order["last"]), began)
+
+    def _introduce(self, wanted: int, last: bool, began: int) -> None:
+        """Have a child restore the coverage of earlier runs and send who we are; end with it where it fails.
+
+        A start that had to write byte code is to be done again, unless it is the last: the next one finds it there.
+        """
+        child = fork()
+        if child == 0:
+            status = 1
+            with _reporting(self.control):
+                facts = self.roles.environment(self.coverage, randomised=_randomised())
+                from tzerlike.coverage.snapshot import Identity, read_snapshot
+
+                identity = Identity(self.coverage.backend, facts["compiler_library"], self.coverage.total)
+                for path in map(Path, _read(wanted)["restore"]):
+                    self.coverage.restore(read_snapshot(path).bits_of(identity, path))
+                settled = last or not _wrote_byte_code(began)
+                _send(self.control, {"event": "ready", "environment": facts, "settled": settled})
+                status = 0
+            os._exit(status)
+        os.close(wanted)
+        if os.waitpid(child, 0)[1]:
+            os._exit(1)
 
     def serve(self) -> NoReturn:
-        _send(self.control, {"event": "ready", "environment": self.environment})
         while True:
             ready, _, _ = select.select([self.control], [], [], 0.05)
             if ready:
-                order = _receive(self.control)
-                if order is None:
-                    os._exit(0)
-                if order["do"] == "spawn":
-                    self._spawn(order)
-                elif order["do"] == "signal":
-                    for worker, _ in self.workers.values():
-                        os.kill(worker, signal.SIGTERM)
+                self._obey(*_receive(self.control))
             self._reap()
+            for slot, post in list(self.posts.items()):
+                self._man(slot, post)
 
-    def _spawn(self, order: dict[str, Any]) -> None:
+    def _obey(self, order: dict[str, Any], files: Sequence[int]) -> None:
+        match order["do"]:
+            case "spawn":
+                slot = order["slot"]
+                self.lanes[slot].tray.beat(-1, "starting")
+                self.lanes[slot].tray.clear_mutation()
+                # What a case reached that a worker before this one did not live to judge, somebody else is to find.
+                self.coverage.rearm(slot)
+                self.posts[slot] = _Post(files[0], socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            case "stop":
+                for post in self.posts.values():
+                    _kill(post.worker, STOP)
+            case "kill" if order["slot"] in self.posts:
+                post = self.posts[order["slot"]]
+                _kill(post.worker if order["role"] == Role.WORKER else post.runner, signal.SIGKILL)
+            case "ping":
+                vitals = [asdict(self._vital(slot, post)) for slot, post in self.posts.items()]
+                _send(self.control, {"event": "pong", "slot": -1, "vitals": vitals})
+
+    def _vital(self, slot: int, post: _Post) -> Vital:
+        beat = self.lanes[slot].tray.last_beat()
+        states = (state_of(post.worker), state_of(post.runner))
+        if beat is None:
+            return Vital(slot, *states, 0.0, -1, "", post.runners_lost)
+        silent = time.monotonic() - beat.time
+        return Vital(slot, *states, silent, beat.iteration, beat.doing, post.runners_lost)
+
+    def _man(self, slot: int, post: _Post) -> None:
+        """Fork what a post lacks; what the kernel refuses for now is tried again."""
         from tzerlike.executor.runner import serve_runner
 
-        slot = order["slot"]
-        lane = self.lanes[slot]
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        runner = os.fork()
-        if runner == 0:
-            self.control.close()
-            ours.close()
-            serve_runner(lane, theirs)
-        worker = os.fork()
-        if worker == 0:
-            theirs.close()
-            _serve_worker(self.roles[order["role"]], lane, ours, self.control, order)
-        ours.close()
-        theirs.close()
-        self.workers[slot] = (worker, runner)
+        ours, theirs = post.line
+        if not post.runner and post.restarts.allowed(time.monotonic()):
+            pid = try_fork()
+            if pid == 0:
+                self.control.close()
+                ours.close()
+                serve_runner(self.lanes[slot], theirs, post.runners_lost)
+            if pid is not None:
+                post.restarts.note(time.monotonic())
+                post.runner = pid
+        if not post.worker and post.runner:
+            zygote = os.getpid()
+            pid = try_fork()
+            if pid == 0:
+                theirs.close()
+                _serve_worker(self.roles.ROLES, self.lanes[slot], ours, self.control, _read(post.sheet), zygote)
+            if pid is not None:
+                # The runner's end stays open for the runners to come.
+                ours.close()
+                os.close(post.sheet)
+                post.worker = pid
 
     def _reap(self) -> None:
-        while self.workers:
+        while self.posts:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            for slot, (worker, runner) in list(self.workers.items()):
-                if pid == worker:
-                    del self.workers[slot]
-                    _end(runner)
+            for slot, post in list(self.posts.items()):
+                if pid == post.worker:
+                    del self.posts[slot]
+                    _end(post.runner)
+                    post.line[1].close()
                     self._report(slot, status)
-                elif pid == runner:
-                    # The worker finds its socket closed and ends with an error of its own.
-                    self.workers[slot] = (worker, -1)
+                elif pid == post.runner:
+                    post.runner = 0
+                    post.runners_lost += 1
 
     def _report(self, slot: int, status: int) -> None:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        mutation = self.lanes[slot].tray.mutation() if number else None
+        tray = self.lanes[slot].tray
+        mutation = tray.mutation() if number else None
+        last = tray.last_beat()
+        beat = (-1, "") if last is None else (last.iteration, last.doing)
         code = os.waitstatus_to_exitcode(status)
-        _send(self.control, {"event": "exited", "slot": slot, "status": code, "signal": number, "mutation": mutation})
+        end = {"event": "exited", "slot": slot, "status": code, "signal": number, "mutation": mutation, "beat": beat}
+        _send(self.control, end)
 
 
 def _serve_worker(
-    role: Callable[..., None], lane: Any, runner: socket.socket, control: socket.socket, order: dict[str, Any]
+    roles: Mapping[str, Callable[..., None]],
+    lane: Any,
+    runner: socket.socket,
+    control: socket.socket,
+    order: dict[str, Any],
+    zygote: int,
 ) -> NoReturn:
     from tzerlike.child.apart import die_with_parent, silence
+    from tzerlike.surroundings import adopt
 
-    die_with_parent()
+    die_with_parent(zygote)
     gc.enable()
     # TVM's warnings while programs are built are of no use to anyone; our own errors go over the socket.
     silence()
     status = 0
-    slot = order["slot"]
+    slot = lane.slot
     try:
+        adopt(order["directory"], order["variables"])
+        role = roles[order["role"]]
         role(lane, runner, lambda packet: _send(control, packet | {"slot": slot}), order["params"])
     except UserError as error:
         _send(control, {"event": "failed", "slot": slot, "user": True, "message": str(error)})
@@ -185,11 +291,16 @@ def _serve_worker(
         os._exit(status)
 
 
+def _kill(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process of a post, if there is one; it has not been reaped, so its number is its own."""
+    if pid:
+        os.kill(pid, number)
+
+
 def _end(runner: int) -> None:
-    if runner < 0:
-        return
-    os.kill(runner, signal.SIGKILL)
-    os.waitpid(runner, 0)
+    if runner:
+        os.kill(runner, signal.SIGKILL)
+        os.waitpid(runner, 0)
 
 
 def _send(control: socket.socket, packet: dict[str, Any]) -> None:
@@ -201,12 +312,18 @@ def _send(control: socket.socket, packet: dict[str, Any]) -> None:
         os._exit(1)
 
 
-def _receive(control: socket.socket) -> dict[str, Any] | None:
-    data = control.recv(PACKET_LIMIT)
+def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return the next packet and the files that came with it; ends this process when the supervisor has hung up."""
+    data, files, _, _ = socket.recv_fds(control, _PACKET_LIMIT, _FILES)
     if not data:
-        return None
+        os._exit(0)
     packet: dict[str, Any] = json.loads(data)
-    return packet
+    return packet, files
+
+
+def _read(sheet: int) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(os.pread(sheet, os.fstat(sheet).st_size, 0))
+    return content
 
 
 def warm_up(tray: Any) -> Any:
@@ -229,6 +346,12 @@ def warm_up(tray: Any) -> Any:
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), tray, effort=effort)
     render_module(ir)
     return case
+
+
+def _wrote_byte_code(since: int) -> bool:
+    """Whether byte code of a loaded module is newer than `since`, in nanoseconds: then this process compiled it."""
+    files = (getattr(module, "__cached__", None) for module in list(sys.modules.values()))
+    return any(file and os.path.exists(file) and os.stat(file).st_mtime_ns >= since for file in files)
 
 
 def _randomised() -> bool:

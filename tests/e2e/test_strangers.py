@@ -14,12 +14,16 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.e2e.conftest import CACHE
+from tests.bundles import add_bundle, wrong
+from tests.e2e.conftest import CACHE, Command
 from tzerlike.campaign import StoredCase, write_json
 from tzerlike.case import Case, PassSpec, Provenance
 from tzerlike.elsewhere.host import Guest
 from tzerlike.errors import UserError
 from tzerlike.family import Family
+from tzerlike.observation import Stage
+from tzerlike.oracles.finding import Signed
+from tzerlike.replay import load_bundle
 from tzerlike.surroundings import zygote_environment
 
 PROGRAM = """
@@ -33,17 +37,25 @@ def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     for i in range(4):
         B[i] = A[i] + T.float32(1)
 ''')
-objects = (tvm_api.module_of(func), func, tvm_api.IRModule({"other": func}))
+long = tvm_api.parse_script('''
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(300000):
+        B[i % 4] = A[i % 4] + T.float32(1)
+    T.evaluate(T.call_extern("int32", "system", "COMMAND"))
+''')
+objects = (tvm_api.module_of(func), func, tvm_api.IRModule({"other": func}), tvm_api.module_of(long))
 print(json.dumps([tvm_api.dump_ir(one) for one in objects]))
 """
 
 
 @pytest.fixture(scope="module")
-def irs() -> tuple[str, str, str]:
-    """The JSON of a module, of its function alone, and of a module without `main`."""
+def irs() -> tuple[str, str, str, str]:
+    """The JSON of a module, of its function alone, of a module without `main`, and of one that calls the shell once its
+    loop has passed the step budget."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=300)
-    module, func, other = json.loads(done.stdout)
-    return module, func, other
+    module, func, other, shell = json.loads(done.stdout)
+    return module, func, other, shell
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +81,8 @@ def judge(family: Family, case: Case, place: Path, inputs: Path | None = None) -
     return observation
 
 
-def test_what_is_no_program_is_told_in_a_line(family: Family, irs: tuple[str, str, str], tmp_path: Path) -> None:
-    module, func, other = irs
+def test_what_is_no_program_is_told_in_a_line(family: Family, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
+    module, func, other, _ = irs
     assert judge(family, Case(module), tmp_path)["exit"] == "ok"
     for case, complaint in (
         (Case(func), "not the JSON of an IRModule"),
@@ -90,7 +102,7 @@ def test_what_tvm_cannot_load_is_an_observation(family: Family, tmp_path: Path, 
     assert seen["exit"] in ("rejected", "crash")
 
 
-def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, str], tmp_path: Path) -> None:
+def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
     case = Case(irs[0])
     good = {"scheme": numpy.array("small"), "argument0": numpy.ones(4), "argument1": numpy.zeros(4)}
     path = tmp_path / "inputs.npz"
@@ -113,7 +125,7 @@ def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, s
         judge(family, case, tmp_path, path)
 
 
-def test_another_python_judges_alike(irs: tuple[str, str, str], tmp_path: Path) -> None:
+def test_another_python_judges_alike(irs: tuple[str, str, str, str], tmp_path: Path) -> None:
     case = Case(irs[0])
     path = tmp_path / "inputs.npz"
     arrays = {"scheme": numpy.array("small"), "argument0": numpy.ones(4), "argument1": numpy.zeros(4)}
@@ -141,3 +153,57 @@ def test_a_python_without_tvm_is_named(tmp_path: Path) -> None:
     empty.chmod(0o755)
     with pytest.raises(UserError, match="needs apache-tvm"):
         Guest(empty, {})
+
+
+def bundle_of(case: Case, place: Path) -> Path:
+    """A bundle of wrong code that never was."""
+    finding = Signed("wrong-code", ("optimised", "float32", "value"))
+    path = add_bundle(place, finding, wrong("value"))
+    write_json(path / "case.json", StoredCase(case, Provenance("test")).to_json())
+    numpy.savez(path / "inputs.npz", scheme=numpy.array("small"), argument0=numpy.ones(4), argument1=numpy.zeros(4))
+    return path
+
+
+def test_a_call_of_the_shell_is_named_and_not_made(
+    family: Family, irs: tuple[str, str, str, str], tmp_path: Path
+) -> None:
+    marker = tmp_path / "ran"
+    case = Case(irs[3].replace("COMMAND", f"touch {marker}"))
+    results = judge(family, case, tmp_path)["results"]
+    assert (results["verdict"], results["rule"]) == ("unknown", "not-allowed")
+    assert results["where"] == "not run: calls tirx.call_extern of 'system'"
+    assert results["reference"]["ending"] == results["optimised"]["ending"] == "not-run"
+    asked = {"path": str(bundle_of(case, tmp_path / "findings")), "oracles": ["crash", "inconsistency"]}
+    (answer,) = family.ask("bisect", asked)
+    assert not answer["shows"] and "'system'" in answer["why"]
+    (answer,) = family.ask("reduce", {**asked, "seconds": 10.0, "environment": {}})
+    assert answer["status"] == "does not show" and "'system'" in answer["why"]
+    assert not marker.exists()
+    # Its twin calls a function of the table, and both builds are run.
+    twin = judge(family, Case(irs[3].replace("system", "fabsf").replace('"COMMAND"', '"x"')), tmp_path)["results"]
+    assert twin["rule"] == "step-budget" and twin["reference"]["ending"] != "not-run"
+
+
+def test_a_target_that_writes_files_is_one_line(
+    tzerlike: Command, irs: tuple[str, str, str, str], tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump"
+    options = ["-print-after-all:bool=true", f"-ir-dump-directory:string={dump}"]
+    case = Case(irs[0], target=json.dumps({"kind": "llvm", "cl-opt": options}))
+    path = bundle_of(case, tmp_path / "findings")
+    for order in (("replay", path), ("bisect", path), ("reduce", path), ("run", path / "case.json")):
+        done = tzerlike(*order)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1 and "cl-opt" in done.stderr
+    assert not dump.exists()
+
+
+def test_a_trace_is_read_before_it_is_applied(irs: tuple[str, str, str, str], tmp_path: Path) -> None:
+    finding = Signed("wrong-code", ("schedule", "Split", "value"))
+    path = add_bundle(tmp_path, finding, replace(wrong("value"), stage=Stage.MUTATE))
+    write_json(path / "case.json", StoredCase(Case(irs[0]), Provenance("test")).to_json())
+    data = json.loads((path / "observation.json").read_text())
+    data["environment"]["schedule"] = {"trace": '{"nodes": [{"type": "ffi.Function"}]}', "calls": []}
+    (path / "observation.json").write_text(json.dumps(data))
+    with pytest.raises(UserError, match=r"ffi\.Function"):
+        load_bundle(path)

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from tzerlike.child.apart import each_apart, run_apart
-from tzerlike.errors import TzerlikeError
+from tzerlike.errors import Fault
 
 
 def risky(item: int) -> str | None:
@@ -44,10 +44,10 @@ def test_who_stops_listening_leaves_no_child_behind() -> None:
 
 
 def test_a_fault_of_ours_is_raised_with_its_traceback() -> None:
-    with pytest.raises(TzerlikeError, match="ZeroDivisionError"):
+    with pytest.raises(Fault, match="ZeroDivisionError"):
         run_apart(lambda: str(1 // 0))
 
 
 def test_a_child_that_leaves_is_a_fault_too() -> None:
-    with pytest.raises(TzerlikeError, match="status 3"):
+    with pytest.raises(Fault, match="status 3"):
         run_apart(lambda: os._exit(3))

@@ -9,7 +9,6 @@ import pytest
 
 from tests.puzzles.conftest import LIMITS
 from tzerlike.case import Case
-from tzerlike.errors import TzerlikeError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
@@ -26,7 +25,7 @@ def case(behaviour: str, seed: int = 0) -> Case:
         ("refuse", Exit.REJECTED, 0),
         ("segfault", Exit.CRASH, signal.SIGSEGV),
         ("abort", Exit.CRASH, signal.SIGABRT),
-        ("kill", Exit.CRASH, signal.SIGKILL),
+        ("kill", Exit.UNKNOWN, signal.SIGKILL),
         ("exit", Exit.CRASH, 0),
         ("exit 3", Exit.CRASH, 0),
         ("spin", Exit.TIMEOUT, signal.SIGPROF),
@@ -47,15 +46,15 @@ def test_the_executor_lives_on_after_each_death(executor: ForkExecutor) -> None:
     order = ["segfault", "fine", "kill", "refuse", "hog", "fine", "abort", "fine"]
     exits = [executor.run([case(b)])[0].exit for b in order]
     assert exits == [
-        Exit.CRASH, Exit.OK, Exit.CRASH, Exit.REJECTED, Exit.OOM, Exit.OK, Exit.CRASH, Exit.OK,
+        Exit.CRASH, Exit.OK, Exit.UNKNOWN, Exit.REJECTED, Exit.OOM, Exit.OK, Exit.CRASH, Exit.OK,
     ]  # fmt: skip
 
 
 def test_a_death_in_a_batch_is_attributed_and_the_rest_run(executor: ForkExecutor) -> None:
     order = ["fine", "refuse", "segfault", "fine", "kill", "abort", "fine", "hog", "fine"]
     seen = executor.run([case(b, i) for i, b in enumerate(order)])
-    assert [o.exit.value for o in seen] == ["ok", "rejected", "crash", "ok", "crash", "crash", "ok", "oom", "ok"]
-    assert [o.signal for o in seen if o.exit is Exit.CRASH] == [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT]
+    assert [o.exit.value for o in seen] == ["ok", "rejected", "crash", "ok", "unknown", "crash", "ok", "oom", "ok"]
+    assert [o.signal for o in seen if o.exit is Exit.CRASH] == [signal.SIGSEGV, signal.SIGABRT]
 
 
 def test_a_segfault_has_a_backtrace(executor: ForkExecutor) -> None:
@@ -78,10 +77,15 @@ def test_a_child_that_sleeps_is_ended_by_the_wall_clock(executor: ForkExecutor) 
     assert time.monotonic() - began < 600
 
 
-def test_a_fault_of_ours_stops_loudly(executor: ForkExecutor) -> None:
-    with pytest.raises(TzerlikeError, match="ZeroDivisionError"):
-        executor.run([case("fault of ours")])
-    assert executor.run([case("fine")])[0].exit is Exit.OK
+def test_a_fault_of_ours_is_the_end_of_its_case_alone(executor: ForkExecutor) -> None:
+    order = ["fine", "fault of ours", "fine", "fault of ours", "segfault", "fine"]
+    seen = executor.run([case(b, i) for i, b in enumerate(order)])
+    assert [o.exit.value for o in seen] == ["ok", "fault", "ok", "fault", "crash", "ok"]
+    (fault,) = seen[1].faults
+    assert (fault.kind, fault.doing) == ("ZeroDivisionError", "passes")
+    assert "1 // 0" in seen[1].message
+    assert (seen[1].stage, seen[1].pass_name) == (Stage.PASSES, "fake.Pass")
+    assert fault.signature == seen[3].faults[0].signature
 
 
 def test_no_child_outlives_its_case(executor: ForkExecutor) -> None:

@@ -14,7 +14,8 @@ from tzerlike.bandit import Yields
 from tzerlike.case import Case, ContextConfig, PassSpec
 from tzerlike.child.tray import Tray
 from tzerlike.corpus import Corpus
-from tzerlike.errors import UserError
+from tzerlike.errors import Fault
+from tzerlike.faults.bundle import Occasion
 from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, Passes, Plan
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import MutationEnv
@@ -298,10 +299,23 @@ def test_a_program_that_tvm_will_not_build_is_no_trial(make: Make) -> None:
     assert fuzzer.tally.exits["not-built"] > 0
 
 
-def test_a_fault_of_our_own_stops_loudly(make: Make) -> None:
+def test_a_mutator_that_fails_ends_its_iteration_alone(make: Make) -> None:
+    noted: list[tuple[Fault, Occasion]] = []
+    fuzzer = make(Scripted(OK_NEW), mutator=Broken(), on_fault=lambda *fault: noted.append(fault))
+    for _ in range(3):
+        fuzzer.step()
+    assert fuzzer.tally.iterations == 3
+    assert [(fault.kind, fault.doing) for fault, _ in noted] == [("UserError", "broken")] * 2
+    entry = next(iter(fuzzer.corpus))
+    assert noted[1][1].mutation == Mutation(1, 0, 2, 0, "broken", entry.case.id)
+    assert entry.n == 2, "it brought nothing"
+    assert fuzzer.tally.mutators["broken"].tried == 2
+
+
+def test_a_fault_that_nobody_keeps_is_raised(make: Make) -> None:
     fuzzer = make(Scripted(OK_NEW), mutator=Broken())
     fuzzer.step()
-    with pytest.raises(UserError, match=r"no\.Such"):
+    with pytest.raises(Fault, match=r"no\.Such"):
         fuzzer.step()
 
 

@@ -36,7 +36,7 @@ class Planted:
         schedule = tvm_api.s_tir.Schedule(tvm_api.module_of(func))
         schedule.unroll(schedule.get_loops(schedule.get_sblock("b"))[0])
         if self.end == "it dies":
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGABRT)
         if self.end == "is not built":
             schedule.get_sblock("no such block")
         if self.end == "is ill-formed":
@@ -98,7 +98,7 @@ def test_what_a_schedule_reaches_counts_once(executor: ForkExecutor, coverage: C
         ("does nothing", "", 0),
         ("is ill-formed", ILL_FORMED, 0),
         ("is not built", NOT_BUILT, 0),
-        ("it dies", "", signal.SIGKILL),
+        ("it dies", "", signal.SIGABRT),
     ],
 )
 def test_what_gives_no_program_counts_for_nothing(

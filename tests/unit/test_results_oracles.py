@@ -256,7 +256,7 @@ def test_efforts_are_those_that_the_oracles_need() -> None:
     assert effort_for(["crash"]).checks == frozenset()
     assert effort_for(["crash", "inconsistency"]).checks == {Check.RESULTS}
     assert effort_for(list(ORACLES)).checks == set(Check)
-    effort = Effort(frozenset(Check), 7, "inputs.npz")
+    effort = Effort(frozenset(Check), 7, "/somewhere/inputs.npz")
     assert Effort.from_json(effort.to_json()) == effort
 
 

@@ -21,7 +21,7 @@ def test_what_a_killed_child_noted_is_there() -> None:
         tray.note_pass("tirx.UnrollLoop")
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
-    assert tray.results() == [{"exit": "ok"}]
+    assert list(tray.results()) == [{"exit": "ok"}]
     assert tray.case_index() == 1
     assert tray.stage() is Stage.PASSES
     assert tray.pass_name() == "tirx.UnrollLoop"
@@ -46,7 +46,7 @@ def test_a_new_request_forgets_the_last_one() -> None:
     tray.enter_stage(Stage.RUN)
     tray.note_mutation("swap", 3, 0, "ab")
     tray.lay_request({"cases": []})
-    assert tray.results() == []
+    assert list(tray.results()) == []
     assert tray.case_index() == 0
     assert tray.seconds() == {}
 

@@ -79,13 +79,15 @@ class ArithWorker:
         executor: ForkExecutor,
         elapsed_before: float,
         tell_pause: Callable[[str], None] = lambda why: None,
+        sign_of_life: Callable[[], None] = lambda: None,
     ) -> None:
         self.number = number
         self.config = config
         self.directory = directory
         self.executor = executor
         self.shard = Shard(number, config, executor, elapsed_before)
-        self.room = Room(lambda: self.shard.over, tell_pause)
+        self.room = Room(self._waits, tell_pause)
+        self._sign_of_life = sign_of_life
         self.facts = directory.read_environment()
         self.saved = 0.0
         self.iterations = 0
@@ -106,7 +108,7 @@ class ArithWorker:
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
-        self.shard.stop_on_signal()
+        self.shard.stop_on_request()
         self.restore()
         self.save()
         try:
@@ -120,6 +122,11 @@ class ArithWorker:
             pass
         finally:
             self.save()
+
+    def _waits(self) -> bool:
+        """Give a sign of life while the disk is full; returns whether it is time to stop."""
+        self._sign_of_life()
+        return self.shard.over
 
     def scan(self, start: int, count: int) -> None:
         """Take the iterations from `start` on, `count` of them or up to the first at which the child dies."""
@@ -151,6 +158,11 @@ class ArithWorker:
 
     def died(self, death: Observation, stop: int) -> None:
         """Repeat what the child took with it, bundle the death, and go on behind it."""
+        if death.exit is Exit.UNKNOWN:
+            # Somebody killed it: whether a problem has a part in that, nobody knows.
+            self.iterations += 1
+            self.exits[death.exit.value] += 1
+            return
         iteration, check = _place(death, self.iterations, stop)
         while self.iterations < iteration:
             self.scan(self.iterations, iteration - self.iterations)

@@ -57,6 +57,7 @@ def _compilation(path: Path) -> Bundle | None:
 def _bisected(bundle: Bundle, family: Family) -> Bisected:
     (answer,) = family.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": oracles_of(bundle)})
     if not answer["shows"]:
-        return Bisected(bundle.path, f"does not show, so {BISECTION} stays as it is")
+        why = f" ({answer['why']})" if answer["why"] else ""
+        return Bisected(bundle.path, f"does not show{why}, so {BISECTION} stays as it is")
     refresh_report(bundle.path)
     return Bisected(bundle.path, bisection=read_bisection(bundle.path))

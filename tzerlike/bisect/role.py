@@ -61,7 +61,7 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
         found = replace(found, build="reference" if reference else "optimised", reduced=reduced is not None)
         write_bisection(path, found)
-    report({"event": "bisected", "shows": shows})
+    report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
 
 
 def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection:

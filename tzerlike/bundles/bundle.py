@@ -23,6 +23,7 @@ from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
 from tzerlike.oracles.finding import KINDS, ROUND_TRIP, Finding, Signed
 from tzerlike.schema import Count, Schema, Text
+from tzerlike.storage import storage_error
 
 
 class About(Enum):
@@ -162,7 +163,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     except OSError as error:
         if target.exists():
             return None
-        raise UserError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
+        raise storage_error(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target

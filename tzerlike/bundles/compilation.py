@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundles.bundle import Confirmation, write_bundle
+from tzerlike.bundles.bundle import Confirmation, observation_text, store_bundle, write_bundle
 from tzerlike.bundles.readable import readable_script
-from tzerlike.campaign import StoredCase, write_atomic
+from tzerlike.campaign import StoredCase, json_text, write_atomic
 from tzerlike.case import Case
 from tzerlike.child.heap import layouts_for
 from tzerlike.compare.evidence import Evidence
@@ -18,6 +18,7 @@ from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.oracles.finding import Finding
 from tzerlike.repro.script import repro_script
+from tzerlike.untrusted import one_line
 
 _HANG_FACTOR = 3.0
 
@@ -71,3 +72,38 @@ def bundle_compilation(
             finding, confirming_limits(finding.kind, limits), readable, evidence.parameters, evidence.archive
         ),
     )
+
+
+_PLAIN_REPRO = '''\
+"""Exits non-zero when the bug shows; it takes tzerlike to show it, whose own script could not be made."""
+
+import pathlib
+import subprocess
+import sys
+
+bundle = pathlib.Path(__file__).resolve().parent
+sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
+'''
+
+
+def bundle_plainly(
+    directory: Path,
+    finding: Finding,
+    stored: StoredCase,
+    limits: Limits,
+    confirmation: Confirmation,
+    evidence: Evidence,
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Write the bundle of a finding for which `bundle_compilation` fails: what a replay goes by, without what is made
+    for people to read. None when its signature has one already."""
+    stored = replace(stored, case=finding.case)
+    files: dict[str, str | bytes] = {
+        "case.json": json_text(stored.to_json()),
+        "module.py": "# tzerlike failed to print this module; case.json holds it.\n",
+        "inputs.npz": evidence.archive,
+        "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
+        "repro.py": _PLAIN_REPRO,
+        "report.md": f"# {one_line(finding.title)}\n\ntzerlike failed to write this report; see faults/.\n",
+    }
+    return store_bundle(directory, finding, files)

@@ -18,7 +18,8 @@ from tzerlike import tvm_api
 from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
-from tzerlike.child.apart import silence
+from tzerlike.child.apart import die_with_parent, silence
+from tzerlike.child.forks import fork
 from tzerlike.child.heap import LAYOUTS, stir
 from tzerlike.issue.regression import schedule_test
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
@@ -48,9 +49,11 @@ def repeat(mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
     """
     (mutator,) = make_mutators([mutation.mutator])
     shared = mmap.mmap(-1, _TRACE_SIZE)
-    child = os.fork()
+    parent = os.getpid()
+    child = fork()
     if child == 0:
         try:
+            die_with_parent(parent)
             faulthandler.disable()
             limits = Limits()
             signal.setitimer(signal.ITIMER_PROF, limits.seconds)

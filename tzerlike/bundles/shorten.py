@@ -19,6 +19,11 @@ Judge = Callable[[Case], list[Finding]]
 """Runs a case and returns its findings."""
 
 
+def is_short(case: Case) -> bool:
+    """Whether an internal error may be told of a case as it is."""
+    return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
+
+
 def shortened(finding: Finding, judge: Judge) -> Finding | None:
     """Return the finding of the same kind with the fewest passes, or None when it takes more than MOST_PASSES.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import struct
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NoReturn, TypeVar
 
-from tzerlike.errors import TzerlikeError
+from tzerlike.child.forks import fork
+from tzerlike.errors import Fault
 
 _T = TypeVar("_T")
 
@@ -26,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def run_apart(work: Callable[[], str | None]) -> tuple[str | None, int]:
     """Return what `work` returns and 0, or None and the signal that its process died of.
 
-    Its processor time is limited; running out of it is SIGPROF. Raises TzerlikeError when `work` raises.
+    Its processor time is limited; running out of it is SIGPROF. Raises Fault when `work` raises.
     """
     return next(each_apart((None,), lambda _: work()))
 
@@ -40,9 +41,11 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
     done = 0
     while done < len(items):
         ours, theirs = os.pipe()
-        child = os.fork()
+        parent = os.getpid()
+        child = fork()
         if child == 0:
             os.close(ours)
+            die_with_parent(parent)
             _serve(theirs, items[done:], work)
         os.close(theirs)
         fault: str | None = None
@@ -59,19 +62,20 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
             # Also when nobody wants the rest: the child finds the pipe closed and ends.
             _, status = os.waitpid(child, 0)
         if fault is not None:
-            raise TzerlikeError(f"work in a child failed:\n{fault}")
+            kind, frames, text = json.loads(fault)
+            raise Fault(kind, tuple(frames), text)
         if os.WIFSIGNALED(status):
             done += 1
             yield None, os.WTERMSIG(status)
         elif status:
-            raise TzerlikeError(f"work ended its process with status {os.waitstatus_to_exitcode(status)}")
+            text = f"work ended its process with status {os.waitstatus_to_exitcode(status)}"
+            raise Fault("ChildLost", ("child/apart.py each_apart",), text)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that forked it ends."""
-    parent = os.getppid()
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, the process that forked it, ends; or has ended by now."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent or parent == 1:
+    if os.getppid() != parent:
         os._exit(1)
 
 
@@ -90,8 +94,9 @@ def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None
             signal.setitimer(signal.ITIMER_PROF, _SECONDS)
             _write(descriptor, 0, work(item))
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - a fault of ours must reach the parent
-        _write(descriptor, _FAULT, traceback.format_exc())
+    except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the parent
+        fault = Fault.of(error)
+        _write(descriptor, _FAULT, json.dumps([fault.kind, fault.frames, fault.text]))
     finally:
         os._exit(_FAULT)
 

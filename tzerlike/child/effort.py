@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -47,7 +48,9 @@ class Effort:
         return replace(self, steps=THOROUGH_STEPS)
 
     def to_json(self) -> dict[str, Any]:
-        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": self.inputs, "layout": self.layout}
+        # A child works in another directory.
+        inputs = os.path.abspath(self.inputs) if self.inputs else ""
+        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": inputs, "layout": self.layout}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Effort:

@@ -24,6 +24,7 @@ import mmap
 import struct
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,6 +69,7 @@ class Tray:
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, _RESULTS + _RESULTS_SIZE)
         self._write_at = _RESULTS + 4
+        self._laid = b"{}"
         self._write_header(0, Stage.MUTATE, 0.0)
 
     def lay_request(self, request: dict[str, Any]) -> None:
@@ -75,6 +77,12 @@ class Tray:
         text = json.dumps(request, ensure_ascii=False).encode()
         if len(text) > _REQUEST_SIZE - 4:
             raise ValueError(f"request of {len(text)} bytes")
+        self._laid = text
+        self.lay_again()
+
+    def lay_again(self) -> None:
+        """Write the last request once more and clear everything that a child left."""
+        text = self._laid
         self.begin_case(0)
         # No case yet: a child that dies now has not reached its case.
         self._write_header(0, Stage.MUTATE, 0.0)
@@ -111,12 +119,19 @@ class Tray:
         text = doing.encode()[: _BEAT_SIZE - _NOTE.size - 16]
         self._write_note(_BEAT, struct.pack("<dq", time.monotonic(), iteration) + text)
 
+    def renew_beat(self) -> None:
+        """Said by the worker while it waits: it still does what it did."""
+        last = self.last_beat()
+        if last is not None:
+            self.beat(last.iteration, last.doing)
+
     def last_beat(self) -> Beat | None:
         """The worker's last sign of life; None where there is none that reads."""
         data = self._note(_BEAT, _BEAT_SIZE)
         if data is None or len(data) < 16:
             return None
-        return Beat(*struct.unpack_from("<dq", data), data[16:].decode(errors="replace"))
+        when, iteration = struct.unpack_from("<dq", data)
+        return Beat(when, iteration, data[16:].decode(errors="replace"))
 
     def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None:
         """Said by the worker before it mutates: if TVM kills it, this is what it was doing."""
@@ -181,10 +196,9 @@ class Tray:
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
         struct.pack_into("<I", self.memory, _RESULTS, count + 1)
 
-    def results(self) -> list[dict[str, Any]]:
-        """The records of the child that ran last; Garbled where something wrote over them."""
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The records of the child that ran last, one after the other; Garbled at one that something wrote over."""
         (count,) = struct.unpack_from("<I", self.memory, _RESULTS)
-        records = []
         at = _RESULTS + 4
         for _ in range(count):
             data = self._note(at, _RESULTS + _RESULTS_SIZE - at)
@@ -194,9 +208,8 @@ class Tray:
                 raise Garbled(f"a record of a child: {error}") from error
             if data is None or not isinstance(record, dict):
                 raise Garbled("a record of a child has the wrong checksum")
-            records.append(record)
+            yield record
             at += _NOTE.size + len(data)
-        return records
 
     def _write_header(self, index: int, stage: Stage, began: float) -> None:
         header = _HEADER.pack(index, _ORDINAL[stage], began)

@@ -1,7 +1,7 @@
 """`tzerlike ci`: fuzzing as a check of a CI service.
 
 Exit status: 0 nothing new, or every bundle as expected; 1 a new finding, or a bundle that is not; 2 usage or set-up;
-130 after Ctrl-C, with everything saved.
+130, 143, 129 after SIGINT, SIGTERM, SIGHUP, with everything saved.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from tzerlike.ci.outcome import Outcome
 from tzerlike.commands.fuzz import known_file
 from tzerlike.commands.shared import names_in, tvm_of
 from tzerlike.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
-from tzerlike.errors import INTERRUPTED, UserError
+from tzerlike.errors import UserError
 from tzerlike.known import Known, read_known
 from tzerlike.oracles import make_oracles
+from tzerlike.signals import exit_status
 from tzerlike.supervisor import Supervisor, resolve
 from tzerlike.surroundings import open_family, zygote_environment
 from tzerlike.ui import make_screen
@@ -163,15 +164,15 @@ def _run(
             tell=screen.tell,
             python=None if interpreter is None else interpreter.python,
         )
-        stats, interrupted = supervisor.run()
+        stats, stopped_by = supervisor.run()
     outcome = judged_campaign(mode, campaign, carry, entries, stats)
     if mode == "batch":
         carry.take_corpus(campaign, config.jobs)
         carry.take_bundles(campaign.bundles())
-    _conclude(outcome, output, as_json, interrupted)
+    _conclude(outcome, output, as_json, stopped_by)
 
 
-def _conclude(outcome: Outcome, output: Path, as_json: bool, interrupted: bool = False) -> None:
+def _conclude(outcome: Outcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:
     write_files(outcome, output)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
@@ -182,4 +183,4 @@ def _conclude(outcome: Outcome, output: Path, as_json: bool, interrupted: bool =
         for note in outcome.notes:
             click.echo(f"note: {one_line(note)}")
         click.echo(f"{outcome.verdict}; written: {output}")
-    sys.exit(INTERRUPTED if interrupted else 1 if outcome.failing else 0)
+    sys.exit(exit_status(stopped_by) if stopped_by else 1 if outcome.failing else 0)

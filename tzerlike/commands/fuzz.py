@@ -28,9 +28,10 @@ from tzerlike.config import (
     parse_size,
 )
 from tzerlike.corpora.carried import corpus_directory
-from tzerlike.errors import INTERRUPTED, UserError
+from tzerlike.errors import UserError
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
+from tzerlike.signals import exit_status
 from tzerlike.supervisor import Supervisor, resolve
 from tzerlike.surroundings import zygote_environment
 from tzerlike.targets import DEFAULT_ARCH
@@ -140,13 +141,13 @@ def fuzz(
             resume=resume,
             python=None if interpreter is None else interpreter.python,
         )
-        stats, interrupted = supervisor.run()
+        stats, stopped_by = supervisor.run()
     if ui != "none":
         _print_summary(console, directory, stats)
-    if interrupted:
+    if stopped_by:
         if ui != "none":
             console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_status(stopped_by))
 
 
 _TIR_ONLY = (

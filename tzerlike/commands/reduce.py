@@ -10,9 +10,9 @@ import click
 import psutil
 
 from tzerlike.config import parse_duration
-from tzerlike.errors import INTERRUPTED
 from tzerlike.reduction.run import Reduction, reduce_bundles
 from tzerlike.report.refresh import refresh_report
+from tzerlike.signals import exit_status
 from tzerlike.surroundings import open_family
 
 
@@ -30,7 +30,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bo
         if not as_json:
             click.echo(reduction.line())
 
-    results, interrupted = reduce_bundles(
+    results, stopped_by = reduce_bundles(
         bundles,
         jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         parse_duration(budget),
@@ -39,7 +39,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bo
     )
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
-    if interrupted:
+    if stopped_by:
         click.echo("interrupted; the best so far is saved, run it again to go on", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_status(stopped_by))
     sys.exit(0 if all(result.good for result in results) else 1)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tzerlike.commands.shared import open_store, print_table
-from tzerlike.errors import INTERRUPTED
+from tzerlike.signals import status_of
 from tzerlike.surroundings import whole_environment
 from tzerlike.tvm_builds.interruptions import GOES_ON, space_needed
 from tzerlike.tvm_builds.make import Maker
@@ -48,9 +48,9 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
             maker = Maker(store, environment, tell=screen.tell, show=screen.show)
             usual = (source.resolve().name if source else found.version) + "-asan" * asan
             made = maker.make(Recipe(found, tools, asan), name or usual, jobs)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         screen.tell(f"interrupted; {GOES_ON}")
-        sys.exit(INTERRUPTED)
+        sys.exit(status_of(interruption))
     finally:
         screen.close()
     if as_json:

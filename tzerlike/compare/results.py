@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tzerlike import reference, tvm_api
+from tzerlike.allowlist import native
 from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.effort import THOROUGH_STEPS, Check, Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
@@ -20,7 +21,7 @@ from tzerlike.compare.inputs import Inputs, inputs_for, unpack_inputs
 from tzerlike.compare.memory import Memory
 from tzerlike.compare.timing import looks_slow, take_timing
 from tzerlike.observation import Stage
-from tzerlike.outcome import Ending, Ran, Results
+from tzerlike.outcome import NOT_ALLOWED, Ending, Ran, Results
 from tzerlike.passes.catalog import instantiate
 from tzerlike.reference import Argument, Expected, Judgement, Verdict
 from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
@@ -81,7 +82,7 @@ class NoNotes:
 
 @dataclass(frozen=True, slots=True)
 class Builds:
-    """Two ways to a compiled function of one program; each may raise CompilerRefused.
+    """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
 
     `reference` is None where that build is known to be right on these inputs.
     """
@@ -91,14 +92,14 @@ class Builds:
 
 
 def compile_module(module: Any, target: str, config: ContextConfig, notes: Notes) -> Function:
-    """Return the compiled `main` of `module`; CompilerRefused when TVM raises."""
-    executable = compile_executable(module, target, config, notes)
-    return ask_compiler(lambda: tvm_api.entry_point(executable))
+    """Return the compiled `main` of `module`; CompilerRefused when TVM raises, NotAllowed where it may not run."""
+    built = compile_executable(module, target, config, notes)
+    return native.entry_point(module, built)
 
 
 def compile_executable(
     module: Any, target: str, config: ContextConfig, notes: Notes, passes: Sequence[PassSpec] = ()
-) -> Any:
+) -> tvm_api.Built:
     """Return what TVM makes of `module` after `passes`, before machine code; CompilerRefused when it raises."""
     chosen = ask_compiler(lambda: tvm_api.target_of(target))
     context = ask_compiler(lambda: tvm_api.pass_context(config, [tvm_api.PassWatch(notes.note_pass)]))
@@ -106,9 +107,9 @@ def compile_executable(
         module = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
         for spec in passes:
             module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
-        executable = ask_compiler(lambda: tvm_api.build(module, chosen, config.pipeline))
+        built = ask_compiler(lambda: tvm_api.build(module, chosen, config.pipeline))
     notes.note_pass("")
-    return executable
+    return built
 
 
 def compile_reference(module: Any, notes: Notes) -> Function:
@@ -171,8 +172,13 @@ def judge_builds(
             return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
 
     # Both before either runs: wrong code may leave a process behind in which compiling fails.
-    first = built(builds.reference, Stage.BUILD_REFERENCE) if builds.reference is not None else Ran()
-    second = built(builds.optimised, Stage.BUILD)
+    try:
+        first = built(builds.reference, Stage.BUILD_REFERENCE) if builds.reference is not None else Ran()
+        second = built(builds.optimised, Stage.BUILD)
+    except native.NotAllowed as refusal:
+        results = replace(results, verdict=Verdict.UNKNOWN.value, rule=NOT_ALLOWED, where=f"not run: {refusal}")
+        notes.note_results(results)
+        return results
     functions: dict[Stage, tuple[Function, Memory]] = {}
 
     def ran(function: Function | Ran, stage: Stage) -> Ran:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tzerlike.case import Case
 from tzerlike.child.effort import Check, Effort
-from tzerlike.errors import TzerlikeError
+from tzerlike.errors import Fault
 from tzerlike.limits import Limits
 from tzerlike.outcome import Ending, Ran, Results
 from tzerlike.targets import kind_of_target
@@ -136,11 +136,11 @@ class Device:
         return answer
 
     def _heard(self, seconds: float) -> dict[str, Any] | None:
-        """The next answer to a case; TzerlikeError where it is a fault of ours."""
+        """The next answer to a case; Fault where it is one of ours."""
         answer = self._answer(seconds)
         if answer is not None and FAULT in answer:
             self.close()
-            raise TzerlikeError(f"the process that runs kernels failed:\n{answer[FAULT]}")
+            raise Fault("KernelProcess", ("cuda/device.py",), str(answer[FAULT]))
         return answer
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:

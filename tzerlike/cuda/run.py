@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from tzerlike import tvm_api
+from tzerlike.allowlist import native
 from tzerlike.archive import read_arrays
 from tzerlike.case import Case, ContextConfig
 from tzerlike.child.effort import Check
@@ -55,10 +56,10 @@ def trial(target: str) -> str:
     kind = kind_of_target(target)
     try:
         module = tvm_api.module_of(tvm_api.parse_script(_TRIAL.format(loop=_LOOPS[kind])))
-        executable = compile_executable(module, target, ContextConfig(), NoNotes())
+        built = compile_executable(module, target, ContextConfig(), NoNotes())
         device = tvm_api.device_of(kind)
         tensor, memory = tvm_api.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
-        ask_compiler(lambda: tvm_api.entry_point(executable)(tensor))
+        ask_compiler(lambda: native.entry_point(module, built)(tensor))
         return "" if (memory.numpy().view(numpy.float32) == 1).all() else "it computes something else"
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a driver is the answer
         return (str(error).strip().splitlines() or [type(error).__name__])[-1]
@@ -89,10 +90,10 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
         return {}
     expected = _expected(read_arrays(Path(item["archive"])))
     try:
-        executable = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
-        function = ask_compiler(lambda: tvm_api.entry_point(executable))
+        built = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
+        function = native.entry_point(module, built)
         memory = _DeviceMemory(inputs, kind_of_target(case.target))
-    except CompilerRefused:
+    except (CompilerRefused, native.NotAllowed):
         return {}
     begin()
     ran = memory.ran(function, expected)
@@ -102,7 +103,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     if not launches_threads(func):
         record["reference"] = asdict(_on_host(module, inputs, expected))
     elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
-        timing = _timed(module, case, executable, memory, expected)
+        timing = _timed(module, case, built, memory, expected)
         if timing is not None:
             record["timing"] = asdict(timing)
     return record
@@ -145,33 +146,35 @@ class _DeviceMemory:
             return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
         return self._here.compared(expected)
 
-    def seconds(self, executable: Any) -> list[float]:
+    def seconds(self, built: tvm_api.Built) -> list[float]:
         """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
-        return ask_compiler(lambda: tvm_api.seconds_of_runs(executable, self._device, self.arguments, _REPEATS // 2))
+        return ask_compiler(lambda: tvm_api.seconds_of_runs(built, self._device, self.arguments, _REPEATS // 2))
 
 
 def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
     try:
-        executable = compile_executable(module, REFERENCE_TARGET, REFERENCE_CONFIG, NoNotes())
-        function = ask_compiler(lambda: tvm_api.entry_point(executable))
+        built = compile_executable(module, REFERENCE_TARGET, REFERENCE_CONFIG, NoNotes())
+        function = native.entry_point(module, built)
     except CompilerRefused as refusal:
         return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+    except native.NotAllowed:
+        return Ran()
     return _DeviceMemory(inputs, "llvm").ran(function, expected)
 
 
 def _timed(
-    module: Any, case: Case, executable: Any, memory: _DeviceMemory, expected: Mapping[int, Expected]
+    module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory, expected: Mapping[int, Expected]
 ) -> Timing | None:
     """Time the build and the one without optimisation by the device's clock; None where a second run computes
     something else, since the clock takes several in a row."""
     try:
         other = compile_executable(module, case.target, REFERENCE_CONFIG, NoNotes())
-        for each in (executable, other):
-            function = ask_compiler(lambda each=each: tvm_api.entry_point(each))  # type: ignore[misc]
+        for each in (built, other):
+            function = native.entry_point(module, each)
             if memory.ran(function, expected).ending is not Ending.AGREES:
                 return None
-        samples = [memory.seconds(each) for each in (other, executable, other, executable)]
-    except CompilerRefused:
+        samples = [memory.seconds(each) for each in (other, built, other, built)]
+    except (CompilerRefused, native.NotAllowed):
         return None
     first, second = (*samples[0], *samples[2]), (*samples[1], *samples[3])
     return Timing(first, second, max(noise(first), noise(second)))

@@ -20,7 +20,7 @@ from tzerlike.cuda.device import FAULT, RUNNING, TAINTED
 def main() -> None:
     """Answer until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    die_with_parent()
+    die_with_parent(os.getppid())
     silence()
     # Not earlier: TVM talks while it is imported.
     from tzerlike.cuda.run import run_on_device, trial

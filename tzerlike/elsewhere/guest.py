@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TextIO
 
 from tzerlike.child.apart import silence
-from tzerlike.child.tray import Tray
+from tzerlike.child.tray import Garbled, Tray
 from tzerlike.limits import bound_memory, mapped_bytes
 from tzerlike.observation import Exit, Stage
 
@@ -58,10 +58,13 @@ def _in_child(work: Work, item: Mapping[str, Any], tray: Tray) -> dict[str, Any]
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     os.close(handle)
-    place = {"stage": tray.stage().value, "pass": tray.pass_name()}
-    records = tray.results()
-    if records:
-        return place | records[0]
+    try:
+        place: dict[str, Any] = {"stage": tray.stage().value, "pass": tray.pass_name()}
+        for record in tray.results():
+            return place | record
+    except Garbled:
+        # So does one that writes over what its process has to say.
+        return {"stage": Stage.RUN.value, "pass": "", "wrong": True, "exit": Exit.CRASH.value, "signal": 0}
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not ended or number == signal.SIGPROF:
         return place | {"exit": Exit.TIMEOUT.value}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from tzerlike import tvm_api
+from tzerlike.allowlist import native
 from tzerlike.archive import read_arrays
 from tzerlike.case import Case, PassSpec
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
@@ -52,12 +53,14 @@ def judge_case(item: Mapping[str, Any], tray: Tray) -> dict[str, Any]:
                 changed = ask_compiler(lambda step=step, changed=changed: step(changed))  # type: ignore[misc]
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
-            executable = ask_compiler(lambda: tvm_api.build(changed, target, case.config.pipeline))
+            built = ask_compiler(lambda: tvm_api.build(changed, target, case.config.pipeline))
             tray.note_pass("")
             if item["inputs"]:
-                function = ask_compiler(lambda: tvm_api.entry_point(executable))
+                function = native.entry_point(module, built)
     except CompilerRefused as refusal:
         return refusal.record()
+    except native.NotAllowed as refusal:
+        return {UNLOADABLE: f"not run: {refusal}"}
     if not item["inputs"]:
         return {"exit": Exit.OK.value}
     try:

@@ -11,29 +11,31 @@ import socket
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tzerlike.case import Case, content_hash
-from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Effort
+from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Check, Effort
+from tzerlike.child.tray import Garbled
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.coverage import Frame as CodeFrame
 from tzerlike.coverage import describe, describe_death
 from tzerlike.cuda.device import Devices
-from tzerlike.errors import TzerlikeError
+from tzerlike.errors import Fault, contained
 from tzerlike.executor.lane import Lane
-from tzerlike.executor.runner import REPLY
+from tzerlike.executor.line import Line, Reply
+from tzerlike.executor.oom import oom_counters, oom_kills
+from tzerlike.executor.record import Record, read_record, read_results
 from tzerlike.executor.sanitizer import report_in
-from tzerlike.executor.served import ORDER
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators.attempt import JOB as MUTATE
 from tzerlike.mutators.attempt import Attempt, Mutant
 from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.outcome import Ending, Rejection, Results
+from tzerlike.outcome import Ending, Results
 from tzerlike.walk.ask import ask_walk
 from tzerlike.walk.localise import localised
 from tzerlike.walk.walk import Walk
@@ -44,6 +46,9 @@ _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _REFERENCES = 4096
 """Programs to remember as checked without optimisation."""
+
+_RUNNING = (Stage.RUN_REFERENCE, Stage.RUN)
+_LOST = "ChildLost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +76,19 @@ class ForkExecutor:
     ) -> None:
         """`devices` are where kernels run that their interpretation found nothing wrong with."""
         self._lane = lane
-        self._runner = runner
+        self._line = Line(runner, lane.tray.renew_beat)
+        self._oom_counters = oom_counters()
+        self._oom_kills = 0
         self.devices = devices or Devices()
         self.limits = limits
         self.effort = effort
         self._references: OrderedDict[str, None] = OrderedDict()
         self.fork_seconds = 0.0
-        self.waiting = False
+
+    @property
+    def waiting(self) -> bool:
         """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
+        return self._line.waiting
 
     def run(
         self,
@@ -93,27 +103,44 @@ class ForkExecutor:
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
         many were new; the blocks of every other case are armed again. A case whose builds disagree over the
         interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
-        passes, to see which it is. Raises TzerlikeError on a fault of ours.
+        passes, to see which it is. A fault of ours is in the observation: of a child it is its exit, and of what comes
+        after, the observation lacks what that would have told.
         """
         limits, effort = limits or self.limits, effort or self.effort
         observations: list[Observation] = []
         while len(observations) < len(cases):
             remaining = cases[len(observations) :]
             observations += self._run_child(remaining, count, limits, effort)
-        for index, (case, seen) in enumerate(zip(cases, observations, strict=True)):
-            if seen.results is not None and seen.results.undecided and effort.steps < THOROUGH_STEPS:
-                (again,) = self._run_child([case], False, limits, effort.thorough())
-                observations[index] = replace(again, new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
-            observations[index] = self._on_device(case, observations[index], limits, effort)
-            self._note_reference(case, observations[index].results)
-            once = partial(self._once, limits, effort)
-            stroll = partial(self._stroll, limits, effort.inputs)
-            observations[index] = localised(case, observations[index], once, stroll)
-        return observations
+        return [self._pursued(case, seen, limits, effort) for case, seen in zip(cases, observations, strict=True)]
+
+    def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
+        stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
+            ("thorough run", self._thorough),
+            ("device", self._on_device),
+            ("blame", self._blamed),
+        )
+        for doing, stage in stages:
+            after = contained(partial(stage, case, seen, limits, effort), doing)
+            seen = replace(seen, faults=(*seen.faults, after)) if isinstance(after, Fault) else after
+        return seen
+
+    def _thorough(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Run a case again whose builds disagree over the interpreter's step budget, to its end."""
+        if seen.results is None or not seen.results.undecided or effort.steps >= THOROUGH_STEPS:
+            return seen
+        (again,) = self._run_child([case], False, limits, effort.thorough())
+        return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+
+    def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Say which pass is to blame for what is wrong; a program whose reference is right is remembered."""
+        self._note_reference(case, seen.results)
+        once = partial(self._once, limits, effort)
+        return localised(case, seen, once, partial(self._stroll, limits, effort.inputs))
 
     def _once(self, limits: Limits, effort: Effort, case: Case) -> Observation:
         (seen,) = self._run_child([case], False, limits, effort)
-        return self._on_device(case, seen, limits, effort)
+        return self._on_device(case, seen.sound(), limits, effort)
 
     def _on_device(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run a kernel that compiles to what means the same, where there is a device for it."""
@@ -151,7 +178,9 @@ class ForkExecutor:
         attempt = Attempt(**records[0]) if records else Attempt(None)
         if attempt.text is None:
             coverage.rearm(slot)
-            return Mutant(attempt, died_of=death.signal if death is not None else 0)
+            if death is None or death.exit is Exit.UNKNOWN:
+                return Mutant(attempt)
+            return Mutant(attempt, died_of=death.signal)
         return Mutant(attempt, new_blocks=coverage.commit(slot))
 
     def call(
@@ -159,19 +188,30 @@ class ForkExecutor:
     ) -> tuple[list[dict[str, Any]], Observation | None]:
         """Do a job of the lane's table in one child; return what it laid down and, if the child died of it, how.
 
-        With `count` its blocks stay in the log, for the caller to count or to arm again. Raises TzerlikeError on a
-        fault of ours.
+        With `count` its blocks stay in the log, for the caller to count or to arm again. Raises Fault on one of ours.
         """
+        records, end = self.attempt(job, item, limits, count=count)
+        return records, None if end is None else end.sound()
+
+    def attempt(
+        self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False
+    ) -> tuple[list[dict[str, Any]], Observation | None]:
+        """Do a job as `call` does; a fault of ours is an observation as well, behind what was laid down before it."""
         tray = self._lane.tray
         tray.lay_request({"job": job, "item": item, "count": count})
         done, status, timed_out, _ = self._wake(limits or self.limits, 1)
-        records = tray.results()
-        ending = records[-1].get("exit", "") if records else ""
-        if ending == Exit.FAULT.value:
-            raise TzerlikeError(f"the child failed outside the compiler:\n{records[-1]['message']}")
-        if ending == Exit.OOM.value:
-            return records[:-1], Observation(Exit.OOM, tray.stage(), "over the memory limit", tray.pass_name())
-        return records, None if done else self._died(status, timed_out, 0)
+        records: list[dict[str, Any]] = []
+        try:
+            for record in tray.results():
+                match record.get("exit"):
+                    case Exit.FAULT.value:
+                        return records, _of_fault(read_record(record))
+                    case Exit.OOM.value:
+                        return records, Observation(Exit.OOM, tray.stage(), "over the memory limit", tray.pass_name())
+                records.append(record)
+            return records, None if done else self._died(status, timed_out, 0)
+        except Garbled as error:
+            return records, self._written_over(error, 0, runs=False)
 
     def render(self, case: Case) -> tuple[str, bool]:
         """Return the TVMScript of the case's module and whether it parses back; ("", False) if printing fails."""
@@ -179,28 +219,37 @@ class ForkExecutor:
         return rendering.script, rendering.faithful
 
     def rendering(self, case: Case) -> Rendering:
-        """Return the case's module as TVMScript, an empty one if printing fails.
+        """Return the case's module as TVMScript, an empty one if printing fails; Fault on one of ours.
 
         Printing runs in a child too: a program that breaks a pass may well break the printer.
         """
         self._order([case], render=True, count=False, limits=self.limits.relaxed(3), effort=COMPILE_ONLY)
-        results = self._lane.tray.results()
-        if not results or results[0]["exit"] != Exit.OK.value:
+        record = next(self._lane.tray.results(), {})
+        if record.get("exit") == Exit.FAULT.value:
+            raise read_record(record).fault
+        if record.get("exit") != Exit.OK.value:
             return Rendering()
-        return Rendering(results[0]["script"], results[0]["faithful"], results[0]["again"])
+        return Rendering(record["script"], record["faithful"], record["again"])
 
     def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
-        lane = self._lane
         reply = self._order(cases, render=False, count=count, limits=limits, effort=effort)
         done, status, timed_out, waited = reply
-        records = lane.tray.results()
-        observations = []
-        for record in records:
-            if record["exit"] == Exit.FAULT.value:
-                raise TzerlikeError(f"the child failed outside the compiler:\n{record['message']}")
-            observations.append(self._finished(record, count))
-        if not done and len(observations) < len(cases):
-            observations.append(self._died(status, timed_out, len(observations)))
+        observations: list[Observation] = []
+        logged = 0
+        try:
+            for data, _ in zip(self._lane.tray.results(), cases, strict=False):
+                record = read_record(data)
+                if record.exit is Exit.FAULT:
+                    # It had no time to do so itself.
+                    self._lane.coverage.rearm(self._lane.slot, logged)
+                observations.append(self._finished(record, count))
+                logged = record.log[1]
+            if done and not observations:
+                raise Garbled("a child that is done left no record")
+            if not done and len(observations) < len(cases):
+                observations.append(self._died(status, timed_out, len(observations), logged))
+        except Garbled as error:
+            observations.append(self._written_over(error, logged, runs=Check.RESULTS in effort.checks))
         inside = sum(o.elapsed for o in observations)
         self.fork_seconds += max(0.0, waited - inside)
         return observations
@@ -223,52 +272,107 @@ class ForkExecutor:
 
     def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
         """Have a child take the request in the tray; returns whether it got done, its status, whether it timed out, and
-        the seconds that took."""
+        the seconds that took.
+
+        Where somebody else kills the child, or the runner with it, another child takes the request; where that happens
+        again, the status is that of a SIGKILL.
+        """
+        lane = self._lane
+        began = time.perf_counter()
+        reply = self._woken(limits, count)
+        if reply is None or self._killed(reply):
+            lane.coverage.rearm(lane.slot)
+            lane.tray.lay_again()
+            self._oom_kills = oom_kills(self._oom_counters)
+            reply = self._woken(limits, count) or Reply(False, signal.SIGKILL)
+        return reply.done, reply.status, reply.timed_out, time.perf_counter() - began
+
+    def _woken(self, limits: Limits, count: int) -> Reply | None:
         lane = self._lane
         os.lseek(lane.stderr, 0, os.SEEK_SET)
         os.ftruncate(lane.stderr, 0)
         lane.coverage.begin(lane.slot)
         lane.death.clear()
-        wall = 10 * limits.seconds * count + 5
-        began = time.perf_counter()
-        self._runner.send(ORDER.pack(limits.seconds, wall, limits.memory))
-        self.waiting = True
-        reply = self._runner.recv(REPLY.size)
-        self.waiting = False
-        if len(reply) < REPLY.size:
-            raise TzerlikeError("the runner process ended")
-        return (*REPLY.unpack(reply), time.perf_counter() - began)
+        return self._line.ask(limits.seconds, 10 * limits.seconds * count + 5, limits.memory)
 
-    def _finished(self, record: dict[str, Any], count: bool) -> Observation:
-        exit_ = Exit(record["exit"])
+    def _killed(self, reply: Reply) -> bool:
+        """Whether a child ended for a reason outside of it: killed, or stopped while it waited for its request."""
+        if reply.done:
+            return False
+        return _is_kill(reply.status, reply.timed_out) or not self._reached()
+
+    def _reached(self) -> bool:
+        """Whether the child has begun with a case."""
+        try:
+            return self._lane.tray.stage() is not Stage.MUTATE
+        except Garbled:
+            return True
+
+    def _finished(self, record: Record, count: bool) -> Observation:
+        """The observation of a case whose child came to its end; Garbled when its record cannot be."""
+        if record.exit is Exit.FAULT:
+            return _of_fault(record)
+        results, rejection = read_results(record)
         new_blocks = 0
-        if exit_ is Exit.OK and count:
-            start, stop = record["log"]
+        if record.exit is Exit.OK and count:
+            start, stop = record.log
+            if not start <= stop <= self._lane.coverage.new(self._lane.slot):
+                raise Garbled(f"a record of a child: blocks {start} to {stop}")
             new_blocks = stop - start
             self._lane.coverage.commit(self._lane.slot, start)
-        seconds = record.get("seconds", {})
         return Observation(
-            exit=exit_,
-            stage=Stage(record.get("stage", Stage.LOAD.value)),
-            message=record.get("message", ""),
-            pass_name=record.get("pass", ""),
-            backtrace=tuple(Frame(name, "") for name in record.get("backtrace", ())),
-            stderr="" if exit_ is Exit.OK else _end_of(self._written()),
-            elapsed=sum(seconds.values()),
-            seconds=seconds,
+            exit=record.exit,
+            stage=record.stage,
+            message=record.message,
+            pass_name=record.pass_name,
+            backtrace=tuple(Frame(name, "") for name in record.backtrace),
+            stderr="" if record.exit is Exit.OK else _end_of(self._written()),
+            elapsed=sum(record.seconds.values()),
+            seconds=record.seconds,
             new_blocks=new_blocks,
-            pass_blocks=tuple(record.get("pass_blocks", ())),
-            peak_memory=record.get("peak_memory", 0),
-            results=Results.from_json(record["results"]) if "results" in record else None,
-            rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
+            pass_blocks=record.pass_blocks,
+            peak_memory=record.peak_memory,
+            results=results,
+            rejection=rejection,
         )
 
-    def _died(self, status: int, timed_out: bool, index: int) -> Observation:
+    def _written_over(self, error: Garbled, logged: int, *, runs: bool) -> Observation:
+        """What a tray that cannot be read says: a program that ran wrote over it, unless none did.
+
+        `runs` says whether programs run in such a child at all, for when not even the stage reads.
+        """
+        lane = self._lane
+        lane.coverage.rearm(lane.slot, logged)
+        try:
+            stage = lane.tray.stage()
+            ran = stage in _RUNNING or any(name.value in lane.tray.seconds() for name in _RUNNING)
+        except Garbled:
+            stage, ran = Stage.RUN, runs
+        if not ran:
+            return Observation.of_fault(Fault(_LOST, ("child/tray.py",), str(error), stage.value), stage)
+        message = f"the program wrote over its process: {error}"
+        in_reference = stage is Stage.RUN_REFERENCE
+        results = lane.tray.partial_results()
+        return Observation(
+            Exit.CRASH,
+            Stage.RUN_REFERENCE if in_reference else Stage.RUN,
+            message,
+            results=None if results is None else results.died(in_reference, message),
+        )
+
+    def _died(self, status: int, timed_out: bool, index: int, logged: int = 0) -> Observation:
+        """The observation of the case `index` of which a child died; `logged` blocks are those of the cases before it.
+
+        Garbled where that does not read.
+        """
         lane = self._lane
         tray = lane.tray
+        if _is_kill(status, timed_out):
+            return self._killed_twice(logged)
         if tray.case_index() != index or tray.stage() is Stage.MUTATE:
-            raise TzerlikeError(f"the child ended with status {status} before it reached its case")
-        lane.coverage.rearm(lane.slot, tray.results()[-1]["log"][1] if index else 0)
+            text = f"the child ended with status {status} before it reached its case"
+            return Observation.of_fault(Fault(_LOST, ("executor/served.py",), text), Stage.LOAD)
+        lane.coverage.rearm(lane.slot, logged)
         tray.enter_stage(tray.stage())
         seconds = tray.seconds()
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -301,10 +405,25 @@ class ForkExecutor:
             results=results,
         )
 
+    def _killed_twice(self, logged: int) -> Observation:
+        """What is known of a case at which two children were killed: that the kernel did it, or nothing."""
+        lane = self._lane
+        lane.coverage.rearm(lane.slot, logged)
+        stage = lane.tray.stage() if self._reached() else Stage.LOAD
+        if oom_kills(self._oom_counters) > self._oom_kills:
+            exit_, message = Exit.OOM, "the kernel ended it for lack of memory"
+        else:
+            exit_, message = Exit.UNKNOWN, "SIGKILL, and nothing says why"
+        return Observation(exit_, stage, message, lane.tray.pass_name(), signal.SIGKILL)
+
     def _written(self) -> bytes:
         """The end of what the child has written to its standard error, at most _REPORT_LIMIT bytes."""
         size = os.fstat(self._lane.stderr).st_size
         return os.pread(self._lane.stderr, _REPORT_LIMIT, max(0, size - _REPORT_LIMIT))
+
+
+def _of_fault(record: Record) -> Observation:
+    return Observation.of_fault(record.fault, record.stage, record.pass_name)
 
 
 def _end_of(written: bytes) -> str:
@@ -315,6 +434,11 @@ def _end_of(written: bytes) -> str:
 def _inputs_key(case: Case) -> str:
     """A name for a program with its inputs."""
     return content_hash(f"{case.input_seed} {case.ir}")
+
+
+def _is_kill(status: int, timed_out: bool) -> bool:
+    """Whether a child died of a SIGKILL that was not its runner's."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not timed_out
 
 
 def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:

@@ -91,8 +91,8 @@ def _builds(case: Case, tray: Tray) -> bool:
     wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
     try:
         module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        executable = compile_executable(module, wanted, REFERENCE_CONFIG, tray)
-        sources = ask_compiler(lambda: tvm_api.cuda_sources(executable))
+        built = compile_executable(module, wanted, REFERENCE_CONFIG, tray)
+        sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
     except CompilerRefused:
         return False
     toolchain = find_toolchain() if sources else None

@@ -10,17 +10,15 @@ import os
 import select
 import signal
 import socket
-import struct
 from dataclasses import dataclass
 from typing import NoReturn
 
 from tzerlike.child.apart import die_with_parent
+from tzerlike.child.forks import fork
 from tzerlike.executor.lane import Lane
-from tzerlike.executor.served import ORDER, serve_child
+from tzerlike.executor.line import ORDER, REPLY
+from tzerlike.executor.served import serve_child
 from tzerlike.limits import mapped_bytes
-
-REPLY = struct.Struct("<?i?")
-"""What a worker hears of its order: whether the child got done, its wait status, whether it ran out of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +30,32 @@ class _Child:
     line: socket.socket
 
 
-def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
+def serve_runner(lane: Lane, orders: socket.socket, number: int = 0) -> NoReturn:
     """Hand each order to a child of its own until the worker hangs up; never returns.
 
-    While a child works, the runner forks the next one and reaps the last: on a machine with a core to spare,
-    neither costs the worker anything.
+    `number` is how many runners have died in this one's place before it; orders to them are let lie. While a child
+    works, the runner forks the next one and reaps the last: on a machine with a core to spare, neither costs the worker
+    anything.
     """
-    die_with_parent()
+    die_with_parent(os.getppid())
     mapped = mapped_bytes()
     spare = _fork_child(lane, mapped)
+    if number:
+        orders.send(REPLY.pack(number, False, 0, False))
     ending: list[_Child] = []
     while True:
         order = orders.recv(ORDER.size)
         if len(order) < ORDER.size:
             os._exit(0)
+        meant_for, _, wall, _ = ORDER.unpack(order)
+        if meant_for != number:
+            continue
         child = spare
-        child.line.send(order)
+        while not _sent(child, order):
+            # Somebody killed it while it waited.
+            os.waitpid(child.pid, 0)
+            _forget(child)
+            child = _fork_child(lane, mapped)
         waiter = select.poll()
         waiter.register(child.handle, select.POLLIN)
         waiter.register(child.line, select.POLLIN)
@@ -55,7 +63,6 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
         waiter.poll(1)
         spare = _fork_child(lane, mapped)
         ending = [old for old in ending if not _reaped(old)]
-        _, wall, _ = ORDER.unpack(order)
         timed_out = not waiter.poll(wall * 1000)
         status = 0
         done = not timed_out and bool(_receive_now(child.line))
@@ -65,13 +72,14 @@ def serve_runner(lane: Lane, orders: socket.socket) -> NoReturn:
             _kill_group(child.pid)
             _, status = os.waitpid(child.pid, 0)
             _forget(child)
-        orders.send(REPLY.pack(done, status, timed_out))
+        orders.send(REPLY.pack(number, done, status, timed_out))
 
 
 def _reaped(child: _Child) -> bool:
-    """Reap a child that has said that it is done, if it has ended by now."""
+    """Reap a child that has said that it is done, if it has ended by now; one that has not is to end."""
     pid, _ = os.waitpid(child.pid, os.WNOHANG)
     if pid == 0:
+        _kill_group(child.pid)
         return False
     _kill_group(child.pid)
     _forget(child)
@@ -83,6 +91,15 @@ def _forget(child: _Child) -> None:
     child.line.close()
 
 
+def _sent(child: _Child, order: bytes) -> bool:
+    """Give a child its order, unless it is dead."""
+    try:
+        child.line.send(order)
+    except (BrokenPipeError, ConnectionError):
+        return False
+    return True
+
+
 def _receive_now(line: socket.socket) -> bytes:
     try:
         return line.recv(1, socket.MSG_DONTWAIT)
@@ -92,9 +109,11 @@ def _receive_now(line: socket.socket) -> bytes:
 
 def _fork_child(lane: Lane, mapped: int) -> _Child:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    pid = os.fork()
+    parent = os.getpid()
+    pid = fork()
     if pid == 0:
         ours.close()
+        die_with_parent(parent)
         serve_child(lane, theirs, mapped)
     theirs.close()
     return _Child(pid, os.pidfd_open(pid), ours)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
 import socket
-import struct
-import traceback
 from typing import NoReturn
 
 from tzerlike.case import Case
-from tzerlike.child.apart import die_with_parent
 from tzerlike.child.effort import Effort
 from tzerlike.child.heap import stir
+from tzerlike.errors import Fault
 from tzerlike.executor.lane import Lane
+from tzerlike.executor.line import ORDER
 from tzerlike.executor.stages import Surroundings, render_module, run_case
 from tzerlike.limits import bound_memory
 from tzerlike.observation import Exit, Stage
-
-ORDER = struct.Struct("<ddQ")
-"""What wakes a child: seconds of processor time a case, seconds on the clock in all, bytes of memory."""
 
 
 def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
     try:
         os.setpgid(0, 0)
-        die_with_parent()
         os.dup2(lane.stderr, 2)
         os.dup2(lane.stderr, 1)
         lane.prelude()
@@ -34,17 +30,27 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         order = line.recv(ORDER.size)
         if len(order) < ORDER.size:
             os._exit(0)
-        seconds, _, memory = ORDER.unpack(order)
+        _, seconds, _, memory = ORDER.unpack(order)
         bound_memory(mapped, memory)
         # Not earlier: it clears the record, and while this child waited its elder may have died.
         lane.death.watch()
         _work(lane, seconds)
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
-    except BaseException:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
-        lane.tray.add_result({"exit": Exit.FAULT.value, "message": traceback.format_exc()})
+    except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
+        _lay_fault(lane, error)
     line.send(b"d")
     os._exit(0)
+
+
+def _lay_fault(lane: Lane, error: BaseException) -> None:
+    fault = Fault.of(error)
+    record = {"exit": Exit.FAULT.value, "kind": fault.kind, "frames": fault.frames, "message": fault.text}
+    # What the program wrote over, or filled, may fail here too; the worker sees then that there is no record.
+    with contextlib.suppress(Exception):
+        record |= {"stage": lane.tray.stage().value, "pass": lane.tray.pass_name()}
+    with contextlib.suppress(Exception):
+        lane.tray.add_result(record)
 
 
 def _work(lane: Lane, seconds: float) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from tzerlike import tvm_api
+from tzerlike.allowlist import native
 from tzerlike.case import Case
 from tzerlike.child.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
@@ -70,10 +71,10 @@ def run_case(
                 reached.append(around.blocks())
             tray.note_pass("")
             tray.enter_stage(Stage.BUILD)
-            executable = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
+            built = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
             if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-                _offer_source(executable, case, tray, around)
+                _offer_source(built, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -88,7 +89,7 @@ def run_case(
     elif Check.RESULTS in effort.checks:
         builds = Builds(
             None if reference_known else lambda: compile_reference(original, tray),
-            lambda: ask_compiler(lambda: tvm_api.entry_point(executable)),
+            lambda: native.entry_point(original, built),
         )
         entry = tvm_api.entry_of(original)
         record["results"] = judge_builds(entry, builds, case.input_seed, effort, tray, around.paced).to_json()
@@ -96,9 +97,9 @@ def run_case(
     return record
 
 
-def _offer_source(executable: Any, case: Case, tray: Tray, around: Surroundings) -> None:
+def _offer_source(built: tvm_api.Built, case: Case, tray: Tray, around: Surroundings) -> None:
     """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint."""
-    sources = tvm_api.cuda_sources(executable)
+    sources = tvm_api.cuda_sources(built)
     toolchain = find_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
         return

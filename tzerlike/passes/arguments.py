@@ -47,6 +47,9 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Domain]]] = {
 MAP_ARGUMENT: Final = ("s_tir.VerifyGPUCode", "tirx.RemapThreadAxis")
 """Passes whose single FFI argument is a map: its keys are their argument names here."""
 
+TARGET_ARGUMENTS: Final = ("target", "default_target")
+"""Arguments whose text is a target, as a case has one."""
+
 EXCLUDED: Final[Mapping[str, str]] = {
     "s_tir.HoistIfThenElseBasic": 's_tir.HoistIfThenElse{variant="basic"} constructs it',
     "tirx.CreatePrimFuncPass": "wraps a Python callable",

@@ -11,11 +11,9 @@ from typing import Any
 
 from tzerlike.case import PassSpec, Scalar
 from tzerlike.errors import UserError
-from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ
+from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
 from tzerlike.tvm_api import pass_constructors, pass_modules, tirx, tvm
-
-_TARGET_ARGUMENTS = frozenset({"target", "default_target"})
 
 
 @cache
@@ -63,7 +61,7 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     try:
         if spec.name in MAP_ARGUMENT:
             return tvm.get_global_func(info.ffi_name)(_map_argument(spec.name, given))
-        values = {name: _target(value) if name in _TARGET_ARGUMENTS else value for name, value in given.items()}
+        values = {name: _target(value) if name in TARGET_ARGUMENTS else value for name, value in given.items()}
         constructor = _python_constructor(info.ffi_name)
         if constructor is not None:
             return constructor(**values)
@@ -104,7 +102,7 @@ def _known() -> dict[str, PassInfo]:
 
 
 def _value_source(name: str, value: Scalar) -> str:
-    if name in _TARGET_ARGUMENTS and isinstance(value, str):
+    if name in TARGET_ARGUMENTS and isinstance(value, str):
         return f"tvm.target.Target({json.loads(value) if value.startswith('{') else value!r})"
     return repr(value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.case import Case
+from tzerlike.child.stop import on_stop
 from tzerlike.errors import UserError
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.fitness import require_fit
@@ -38,7 +38,7 @@ class _Patience:
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self.interrupted = False
-        signal.signal(signal.SIGTERM, self._interrupt)
+        on_stop(self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True
@@ -66,12 +66,12 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     last_sight = sight_for(bundle, witness, params["oracles"])
     recorder = Recorder(bundle, Judge(last_sight, bundle.signature, first), last_sight, environment)
 
-    def tell(status: str, size: Size | None, asked: int = 0) -> None:
+    def tell(status: str, size: Size | None, asked: int = 0, why: str = "") -> None:
         report(
             {
                 "event": "reduced",
                 "status": status,
-                "why": _told(judge.faults),
+                "why": why or _told(judge.faults),
                 "before": _numbers(before),
                 "after": None if size is None else _numbers(size),
                 "tried": asked,
@@ -83,7 +83,9 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     earlier = _earlier(bundle)
     same, times = judge.times_shown(first)
     if same < times:
-        tell("flaky" if same else "does not show", None)
+        (seen,) = executor.run([first], count=False)
+        why = "" if seen.results is None else seen.results.not_run
+        tell("flaky" if same else "does not show", None, why=why)
         return
     start = first
     if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from tzerlike.arith.case import ArithBundle
@@ -17,6 +15,7 @@ from tzerlike.bundles.bundle import About, Bundle
 from tzerlike.family import Family
 from tzerlike.reduction import REDUCED
 from tzerlike.replay import load_bundle, oracles_of
+from tzerlike.signals import StopRequest
 
 _STOP_PATIENCE = 30.0
 _REFRESH = 0.2
@@ -75,8 +74,9 @@ def reduce_bundles(
     seconds: float,
     open_family: Callable[[int], Family],
     tell: Callable[[Reduction], None] = lambda reduction: None,
-) -> tuple[list[Reduction], bool]:
-    """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and whether Ctrl-C came.
+) -> tuple[list[Reduction], int]:
+    """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and the signal that
+    stopped it, 0 if none did.
 
     `tell` hears of each as it ends. UserError on a bundle that cannot be read, before anything is done.
     """
@@ -90,21 +90,21 @@ def reduce_bundles(
         else:
             pending.append((len(results) - 1, bundle))
     if not pending:
-        return results, False
-    with _interrupts() as interrupted, open_family(min(jobs, len(pending))) as family:
+        return results, 0
+    with StopRequest() as stop, open_family(min(jobs, len(pending))) as family:
         slots = min(jobs, len(pending))
         desk = _Desk(family, results, pending, seconds, tell)
         for slot in range(slots):
             desk.begin(slot)
         deadline: float | None = None
-        while desk.busy and (deadline is None or time.monotonic() < deadline):
+        while desk.busy and not stop.urgent and (deadline is None or time.monotonic() < deadline):
             for packet in family.events(_REFRESH):
                 desk.hear(packet)
-            if interrupted() and deadline is None:
+            if stop and deadline is None:
                 pending.clear()
                 family.stop_workers()
                 deadline = time.monotonic() + _STOP_PATIENCE
-        return results, interrupted()
+        return results, stop.number
 
 
 def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
@@ -185,20 +185,3 @@ class _Desk:
             del self._under_way[slot]
             self._tell(self._results[index])
             self.begin(slot)
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Hold Ctrl-C back and yield a function that says whether it came."""
-    came = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tzerlike.allowlist.module import llvm_intrinsics
 from tzerlike.dtypes import parse, with_lanes
 from tzerlike.reference import floats, integers
 from tzerlike.reference.accesses import load_step, scalar_access, store_step, vector_access
@@ -324,7 +325,7 @@ class Compiler:
     def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Run:
         named: Any = arguments[0] if arguments else None
         if name == "tirx.call_llvm_pure_intrin" and type(named) is tirx.IntImm:
-            function = str(tvm.target.codegen.llvm_get_intrinsic_name(int(named.value)))
+            function = llvm_intrinsics().get(int(named.value), f"the LLVM intrinsic {named.value}")
             function = _LLVM.get(function, function)
         elif type(named) is tvm.ir.StringImm:
             function = _EXTERN.get(str(named.value), "")

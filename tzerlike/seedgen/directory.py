@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tzerlike.allowlist.stored import require_allowed, require_graph
 from tzerlike.case import Case
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.seedgen.generate import Recipe, generate
@@ -49,9 +50,11 @@ def _from_json(name: str, text: str) -> Iterator[Recipe]:
     if not isinstance(data, dict):
         raise UserError("neither a case nor a module")
     if "nodes" in data:
+        require_graph(text, "the module")
         yield Recipe(name, partial(_load, text), None)
         return
     case = Case.from_json(data.get("case", data))
+    require_allowed(case)
     yield Recipe(name, partial(_load, case.ir), case.target)
 
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
-from tzerlike.child.apart import silence
+from tzerlike.child.apart import die_with_parent, silence
+from tzerlike.child.forks import fork
 from tzerlike.errors import TzerlikeError
 from tzerlike.seedgen.cache import Collection
 from tzerlike.seedgen.seed import Seed
@@ -102,8 +103,10 @@ def _merge(sources: Iterable[_Source]) -> Collection:
 def _spawn(origin: str, factory: Factory, limits: Limits, done: frozenset[str]) -> _Source:
     """Fork a child that works through the recipes of `factory` that are not in `done`."""
     log: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `generate`)
-    pid = os.fork()
+    parent = os.getpid()
+    pid = fork()
     if pid == 0:
+        die_with_parent(parent)
         _child(origin, factory, limits, done, log.fileno())
     return _Source(origin, factory, pid, log)
 

@@ -1,0 +1,280 @@
+"""The processes of a campaign, kept running: a zygote, and a worker with its runner in each slot.
+
+Whichever dies or stops answering is started again, as often a minute as `Restarts` allows. What is lost with a worker
+is what it had not saved.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from tzerlike.errors import TzerlikeError, UserError
+from tzerlike.family import Family, StartCancelled, WorkerEnded, ZygoteEnded
+from tzerlike.restarts import Restarts
+from tzerlike.vitals import STOPPED, Vital, Watchdog
+
+_LAST_TRY = 5
+"""Starts of a zygote, or of a worker, that come to nothing one after the other before there is no sense in another."""
+
+_PING_EVERY = 1.0
+_PONG_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How the worker before this one ended: in which iteration, doing what, of which signal (0: of an error of ours).
+
+    `times` counts the deaths in a row in that iteration. `mutation` are mutator, iteration, draw and parent of the
+    mutation that was under way, if one was.
+    """
+
+    iteration: int
+    doing: str
+    how: str
+    signal: int
+    times: int
+    mutation: tuple[str, int, int, str] | None = None
+
+
+class _State(Enum):
+    WANTED = "wanted"
+    RUNNING = "running"
+    DONE = "done"
+
+
+@dataclass(slots=True)
+class _Shard:
+    state: _State = _State.WANTED
+    restarts: Restarts = field(default_factory=Restarts)
+    death: Death | None = None
+    error: str = ""
+    in_vain: int = 0
+    vital: Vital | None = None
+
+
+class Crew:
+    """Keeps the workers of `jobs` shards running until each has come to its end.
+
+    `start` starts a zygote; it may raise what `Family` raises. `order` returns the role and the parameters of a worker,
+    given the death of the one before it. `tell` is called with a line for each death, and `pause` when the worker of a
+    slot cannot write for now, with the reason, and with "" when it can again. `failure` is what nothing can go
+    on after.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        start: Callable[[], Family],
+        order: Callable[[int, Death | None], tuple[str, Mapping[str, Any]]],
+        tell: Callable[[str], None],
+        pause: Callable[[int, str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.failure: UserError | TzerlikeError | None = None
+        self.restarted: Counter[str] = Counter()
+        self._start = start
+        self._order = order
+        self._tell = tell
+        self._pause = pause
+        self._clock = clock
+        self._shards = [_Shard() for _ in range(jobs)]
+        self._family: Family | None = None
+        self._zygotes = Restarts()
+        self._in_vain = 0
+        self._watchdog = Watchdog()
+        self._asked: float | None = None
+        self._answered = 0.0
+        self._looked = 0.0
+        self._stopped_since: float | None = None
+        self._stopping = False
+
+    @property
+    def running(self) -> bool:
+        """Whether a shard has not come to its end."""
+        return any(shard.state is not _State.DONE for shard in self._shards)
+
+    def begin(self) -> Family:
+        """Start the zygote, again if need be; raises what starting it raises when that is to no avail."""
+        while self._family is None:
+            self._revive()
+            if self.failure is not None:
+                raise self.failure
+        return self._family
+
+    def turn(self, seconds: float) -> None:
+        """Hear for `seconds` what there is to hear, and start again what has died or does not answer."""
+        if self._family is None:
+            if not self._zygotes.allowed(self._clock()):
+                time.sleep(seconds)
+                return
+            self._revive()
+        family = self._family
+        if family is None:
+            return
+        try:
+            self._man(family)
+            self._watch(family)
+            for packet in family.events(seconds):
+                self._hear(packet)
+                self._man(family)
+        except ZygoteEnded as error:
+            self._bereave(str(error))
+
+    def stop(self) -> None:
+        """Ask every worker to save and end; from now on none is started."""
+        self._stopping = True
+        for shard in self._shards:
+            if shard.state is _State.WANTED:
+                shard.state = _State.DONE
+        if self._family is not None:
+            self._family.stop_workers()
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._family is not None:
+            self._family.close()
+            self._family = None
+
+    def _revive(self) -> None:
+        self._zygotes.note(self._clock())
+        try:
+            self._family = self._start()
+        except StartCancelled:
+            raise
+        except UserError as error:
+            self.failure = error
+        except TzerlikeError as error:
+            self._in_vain += 1
+            if self._in_vain >= _LAST_TRY or not isinstance(error, (ZygoteEnded, WorkerEnded)):
+                self.failure = error
+            else:
+                self._tell(f"{_first_line(error)}; started again")
+                self.restarted["zygote"] += 1
+        else:
+            self._in_vain = 0
+            self._asked = None
+            self._stopped_since = None
+            self._watchdog.forget()
+
+    def _bereave(self, why: str) -> None:
+        """The zygote is gone, and all workers with it."""
+        self.close()
+        lost = [shard for shard in self._shards if shard.state is _State.RUNNING]
+        for shard in lost:
+            shard.state = _State.DONE if self._stopping else _State.WANTED
+            shard.vital = None
+        if lost and not self._stopping:
+            self._tell(f"{_first_line(why)}; started again with its workers")
+            self.restarted["zygote"] += 1
+
+    def _man(self, family: Family) -> None:
+        """Have a worker forked for each shard that lacks one."""
+        for slot, shard in enumerate(self._shards):
+            now = self._clock()
+            if shard.state is _State.WANTED and shard.restarts.allowed(now):
+                shard.restarts.note(now)
+                shard.state, shard.error, shard.vital = _State.RUNNING, "", None
+                role, params = self._order(slot, shard.death)
+                family.spawn(role, params, slot)
+
+    def _watch(self, family: Family) -> None:
+        """Ask for signs of life; a zygote that is stopped, or gives none, counts as gone."""
+        now = self._clock()
+        if now - self._looked > 2 * _PING_EVERY:
+            # This process itself was held up, so what has to answer may have been, too.
+            self._asked = self._stopped_since = None
+        self._looked = now
+        if family.state() != STOPPED:
+            self._stopped_since = None
+        elif self._stopped_since is None:
+            self._stopped_since = now
+        elif now - self._stopped_since >= Watchdog.STOPPED_SECONDS:
+            raise ZygoteEnded("the zygote was stopped")
+        if self._asked is None:
+            if now - self._answered >= _PING_EVERY:
+                self._asked = now
+                family.ping()
+        elif now - self._asked > _PONG_SECONDS:
+            raise ZygoteEnded("the zygote does not answer")
+
+    def _hear(self, packet: dict[str, Any]) -> None:
+        slot = packet["slot"]
+        match packet["event"]:
+            case "pong":
+                self._asked, self._answered = None, self._clock()
+                self._look_at([Vital(**vital) for vital in packet["vitals"]])
+            case "failed" if packet["user"]:
+                self.failure = self.failure or UserError(packet["message"])
+            case "failed" if slot < 0:
+                raise ZygoteEnded(f"the zygote failed: {_last_line(packet['message'])}")
+            case "failed":
+                self._shards[slot].error = packet["message"]
+            case "paused":
+                self._pause(slot, packet["why"])
+            case "exited":
+                self._ended(slot, self._shards[slot], packet)
+
+    def _look_at(self, vitals: list[Vital]) -> None:
+        for vital in vitals:
+            shard = self._shards[vital.slot]
+            before = 0 if shard.vital is None else shard.vital.runners_lost
+            if vital.runners_lost > before:
+                self._tell(f"the runner of worker {vital.slot} died; restarted")
+                self.restarted["runner"] += vital.runners_lost - before
+            if shard.vital is not None and vital.iteration > shard.vital.iteration >= 0:
+                shard.in_vain = 0
+            shard.vital = vital
+        assert self._family is not None
+        for slot, role in self._watchdog.to_kill(self._clock(), vitals):
+            self._tell(f"the {role} of slot {slot} does not answer and is ended")
+            self._family.kill(slot, role)
+
+    def _ended(self, slot: int, shard: _Shard, packet: dict[str, Any]) -> None:
+        if packet["status"] == 0 or self._stopping or self.failure is not None:
+            shard.state = _State.DONE
+            return
+        shard.in_vain += 1
+        shard.state = _State.WANTED
+        shard.death = self._death_of(shard, packet)
+        self.restarted["worker"] += 1
+        how = _last_line(shard.error) if shard.error else _how(packet)
+        if shard.in_vain >= _LAST_TRY and shard.error:
+            shard.state = _State.DONE
+            self._tell(f"worker {slot} failed {shard.in_vain} times before it got on, and is given up ({how})")
+            if not self.running:
+                self.failure = TzerlikeError(shard.error)
+            return
+        where = f"in mutator {shard.death.mutation[0]}" if shard.death.mutation else "outside a mutation"
+        self._tell(f"worker {slot} died ({how}) {where}; restarted")
+
+    def _death_of(self, shard: _Shard, packet: dict[str, Any]) -> Death:
+        iteration, doing = packet["beat"]
+        before = shard.death
+        again = before is not None and before.iteration == iteration >= 0
+        mutation = packet["mutation"]
+        return Death(
+            iteration,
+            doing,
+            f"of an error: {shard.error}" if shard.error else f"by {_how(packet)}",
+            packet["signal"],
+            before.times + 1 if again and before is not None else 1,
+            None if mutation is None else tuple(mutation),
+        )
+
+
+def _how(packet: Mapping[str, Any]) -> str:
+    return signal.Signals(packet["signal"]).name if packet["signal"] else f"status {packet['status']}"
+
+
+def _first_line(text: object) -> str:
+    return str(text).strip().partition("\n")[0]
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
