@@ -61,10 +61,13 @@ struct memcov {
     unsigned slots;
     int memfd;
     uintptr_t text;           // the address that the start of the memfd stands for
-    Shared<uint8_t> *alias;   // the memfd, writable
+    Shared<uint8_t> *alias;   // the memfd, writable unless sealed
+    size_t size;              // of the memfd
     std::vector<Run> *runs;
 
     // Shared tables.
+    void *tables;             // where they begin
+    size_t table_bytes;
     const uint32_t *blocks;
     const uint32_t *first;    // step of the text -> its first block, or the next one behind it
     const uint32_t *successors;  // the block that is certain to run next
@@ -85,6 +88,17 @@ namespace {
 
 memcov *entered;  // the libraries of which this process runs armed text
 struct sigaction previous;
+bool sealed;             // whether what is shared is read-only now
+std::atomic_flag busy = ATOMIC_FLAG_INIT;  // who holds this writes what is shared, or changes whether that can be written
+
+// Held by signal handlers as well: they interrupt nobody who holds it, since no code that does is armed.
+struct Hold {
+    Hold() {
+        while (busy.test_and_set()) {
+        }
+    }
+    ~Hold() { busy.clear(); }
+};
 
 Log *log_of(const memcov *cov, unsigned slot) { return reinterpret_cast<Log *>(cov->logs + slot * cov->log_bytes); }
 
@@ -122,6 +136,14 @@ void reach(const memcov *cov, uint32_t block) {
     text_of(cov, block).store(cov->original[block]);
 }
 
+// Let this process write what it needs of the shared memory, or nothing of it.
+int protect(const memcov *cov, int rights) {
+    if (mprotect(cov->alias, cov->size, rights) != 0 || mprotect(cov->tables, cov->table_bytes, rights) != 0 ||
+        mprotect(log_of(cov, cov->slot), cov->log_bytes, rights) != 0)
+        return -errno;
+    return 0;
+}
+
 // Whether `address` is that of an armed block; if so it is reached now, and with it those that are certain to follow,
 // up to one that somebody has reached before.
 bool take_trap(uintptr_t address) {
@@ -132,12 +154,15 @@ bool take_trap(uintptr_t address) {
         while (block < cov->n && cov->blocks[block] < wanted) ++block;
         if (block >= cov->n || cov->blocks[block] != wanted) continue;
         if (cov->original[block] == int3) return false;  // the program's own
+        const Hold hold;
+        if (sealed) protect(cov, PROT_READ | PROT_WRITE);
         reach(cov, static_cast<uint32_t>(block));
         uint32_t next = cov->successors[block];
         for (unsigned i = 0; i < longest_chain && next != MEMCOV_NO_SUCCESSOR; ++i, next = cov->successors[next]) {
             if (cov->hit[next].load() || cov->original[next] == int3) break;
             reach(cov, next);
         }
+        if (sealed) protect(cov, PROT_READ);
         return true;
     }
     return false;
@@ -254,7 +279,7 @@ memcov *create(uintptr_t base, const uint32_t *blocks, const uint32_t *successor
 
     // The copy. Its offsets agree with the addresses modulo the size of a huge page, or the kernel could not use any.
     cov->text = cov->runs->front().start & ~(huge - 1);
-    const size_t size = (cov->runs->back().end - cov->text + huge - 1) & ~(huge - 1);
+    const size_t size = cov->size = (cov->runs->back().end - cov->text + huge - 1) & ~(huge - 1);
     cov->memfd = memfd_create("memcov", MFD_CLOEXEC | MFD_EXEC);
     if (cov->memfd < 0) cov->memfd = memfd_create("memcov", MFD_CLOEXEC);  // kernels before 6.3
     if (cov->memfd < 0 || ftruncate(cov->memfd, static_cast<off_t>(size)) != 0) return nullptr;
@@ -270,8 +295,9 @@ memcov *create(uintptr_t base, const uint32_t *blocks, const uint32_t *successor
 
     const size_t steps = ((cov->high - cov->low) >> step_bits) + 1;
     const size_t words = 2 * n + steps + 2;
-    const size_t table_bytes = words * sizeof(uint32_t) + 3 * n;
+    const size_t table_bytes = cov->table_bytes = words * sizeof(uint32_t) + 3 * n;
     auto *tables = static_cast<uint32_t *>(map_shared(table_bytes));
+    cov->tables = tables;
     cov->log_bytes = (sizeof(Log) + n * sizeof(uint32_t) + page - 1) & ~(page - 1);
     cov->logs = static_cast<uint8_t *>(map_shared(cov->log_bytes * slots, MAP_NORESERVE));
     if (!tables || !cov->logs) return nullptr;
@@ -325,6 +351,12 @@ extern "C" memcov *memcov_create(uintptr_t base, const uint32_t *blocks, const u
 extern "C" int memcov_enter(memcov *cov, unsigned slot) {
     if (slot >= cov->slots) return -EINVAL;
     cov->slot = slot;
+    // Of the logs, a process needs its own.
+    const size_t before = slot * cov->log_bytes, behind = (cov->slots - slot - 1) * cov->log_bytes;
+    if (mprotect(log_of(cov, slot), cov->log_bytes, PROT_READ | PROT_WRITE) != 0 ||
+        (before && mprotect(cov->logs, before, PROT_READ) != 0) ||
+        (behind && mprotect(log_of(cov, slot + 1), behind, PROT_READ) != 0))
+        return -errno;
     for (const memcov *other = entered; other; other = other->next_entered)
         if (other == cov) return 0;
     if (!entered) {
@@ -344,6 +376,14 @@ extern "C" int memcov_enter(memcov *cov, unsigned slot) {
                              MAP_SHARED | MAP_FIXED, cov->memfd, static_cast<off_t>(run.start - cov->text));
         if (mapping == MAP_FAILED) return -errno;
     }
+    return 0;
+}
+
+extern "C" int memcov_seal(int seal) {
+    const Hold hold;
+    for (const memcov *cov = entered; cov; cov = cov->next_entered)
+        if (int failed = protect(cov, seal ? PROT_READ : PROT_READ | PROT_WRITE)) return failed;
+    sealed = seal != 0;
     return 0;
 }
 
@@ -408,9 +448,7 @@ extern "C" int64_t memcov_commit(memcov *cov, unsigned slot, size_t from) {
 
 extern "C" int memcov_rearm(memcov *cov, unsigned slot, size_t from) {
     if (slot >= cov->slots) return -EINVAL;
-    cut(cov, slot, from, [cov](uint32_t block) {
-        if (!cov->counted[block].load()) arm(cov, block);
-    });
+    cut(cov, slot, from, [cov](uint32_t block) { arm(cov, block); });
     return 0;
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint32_t deepest = 100000;
 constexpr uint32_t unknown_depth = 0xffffffff;
+constexpr int of_filter = 1;  // SYS_SECCOMP, which the C library's headers lack
 constexpr int watched[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 
 memcov_death *record;
@@ -72,9 +73,11 @@ void unwind(ucontext_t *context) {
 }
 
 [[noreturn]] void die_of(int signal) {
-    struct sigaction standard = {};
-    standard.sa_handler = SIG_DFL;
-    sigaction(signal, &standard, nullptr);
+    if (signal != SIGSYS) {  // that one has been reset, and a confined process may not touch it
+        struct sigaction standard = {};
+        standard.sa_handler = SIG_DFL;
+        sigaction(signal, &standard, nullptr);
+    }
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, signal);
@@ -94,6 +97,7 @@ void on_death(int signal, siginfo_t *info, void *argument) {
     record->n = 0;
     record->depth = unknown_depth;
     record->code = info->si_code;
+    record->call = signal == SIGSYS && info->si_code == of_filter ? info->si_syscall : -1;
     record->address = reinterpret_cast<uint64_t>(info->si_addr);
     record->stack = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
     record->signal = signal;
@@ -116,9 +120,10 @@ extern "C" int memcov_watch_death(memcov_death *death) {
     if (sigaltstack(&alternate, nullptr) != 0) return -errno;
     struct sigaction action = {};
     action.sa_sigaction = on_death;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    for (int signal : watched)
+    for (int signal : watched) {
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | (signal == SIGSYS ? SA_RESETHAND : 0);
         if (sigaction(signal, &action, nullptr) != 0) return -errno;
+    }
     return 0;
 }
 

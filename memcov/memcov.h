@@ -1,4 +1,4 @@
-/* memcov: coverage of a shared library that is already loaded, and the place where a child died.
+/* memcov: coverage of a shared library that is already loaded, the place where a child died, and what a child may do.
  *
  * One C ABI for every backend; Python loads it with ctypes (tzerlike/coverage.py). Everything a child
  * records lies in memory shared with its ancestors, so a child that is killed loses nothing.
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 5
+#define MEMCOV_ABI 6
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -60,6 +60,11 @@ MEMCOV_API int memcov_restore(memcov *, const uint32_t *indices, size_t n);
  * handler; breakpoints of others go to the handler that it replaces. Needs the memfd, so close no descriptors before. */
 MEMCOV_API int memcov_enter(memcov *, unsigned slot);
 
+/* In a process that has called memcov_enter, around code that nobody vouches for: with 1, everything that memcov shares
+ * with other processes becomes read-only here, with 0 what this process needs writable again. Blocks are recorded in
+ * both states. Does nothing elsewhere. */
+MEMCOV_API int memcov_seal(int sealed);
+
 /* Forget the slot's log. */
 MEMCOV_API int memcov_begin(memcov *, unsigned slot);
 /* Number of blocks in the slot's log; *indices (unless NULL) points to a copy of them (indices into `blocks`), in the
@@ -67,7 +72,7 @@ MEMCOV_API int memcov_begin(memcov *, unsigned slot);
 MEMCOV_API int64_t memcov_new(memcov *, unsigned slot, const uint32_t **indices);
 /* Count the log from position `from` on; returns how many blocks were new to the total. */
 MEMCOV_API int64_t memcov_commit(memcov *, unsigned slot, size_t from);
-/* Arm the blocks of the log again from position `from` on, but for those that are counted, and cut the log there. */
+/* Arm the blocks of the log again from position `from` on, and cut the log there. */
 MEMCOV_API int memcov_rearm(memcov *, unsigned slot, size_t from);
 /* Arm every block again and forget the total: the state after memcov_create. */
 MEMCOV_API int memcov_reset(memcov *);
@@ -102,6 +107,8 @@ MEMCOV_API memcov_sancov *memcov_sancov_create(unsigned slots);
 MEMCOV_API size_t memcov_sancov_libraries(const memcov_sancov *, const memcov_sancov_library **libraries);
 MEMCOV_API int memcov_sancov_restore(memcov_sancov *, const uint32_t *indices, size_t n);
 MEMCOV_API int memcov_sancov_enter(memcov_sancov *, unsigned slot);
+/* Like memcov_seal; the flags of the slot stay writable, since the instrumented code itself writes them. */
+MEMCOV_API int memcov_sancov_seal(int sealed);
 MEMCOV_API int memcov_sancov_begin(memcov_sancov *, unsigned slot);
 MEMCOV_API int64_t memcov_sancov_new(memcov_sancov *, unsigned slot, const uint32_t **indices);
 MEMCOV_API int64_t memcov_sancov_commit(memcov_sancov *, unsigned slot, size_t from);
@@ -116,6 +123,7 @@ MEMCOV_API const uint8_t *memcov_sancov_counted(const memcov_sancov *);
 typedef struct {
     int32_t signal;      /* 0: none */
     int32_t code;        /* si_code */
+    int32_t call;        /* the system call that memcov_confine does not allow; -1: none */
     uint64_t address;    /* si_addr */
     uint64_t stack;      /* stack pointer at the fault, to tell a stack overflow */
     uint32_t n;          /* frames, innermost first */
@@ -126,6 +134,17 @@ typedef struct {
 /* In a forked child: on SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGSYS fill *death (shared memory of
  * the caller), then die of the signal by its default action. Runs on an alternate stack. */
 MEMCOV_API int memcov_watch_death(memcov_death *death);
+
+/* --- what a child may ask the kernel for (confine.cc) ---------------------------------------------------- */
+
+/* In a forked child with one thread, after memcov_enter and memcov_watch_death: from here on, for this process and all
+ * that it starts, a file grows to `written` bytes at most (a write beyond that fails with EFBIG), there is no core file,
+ * and a seccomp filter allows what confine.cc lists. Another system call ends the process by SIGSYS; whatever the
+ * process does about that signal, the call is not made. Negative errno where the kernel refuses. */
+MEMCOV_API int memcov_confine(uint64_t written);
+
+/* The name of a system call; "" where this machine's headers have none. */
+MEMCOV_API const char *memcov_syscall_name(int number);
 
 /* The function that holds `address`: its demangled name when a dynamic symbol stands at its start, else empty; its
  * start relative to its library in *offset; the library's path, as it was loaded, in `library`. Pass a return

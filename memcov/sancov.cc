@@ -101,6 +101,9 @@ struct memcov_sancov {
     uint8_t *logs;
     size_t log_bytes;
 
+    unsigned slot;          // of this process
+    memcov_sancov *next_entered;
+
     Log *log(unsigned slot) const { return reinterpret_cast<Log *>(logs + slot * log_bytes); }
 
     Shared<uint8_t> &flag(unsigned slot, uint32_t edge) const {
@@ -112,6 +115,8 @@ struct memcov_sancov {
 };
 
 namespace {
+
+memcov_sancov *entered;  // what this process records into
 
 void *map_shared(size_t size) {
     void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -195,6 +200,21 @@ extern "C" int memcov_sancov_enter(memcov_sancov *cov, unsigned slot) {
             MAP_FAILED)
             return -errno;
     }
+    cov->slot = slot;
+    for (const memcov_sancov *other = entered; other; other = other->next_entered)
+        if (other == cov) return 0;
+    cov->next_entered = entered;
+    entered = cov;
+    return 0;
+}
+
+extern "C" int memcov_sancov_seal(int seal) {
+    const int rights = seal ? PROT_READ : PROT_READ | PROT_WRITE;
+    for (const memcov_sancov *cov = entered; cov; cov = cov->next_entered)
+        if (mprotect(cov->total, sizeof(uint64_t) + cov->n, rights) != 0 ||
+            mprotect(cov->flags, cov->bytes * cov->slots, rights) != 0 ||
+            mprotect(cov->logs, cov->log_bytes * cov->slots, rights) != 0)
+            return -errno;
     return 0;
 }
 

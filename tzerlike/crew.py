@@ -17,7 +17,7 @@ from typing import Any
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.family import Family, StartCancelled, WorkerEnded, ZygoteEnded
 from tzerlike.restarts import Restarts
-from tzerlike.vitals import STOPPED, Vital, Watchdog
+from tzerlike.vitals import Lasting, Vital, Watchdog
 
 _LAST_TRY = 5
 """Starts of a zygote, or of a worker, that come to nothing one after the other before there is no sense in another."""
@@ -88,10 +88,9 @@ class Crew:
         self._zygotes = Restarts()
         self._in_vain = 0
         self._watchdog = Watchdog()
-        self._asked: float | None = None
+        self._mute = Lasting(_PONG_SECONDS)
+        self._asked = False
         self._answered = 0.0
-        self._looked = 0.0
-        self._stopped_since: float | None = None
         self._stopping = False
 
     @property
@@ -158,9 +157,8 @@ class Crew:
                 self.restarted["zygote"] += 1
         else:
             self._in_vain = 0
-            self._asked = None
-            self._stopped_since = None
-            self._watchdog.forget()
+            self._mute, self._asked = Lasting(_PONG_SECONDS), False
+            self._watchdog = Watchdog()
 
     def _bereave(self, why: str) -> None:
         """The zygote is gone, and all workers with it."""
@@ -185,29 +183,19 @@ class Crew:
 
     def _watch(self, family: Family) -> None:
         """Ask for signs of life; a zygote that is stopped, or gives none, counts as gone."""
+        family.look()
         now = self._clock()
-        if now - self._looked > 2 * _PING_EVERY:
-            # This process itself was held up, so what has to answer may have been, too.
-            self._asked = self._stopped_since = None
-        self._looked = now
-        if family.state() != STOPPED:
-            self._stopped_since = None
-        elif self._stopped_since is None:
-            self._stopped_since = now
-        elif now - self._stopped_since >= Watchdog.STOPPED_SECONDS:
-            raise ZygoteEnded("the zygote was stopped")
-        if self._asked is None:
-            if now - self._answered >= _PING_EVERY:
-                self._asked = now
-                family.ping()
-        elif now - self._asked > _PONG_SECONDS:
+        if self._mute.lasts(now, self._asked):
             raise ZygoteEnded("the zygote does not answer")
+        if not self._asked and now - self._answered >= _PING_EVERY:
+            self._asked = True
+            family.ping()
 
     def _hear(self, packet: dict[str, Any]) -> None:
         slot = packet["slot"]
         match packet["event"]:
             case "pong":
-                self._asked, self._answered = None, self._clock()
+                self._asked, self._answered = False, self._clock()
                 self._look_at([Vital(**vital) for vital in packet["vitals"]])
             case "failed" if packet["user"]:
                 self.failure = self.failure or UserError(packet["message"])

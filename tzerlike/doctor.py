@@ -80,6 +80,13 @@ def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
         Check("compiler", True, f"TVM {facts['tvm']} with LLVM {facts['llvm']} compiles"),
         Check("coverage", blocks > 0, f"{facts['coverage_backend']}, {blocks:,} blocks", "runs blind", needed=False),
         Check(
+            "confinement",
+            facts["confinement"] == "on",
+            f"{facts['confinement']} for programs that are run",
+            "bundles from others run with --unconfined only; allow seccomp(2) in the container",
+            needed=False,
+        ),
+        Check(
             "address randomisation",
             facts["address_randomisation"] == "off",
             f"{facts['address_randomisation']} in the processes that run TVM",

@@ -17,20 +17,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tzerlike import signals
-from tzerlike.child.forks import REFUSED
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.fixed_environment import callers_variables, fixed_environment
-from tzerlike.vitals import Role, state_of
+from tzerlike.forks import REFUSED
+from tzerlike.vitals import STOPPED, STOPPED_SECONDS, Lasting, Role, Vital, Watchdog, state_of
 
 _START_SECONDS = 300.0
 _LOOK_EVERY = 0.2
 _PACKET_LIMIT = 1 << 17
 
+
+_QUIET_SECONDS = 10.0
+"""After which a worker that has been asked something, and says nothing, is looked at."""
 
 _END_SECONDS = 10.0
 """For the processes of a family to be gone, once they are killed."""
@@ -97,6 +101,7 @@ class Family:
     def _start(self, command: Sequence[str], environment: Mapping[str, str], cancelled: Cancelled) -> None:
         """Start a zygote; what it is given are its standard input and output, so that all are started alike."""
         self._closed = False
+        self._standstill = Lasting(STOPPED_SECONDS)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Whatever is forked from the zygote holds the other end of this: it is closed once all of them are gone.
@@ -160,9 +165,10 @@ class Family:
         """End a worker or a runner that hangs."""
         self._send({"do": "kill", "slot": slot, "role": role.value})
 
-    def state(self) -> str:
-        """The state of the zygote; see `state_of`."""
-        return state_of(self._process.pid)
+    def look(self) -> None:
+        """Called again and again: ZygoteEnded once the zygote has been stopped for a while."""
+        if self._standstill.lasts(time.monotonic(), state_of(self._process.pid) == STOPPED):
+            raise ZygoteEnded("the zygote was stopped")
 
     def events(self, timeout: float) -> Iterator[dict[str, Any]]:
         """Yield what the zygote and the workers have to say within `timeout` seconds of now.
@@ -188,10 +194,21 @@ class Family:
         self.spawn(role, params)
         answers: list[dict[str, Any]] = []
         failure: TzerlikeError | None = None
+        watchdog, heard = Watchdog(), time.monotonic()
         while True:
             if cancelled():
                 return answers
+            self.look()
+            if time.monotonic() - heard > _QUIET_SECONDS:
+                self.ping()
             for packet in self.events(_LOOK_EVERY):
+                if packet["event"] == "pong":
+                    # How long it is silent is its own affair.
+                    vitals = [replace(Vital(**vital), silent=0.0) for vital in packet["vitals"]]
+                    for victim in watchdog.to_kill(time.monotonic(), vitals):
+                        self.kill(*victim)
+                    continue
+                heard = time.monotonic()
                 if packet["event"] == "failed":
                     failure = (UserError if packet["user"] else TzerlikeError)(packet["message"])
                     continue
@@ -209,6 +226,7 @@ class Family:
         while time.monotonic() < deadline:
             if cancelled():
                 raise StartCancelled
+            self.look()
             for packet in self.events(_LOOK_EVERY):
                 if packet["event"] == event:
                     return packet

@@ -122,7 +122,8 @@ class Trial:
     @property
     def occasion(self) -> Occasion:
         """What a fault comes about on that is one of this trial."""
-        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance))
+        parent = None if self.parent is None else StoredCase(self.parent, Provenance(self.provenance.origin))
+        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance), self.mutation, parent)
 
 
 @dataclass(slots=True)
@@ -241,16 +242,27 @@ class Fuzzer:
         first = self.tally.iterations
         numbers = range(first, first + self.pairs_per_fork)
         proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
-        trials = [trial for trial in proposals if trial is not None]
+        return self._take([trial for trial in proposals if trial is not None], numbers.stop)
+
+    def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
+        """Run trials and learn from each; the tally then has so many `iterations`."""
         cases = [trial.case for trial in trials]
         observations = contained(partial(self.executor.run, cases), "execute") if cases else []
         if isinstance(observations, Fault):
             observations = [Observation.of_fault(observations, Stage.LOAD)] * len(cases)
         # Only now: an iteration that is interrupted while it runs is done again after a resume.
-        self.tally.iterations = numbers.stop
+        self.tally.iterations = iterations
         pairs = zip(trials, observations, strict=True)
         steps = [self._kept(partial(self.learn, *pair), "learn", pair[0].occasion) for pair in pairs]
         return [step for step in steps if step is not None]
+
+    def repeat(self, occasion: Occasion) -> list[Step]:
+        """Take the case that a fault came about on once more, in the same way."""
+        assert occasion.stored is not None
+        case, provenance = occasion.stored.case, occasion.stored.provenance
+        parent = None if occasion.parent is None else occasion.parent.case
+        trial = Trial(case, provenance, provenance.mutator or SEED_IMPORT, None, None, parent, occasion.mutation)
+        return self._take([trial])
 
     def propose(self, iteration: int) -> Trial | None:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""

@@ -32,6 +32,10 @@ class Exit(StrEnum):
     FAULT = "fault"
 
 
+NOBODYS = (Exit.UNKNOWN, Exit.CONFINED)
+"""Ends of a process that no compiler is to blame for, as far as anybody knows."""
+
+
 class Stage(StrEnum):
     """What was under way when a case ended; MUTATE comes before there is a case, the rest in its child.
 

@@ -14,17 +14,20 @@ from tzerlike.bundles.bundle import About, Bundle, read_bundle
 from tzerlike.campaign import read_stored_case
 from tzerlike.errors import UserError
 from tzerlike.family import Family
+from tzerlike.faults.bundle import FaultBundle, is_fault, read_fault
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
+from tzerlike.observation import Exit
 from tzerlike.oracles import ORACLES, make_oracles
 from tzerlike.outcome import Results
+from tzerlike.untrusted import one_line
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What became of one bundle: `same` of `times` runs showed its signature; `seen` says what the last one did."""
 
-    bundle: Bundle | ArithBundle
+    bundle: Bundle | ArithBundle | FaultBundle
     times: int
     same: int
     seen: str
@@ -33,7 +36,9 @@ class Replayed:
     def verdict(self) -> str:
         if self.same == self.times:
             return "shows"
-        return "flaky" if self.same else "does not show"
+        if self.same:
+            return "flaky"
+        return "cured" if isinstance(self.bundle, FaultBundle) else "does not show"
 
     def line(self) -> str:
         tail = "" if self.same == self.times else f" (last run: {self.seen})"
@@ -68,13 +73,28 @@ def load_bundle(path: Path) -> Bundle | ArithBundle:
 
 def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], Family]) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
-    bundles = [load_bundle(path) for path in paths]
+    bundles = [_fault_in(path) if is_fault(path) else load_bundle(path) for path in paths]
     with open_family() as family:
         return [replay_bundle(bundle, times, family) for bundle in bundles]
 
 
-def replay_bundle(bundle: Bundle | ArithBundle, times: int, family: Family) -> Replayed:
+def _fault_in(path: Path) -> FaultBundle:
+    """A fault of our own that was kept; UserError where there is nothing to run again."""
+    kept = read_fault(path)
+    if not kept.occasion.whole and kept.file.campaign.harness == "tir":
+        raise UserError(
+            f"{path}: this fault ({one_line(kept.file.doing, 40)}) came about on no case that could be run again"
+        )
+    return kept
+
+
+def replay_bundle(bundle: Bundle | ArithBundle | FaultBundle, times: int, family: Family) -> Replayed:
     """Run a bundle `times` times; UserError where what it holds does not fit together, or this TVM."""
+    if isinstance(bundle, FaultBundle):
+        answers = family.ask("repeat-fault", {"path": str(bundle.path.resolve()), "times": times})
+        same = sum(bundle.signature in answer["faults"] for answer in answers)
+        others = ", ".join(sorted(set(answers[-1]["faults"]) - {bundle.signature}))
+        return Replayed(bundle, times, same, f"other faults: {others}" if others else "no fault")
     if isinstance(bundle, ArithBundle):
         return _asked(bundle, times, family, "judge-arith")
     match bundle.about:
@@ -157,7 +177,8 @@ def _describe(answer: Mapping[str, Any]) -> str:
         return f"nothing ({answer['word']})"
     seen = answer["observation"]
     not_run = Results.from_json(seen["results"]).not_run if seen["results"] else ""
-    return f"{seen['exit']} in {seen['stage']}" + (f", {not_run}" if not_run else "")
+    why = f", {not_run}" if not_run else f": {seen['message']}" if seen["exit"] == Exit.CONFINED.value else ""
+    return f"{seen['exit']} in {seen['stage']}{why}"
 
 
 def judge_file(

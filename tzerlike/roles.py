@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -23,16 +24,18 @@ from tzerlike.atlas.role import list_blocks
 from tzerlike.bisect.role import bisect_bundle
 from tzerlike.bundles import text as text_bundle
 from tzerlike.bundles.mutation_crash import repeat
-from tzerlike.campaign import CampaignDir, read_stored_case
+from tzerlike.campaign import CampaignDir, read_stored_case, write_json
 from tzerlike.case import Case, ContextConfig, content_hash, parse_sequence
-from tzerlike.child.effort import Check
+from tzerlike.child.effort import COMPILE_ONLY, Check
 from tzerlike.config import CampaignConfig
 from tzerlike.coverage import Coverage
 from tzerlike.errors import UserError
-from tzerlike.executor import fitness
+from tzerlike.executor import fitness, rejection
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.fitness import require_fit
 from tzerlike.executor.lane import Lane
+from tzerlike.faults.bundle import read_fault
+from tzerlike.faults.limit import limited
 from tzerlike.limits import Limits
 from tzerlike.metamorphic import judge
 from tzerlike.metamorphic.bundle import look_again
@@ -315,8 +318,9 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
         directory,
         executor,
         params["elapsed"],
+        lane.tray,
+        params["culprit"],
         lambda why: report({"event": "paused", "why": why}),
-        lane.tray.renew_beat,
     )
     worker.run()
 
@@ -338,6 +342,28 @@ def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[
         )
 
 
+def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Do again what the fault in a bundle came about on, `times` times, and report the faults that come of it."""
+    kept = read_fault(Path(params["path"]))
+    config = replace(kept.file.campaign, corpus="", known="", iterations=None)
+    for _ in range(params["times"]):
+        with tempfile.TemporaryDirectory(prefix="tzerlike-fault-") as scratch:
+            directory = CampaignDir(Path(scratch))
+            directory.create(kept.file.worker + 1)
+            write_json(directory.environment, environment(lane.coverage, randomised=False))
+            limits, effort = Limits(config.timeout, config.memory_limit), effort_for(config.oracles)
+            executor = ForkExecutor(lane, runner, limits, COMPILE_ONLY if config.harness == "arith" else effort)
+            of_shard = (kept.file.worker, config, directory)
+            worker: Worker | ArithWorker = (
+                ArithWorker(*of_shard, executor, 0.0, lane.tray)
+                if config.harness == "arith"
+                else Worker(*of_shard, [], executor, lane.coverage, 0.0, lane.tray)
+            )
+            with limited():
+                worker.repeat(kept.occasion)
+            report({"event": "judged", "faults": dict(worker.faults.counts)})
+
+
 ROLES: dict[str, Role] = {
     "campaign": campaign,
     "prepare": prepare,
@@ -350,9 +376,10 @@ ROLES: dict[str, Role] = {
     "judge-text": judge_text,
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
+    "repeat-fault": repeat_fault,
     "reduce": reduce_bundle,
     "bisect": bisect_bundle,
 }
 
-JOBS = {**attempt.JOBS, **batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS}
+JOBS = {**attempt.JOBS, **batch.JOBS, **judge.JOBS, **text_bundle.JOBS, **job.JOBS, **fitness.JOBS, **rejection.JOBS}
 """What a runner's child can do besides taking cases."""

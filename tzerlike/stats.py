@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from tzerlike.errors import UserError
+from tzerlike.faults.book import WINDOW
 from tzerlike.observation import Exit
 from tzerlike.schema import Count, Schema, Seconds, Text
 from tzerlike.untrusted import read_bytes
@@ -196,6 +197,8 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
     seconds: Counter[str] = Counter()
     unconfirmed: Counter[str] = Counter()
     known: Counter[str] = Counter()
+    faults: Counter[str] = Counter()
+    recent_faults = 0
     for state in states:
         exits.update(state["exits"])
         rejected.update(state["rejected"])
@@ -205,6 +208,8 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         seconds.update(state["seconds"])
         unconfirmed.update(state["unconfirmed"])
         known.update(state.get("known", {}))
+        faults.update(state.get("faults", {}))
+        recent_faults += len(state.get("recent_faults", []))
     judged = sum(exits[exit_.value] for exit_ in Exit)
     last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
     numbers = {
@@ -221,6 +226,8 @@ def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]
         "findings": dict(sorted(findings.items())),
         "last_finding": last["last_finding"] if last else "",
         "known": dict(sorted(known.items())),
+        "faults": dict(faults.most_common()),
+        "fault_rate": round(recent_faults / (WINDOW * max(1, len(states))), 4),
         "unconfirmed": dict(sorted(unconfirmed.items())),
         "exits": dict(sorted(exits.items())),
         "rejected": dict(rejected.most_common()),

@@ -17,11 +17,13 @@ from tzerlike.config import CampaignConfig
 from tzerlike.crew import Crew, Death
 from tzerlike.errors import UserError
 from tzerlike.family import Family, StartCancelled
+from tzerlike.faults.book import warning
 from tzerlike.oracles.finding import kind_of
 from tzerlike.recovery import recover
 from tzerlike.signals import Stopped, StopRequest
 from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
 from tzerlike.storage import NoSpace
+from tzerlike.surroundings import require_confinement
 
 REFRESH = 0.5
 SAVE_EVERY = 2.0
@@ -49,7 +51,8 @@ class View:
 class Supervisor:
     """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
 
-    `python` is the interpreter that has the TVM in question; None for this one.
+    `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
+    elsewhere may be run where cases cannot be confined.
     """
 
     config: CampaignConfig
@@ -59,6 +62,7 @@ class Supervisor:
     show: Callable[[View], None]
     tell: Callable[[str], None]
     resume: bool = False
+    unconfined: bool = False
     python: Path | None = None
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
@@ -66,6 +70,7 @@ class Supervisor:
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
     _paused: set[int | None] = field(default_factory=set)
+    _told_faults: bool = False
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -188,6 +193,7 @@ class Supervisor:
                 except UserError as error:
                     crew.failure = crew.failure or error
             self._announce_findings()
+            self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
 
     @property
@@ -244,6 +250,10 @@ class Supervisor:
                     )
         if facts.get("address_randomisation") == "on":
             self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
+        if facts["confinement"] != "on":
+            if self.config.corpus and not self.unconfined:
+                require_confinement(facts)
+            self.tell(f"cases are not confined here ({facts['confinement']}): a wrong program may do anything")
 
     def _states(self) -> list[dict[str, Any]]:
         states = []
@@ -277,6 +287,12 @@ class Supervisor:
             if path.name not in self._told_findings:
                 self._told_findings.add(path.name)
                 self.tell(f"finding: {path}")
+
+    def _announce_faults(self, stats: Mapping[str, Any]) -> None:
+        """Say once that tzerlike itself fails too often."""
+        if not self._told_faults and (line := warning(stats)):
+            self._told_faults = True
+            self.tell(line)
 
     def _view(self, stats: Mapping[str, Any], status: str) -> View:
         return View(self.config, self.directory, stats, tuple(self._curve), status)

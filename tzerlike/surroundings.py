@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tzerlike.errors import UserError
 from tzerlike.family import Family
@@ -82,12 +83,30 @@ def cache_directory() -> Path:
     return path
 
 
-def open_family(slots: int = 1, coverage: str = "none", interpreter: Interpreter | None = None) -> Family:
-    """Start a zygote, in this interpreter or in another one."""
-    return Family(
+def open_family(
+    slots: int = 1, coverage: str = "none", interpreter: Interpreter | None = None, *, unconfined: bool = False
+) -> Family:
+    """Start a zygote, in this interpreter or in another one.
+
+    UserError where children cannot be confined, unless `unconfined`: whoever wrote the case could do anything.
+    """
+    family = Family(
         slots=slots,
         coverage=coverage,
         cache_dir=cache_directory(),
         environment=zygote_environment(interpreter),
         python=None if interpreter is None else interpreter.python,
     )
+    try:
+        if not unconfined:
+            require_confinement(family.facts)
+    except UserError:
+        family.close()
+        raise
+    return family
+
+
+def require_confinement(facts: Mapping[str, Any]) -> None:
+    """UserError unless the children of a family, of which these are the facts, are confined."""
+    if facts["confinement"] != "on":
+        raise UserError(f"cases cannot be confined here ({facts['confinement']}); --unconfined runs them all the same")

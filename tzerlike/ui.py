@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from tzerlike.faults.book import tally, warning
 from tzerlike.supervisor import View
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -116,10 +117,11 @@ def one_line(stats: Mapping[str, Any]) -> str:
     """The campaign in a line."""
     share = f" ({stats['coverage'] / stats['coverage_total']:.2%})" if stats["coverage_total"] else ""
     findings = ", ".join(f"{n} {kind}" for kind, n in stats["findings"].items()) or "none"
+    faults = tally(stats)
     return (
         f"{duration(stats['elapsed_s'])}  {stats['iterations']} iterations ({stats['iterations_per_s']:.1f}/s)  "
         f"coverage {stats['coverage']}{share}  corpus {stats['corpus']}  valuable {stats['valuable_tests']}  "
-        f"valid {stats['valid_rate']:.0%}  findings {findings}"
+        f"valid {stats['valid_rate']:.0%}  findings {findings}{f'  faults {faults}' if faults else ''}"
     )
 
 
@@ -172,6 +174,9 @@ def _facts(view: View) -> Table:
     if stats["findings"]:
         findings.stylize("bold red")
     table.add_row("findings", findings)
+    if faults := tally(stats):
+        style = "bold yellow" if warning(stats) else "yellow"
+        table.add_row("faults", Text(f"{faults} of tzerlike's own, in faults/", style=style))
     return table
 
 

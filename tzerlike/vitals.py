@@ -9,6 +9,14 @@ from enum import StrEnum
 STOPPED = "T"
 """The state of a process that was stopped, and not by a debugger."""
 
+STOPPED_SECONDS = 5.0
+
+SILENT_SECONDS = 300.0
+"""Longer than what a worker does by itself between two signs of life; while it waits for a child, it gives them."""
+
+GRACE = 10.0
+"""Seconds for a worker without a sign of life to give one after all, and again, once its runner has been killed."""
+
 
 class Role(StrEnum):
     """Which of the two processes of a slot is meant."""
@@ -40,56 +48,50 @@ def state_of(pid: int) -> str:
         return ""
 
 
-class Watchdog:
-    """Says which processes to kill: those that stay stopped, and workers without a sign of life.
+class Lasting:
+    """Says when something has held for so many `seconds`, in which it is asked again and again.
 
-    What is wrong has to stay wrong for a while in which this object itself is asked again and again: where everything
-    was stopped together, by Ctrl-Z, everything goes on together.
+    Where it is not, the one who asks was held up, and so may others have been: then it begins anew.
     """
-
-    STOPPED_SECONDS = 5.0
-    SILENT_SECONDS = 300.0
-    """Longer than what a worker does by itself between two signs of life; while it waits for a child, it gives them."""
-
-    GRACE = 15.0
-    """For a worker without a sign of life, once its runner, which it may wait for, has been killed."""
 
     _GAP = 3.0
 
-    def __init__(self) -> None:
-        self._since: dict[tuple[int, str], float] = {}
-        self._looked = 0.0
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._since: float | None = None
+        self._asked = 0.0
 
-    def forget(self) -> None:
-        """Begin anew, with other processes."""
-        self._since.clear()
+    def lasts(self, now: float, holds: bool) -> bool:
+        """Whether it does; then it begins anew. `now` is the time by a clock that does not go back."""
+        if not holds or self._since is None or now - self._asked > self._GAP:
+            self._since = now if holds else None
+        self._asked = now
+        if self._since is None or now - self._since < self._seconds:
+            return False
+        self._since = now
+        return True
+
+
+class Watchdog:
+    """Says which processes to kill: those that stay stopped, and workers without a sign of life."""
+
+    def __init__(self) -> None:
+        self._stopped: dict[tuple[int, Role], Lasting] = {}
+        self._silent: dict[int, Lasting] = {}
+        self._hanging: set[int] = set()
 
     def to_kill(self, now: float, vitals: Iterable[Vital]) -> list[tuple[int, Role]]:
-        """Return slots and roles; `now` is the time by a clock that does not go back."""
-        if now - self._looked > self._GAP:
-            self.forget()
-        self._looked = now
+        """Return slots and roles; to be asked every second or so. `now` is as in `Lasting`."""
         victims: list[tuple[int, Role]] = []
         for vital in vitals:
-            stopped = {Role.WORKER: vital.worker == STOPPED, Role.RUNNER: vital.runner == STOPPED}
-            victims += [
-                (vital.slot, role)
-                for role, holds in stopped.items()
-                if self._lasts(now, (vital.slot, role), holds, self.STOPPED_SECONDS)
-            ]
-            silent = vital.silent > self.SILENT_SECONDS
-            if self._lasts(now, (vital.slot, "silent"), silent, self.STOPPED_SECONDS + self.GRACE):
-                victims.append((vital.slot, Role.WORKER))
-            elif self._lasts(now, (vital.slot, "hangs"), silent, self.STOPPED_SECONDS, once=True):
-                victims.append((vital.slot, Role.RUNNER))
+            for role, state in ((Role.WORKER, vital.worker), (Role.RUNNER, vital.runner)):
+                stopped = self._stopped.setdefault((vital.slot, role), Lasting(STOPPED_SECONDS))
+                if stopped.lasts(now, state == STOPPED):
+                    victims.append((vital.slot, role))
+            if vital.silent <= SILENT_SECONDS:
+                self._hanging.discard(vital.slot)
+            if self._silent.setdefault(vital.slot, Lasting(GRACE)).lasts(now, vital.silent > SILENT_SECONDS):
+                # It may wait for its runner: that one goes first.
+                victims.append((vital.slot, Role.WORKER if vital.slot in self._hanging else Role.RUNNER))
+                self._hanging ^= {vital.slot}
         return victims
-
-    def _lasts(self, now: float, key: tuple[int, str], holds: bool, seconds: float, once: bool = False) -> bool:
-        """Whether something has held for so many seconds; it then begins anew, or with `once`, not while it holds."""
-        if not holds:
-            self._since.pop(key, None)
-            return False
-        if now - self._since.setdefault(key, now) < seconds:
-            return False
-        self._since[key] = float("inf") if once else now
-        return True

@@ -31,7 +31,9 @@ from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.faults.book import FaultBook
 from tzerlike.faults.bundle import Occasion
+from tzerlike.faults.culprit import lost_worker
 from tzerlike.faults.limit import limited
+from tzerlike.faults.mutation import fault_of_mutation
 from tzerlike.fuzzer import (
     CHEAP_CODE_SHARE,
     CHEAP_CODE_SHARE_WITH_RESULTS,
@@ -68,9 +70,6 @@ SAVE_EVERY = 2.0
 
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
-
-WORKER_LOST = "WorkerLost"
-"""The kind of a fault that took a worker with it."""
 
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
@@ -206,7 +205,8 @@ class Worker:
         self.save()
         try:
             if self.in_hand is not None:
-                self.judge_again(self.in_hand)
+                with limited():
+                    self.judge_again(self.in_hand)
             while not self.shard.done(self.fuzzer.tally.iterations):
                 before = time.perf_counter()
                 executed = dict(self.fuzzer.tally.seconds)
@@ -229,7 +229,7 @@ class Worker:
             self.directory.keep_aside(left.stored)
         else:
             for finding in self.faults.keep(lambda: self._judge(left.stored.case), "judge again", occasion) or ():
-                self._looked("report", left.stored, partial(self.report, finding, left.stored))
+                self._looked(occasion, "report", partial(self.report, finding, left.stored))
         self.in_hand = None
         self.save()
 
@@ -268,12 +268,13 @@ class Worker:
             # Whatever ends this worker now, another one takes it up.
             self.in_hand = InHand(stored)
             self.save()
-        signatures = [self._looked("report", stored, partial(self.report, found, stored)) for found in step.findings]
+        looked = partial(self._looked, step.trial.occasion)
+        signatures = [looked("report", partial(self.report, finding, stored)) for finding in step.findings]
         self.in_hand = None
         if self.looks_at_schedules and step.trial.how in SCHEDULE:
-            signatures.append(self._looked("schedule", stored, partial(self.look_at_schedule, step.trial, stored)))
+            signatures.append(looked("schedule", partial(self.look_at_schedule, step.trial, stored)))
         if step.inserted and self.looks_at_text(step.trial.provenance.iteration):
-            signatures.append(self._looked("text", stored, partial(self.look_at_text, stored)))
+            signatures.append(looked("text", partial(self.look_at_text, stored)))
         self.events.add(
             {
                 "t": round(self.shard.elapsed(), 3),
@@ -297,11 +298,20 @@ class Worker:
         self.notes.beat(self.fuzzer.tally.iterations, "wait for room on the disk")
         return self.shard.over
 
-    def _looked(self, doing: str, stored: StoredCase, look: Callable[[], str | None]) -> str | None:
+    def _looked(self, occasion: Occasion, doing: str, look: Callable[[], str | None]) -> str | None:
         """The signature that a look at a case gives; None where it fails of a fault of ours."""
-        occasion = Occasion(stored.provenance.iteration, stored)
         self.notes.beat(occasion.iteration, doing)
         return self.faults.keep(look, doing, occasion)
+
+    def repeat(self, occasion: Occasion) -> None:
+        """Do again what a fault came about on; whether it does is in the book of faults."""
+        if occasion.stored is not None:
+            for step in self.fuzzer.repeat(occasion):
+                self.record(step)
+        elif occasion.mutation is not None and occasion.parent is not None:
+            fault = fault_of_mutation(occasion)
+            if fault is not None:
+                self.faults.note(fault, occasion)
 
     def look_at_schedule(self, trial: Trial, stored: StoredCase) -> str | None:
         """Compare what a schedule made with the program before, and bundle a schedule that is wrong."""
@@ -421,16 +431,17 @@ class Worker:
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Go on behind the iteration that ended the worker before this one.
 
-        `culprit` is a mutation with the signal that it died of: one that kills again is bundled. Or it is an iteration,
-        what was being done in it, and why the worker was ended: a fault of ours.
+        `culprit` is a mutation with the signal that it died of: one that kills again is bundled. Or it is what
+        `tzerlike.faults.culprit` takes.
         """
         tally = self.fuzzer.tally
         tally.iterations = max(tally.iterations, int(culprit["iteration"]) + 1)
         if "mutator" in culprit:
-            self._bundle_mutation(Mutation.from_json(culprit), int(culprit["signal"]))
+            mutation = Mutation.from_json(culprit)
+            occasion = Occasion(mutation.iteration, mutation=mutation)
+            self.faults.keep(partial(self._bundle_mutation, mutation, int(culprit["signal"])), "bundle", occasion)
         else:
-            fault = Fault(WORKER_LOST, (culprit["doing"],), culprit["why"], culprit["doing"])
-            self.faults.note(fault, Occasion(int(culprit["iteration"])))
+            self.faults.note(*lost_worker(culprit))
 
     def mutation_died(self, mutation: Mutation, number: int) -> None:
         """Bundle a mutation that killed the child it ran in; one that merely ran out of time is let go."""

@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tzerlike import signals
-from tzerlike.child.forks import fork, try_fork
 from tzerlike.child.stop import STOP, hold_stop
 from tzerlike.errors import TzerlikeError, UserError
 from tzerlike.fixed_environment import settle_stack
+from tzerlike.forks import die_with_parent, fork, try_fork, wait_for
 from tzerlike.restarts import Restarts
 from tzerlike.vitals import Role, Vital, state_of
 
@@ -116,7 +116,7 @@ class _Zygote:
     def __init__(self, control: socket.socket, began: int) -> None:
         # First of all: what a socket holds unread when it is closed makes the other end miss our last words.
         order, (cache, wanted) = _receive(control)
-        from tzerlike.child.apart import die_with_parent
+        from tzerlike.child.confine import why_unconfined
         from tzerlike.child.tray import Tray
         from tzerlike.coverage import open_coverage, prepare_coverage
         from tzerlike.executor.lane import Lane
@@ -137,7 +137,11 @@ class _Zygote:
         self.coverage = open_coverage(backend, tvm_api.compiler_library(), slots=slots, cache_dir=Path())
         os.chdir("/")
         woken = warm_up(Tray())
-        self.lanes = [Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS) for slot in range(slots)]
+        self.unconfined = why_unconfined()
+        self.lanes = [
+            Lane.prepare(slot, self.coverage, partial(touch, woken), roles.JOBS, not self.unconfined)
+            for slot in range(slots)
+        ]
         self.posts: dict[int, _Post] = {}
         gc.collect()
         gc.freeze()
@@ -151,13 +155,16 @@ class _Zygote:
 
         A start that had to write byte code is to be done again, unless it is the last: the next one finds it there.
         """
+        zygote = os.getpid()
         child = fork()
         if child == 0:
+            die_with_parent(zygote)
             status = 1
             with _reporting(self.control):
                 facts = self.roles.environment(self.coverage, randomised=_randomised())
                 from tzerlike.coverage.snapshot import Identity, read_snapshot
 
+                facts["confinement"] = f"off: {self.unconfined}" if self.unconfined else "on"
                 identity = Identity(self.coverage.backend, facts["compiler_library"], self.coverage.total)
                 for path in map(Path, _read(wanted)["restore"]):
                     self.coverage.restore(read_snapshot(path).bits_of(identity, path))
@@ -166,7 +173,7 @@ class _Zygote:
                 status = 0
             os._exit(status)
         os.close(wanted)
-        if os.waitpid(child, 0)[1]:
+        if wait_for(child):
             os._exit(1)
 
     def serve(self) -> NoReturn:
@@ -184,8 +191,7 @@ class _Zygote:
                 slot = order["slot"]
                 self.lanes[slot].tray.beat(-1, "starting")
                 self.lanes[slot].tray.clear_mutation()
-                # What a case reached that a worker before this one did not live to judge, somebody else is to find.
-                self.coverage.rearm(slot)
+                self._give_up_case(slot)
                 self.posts[slot] = _Post(files[0], socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             case "stop":
                 for post in self.posts.values():
@@ -196,6 +202,18 @@ class _Zygote:
             case "ping":
                 vitals = [asdict(self._vital(slot, post)) for slot, post in self.posts.items()]
                 _send(self.control, {"event": "pong", "slot": -1, "vitals": vitals})
+
+    def _give_up_case(self, slot: int) -> None:
+        """What a case has reached that an earlier worker did not live to see the end of, somebody else is to find."""
+        from tzerlike.child.tray import Garbled
+        from tzerlike.observation import Stage
+
+        try:
+            ended = self.lanes[slot].tray.stage() is Stage.DONE
+        except Garbled:
+            ended = False
+        if not ended:
+            self.coverage.rearm(slot)
 
     def _vital(self, slot: int, post: _Post) -> Vital:
         beat = self.lanes[slot].tray.last_beat()
@@ -268,7 +286,7 @@ def _serve_worker(
     order: dict[str, Any],
     zygote: int,
 ) -> NoReturn:
-    from tzerlike.child.apart import die_with_parent, silence
+    from tzerlike.child.apart import silence
     from tzerlike.surroundings import adopt
 
     die_with_parent(zygote)

@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, Command, environment
+from tests.puzzles.conftest import served
 from tzerlike.case import Case, ContextConfig
 from tzerlike.child.apart import run_apart
+from tzerlike.child.confine import why_unconfined
 from tzerlike.child.effort import Effort
-from tzerlike.child.tray import Tray
+from tzerlike.coverage import NoCoverage
 from tzerlike.cuda.source import first_refusal
 from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
-from tzerlike.executor.stages import run_case
+from tzerlike.executor import rejection
+from tzerlike.executor.lane import Lane
 from tzerlike.issue.regression import regression_test
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Observation, Stage
@@ -74,6 +77,22 @@ def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(see
     assert first_refusal(toolchain, [broken], "sm_33") is None
 
 
+@pytest.mark.skipif(
+    (toolchain := find_toolchain()) is None or toolchain.compiler is not Compiler.NVRTC, reason="no NVRTC"
+)
+def test_nvrtc_does_its_work_in_a_confined_child(seeds: dict[str, Seed]) -> None:
+    source = source_of(seeds[NAMES[0]])
+
+    def work() -> str:
+        toolchain = find_toolchain()
+        assert toolchain is not None
+        assert "Seccomp:\t2" in Path("/proc/self/status").read_text() or why_unconfined()
+        said = first_refusal(toolchain, ["__global__ void f() { nobody(); }"], "sm_90") or ""
+        return "" if first_refusal(toolchain, [source], "sm_90") is None and "nobody" in said else f"it says {said}"
+
+    assert run_apart(work) == ("", 0)
+
+
 INTERNAL = Label.INTERNAL_ERROR.value
 
 REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit 2\n"
@@ -82,17 +101,11 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
     toolchain = Toolchain(Compiler.NVCC, nvcc)
-    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection"):
+    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection", "tzerlike.executor.sources"):
         monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
-    tray = Tray()
-    tray.begin_case(0)
-    text, signal = run_apart(lambda: json.dumps(run_case(case, tray, effort=effort)))
-    assert signal == 0 and text is not None
-    record = json.loads(text)
-    rejection = Rejection.from_json(record["rejection"]) if "rejection" in record else None
-    return Observation(
-        Exit(record["exit"]), Stage(record.get("stage", "done")), record.get("message", ""), rejection=rejection
-    )
+    with served(Lane.prepare(0, NoCoverage(), jobs=rejection.JOBS), Limits()) as executor:
+        (seen,) = executor.run([case], count=False, effort=effort)
+    return seen
 
 
 def test_refused_source_of_a_defined_program_is_told_with_the_words_of_the_compiler(

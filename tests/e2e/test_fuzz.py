@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,10 @@ def _descendants(root: int) -> set[int]:
     return found - {root}
 
 
+def _children(parent: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
 def _zombie(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -154,14 +159,23 @@ def _zombie(pid: int) -> bool:
         return True
 
 
-def test_ctrl_c_saves_all_and_exits_130(tzerlike: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "to"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.kill)]
+)
+def test_a_signal_saves_all_and_is_the_exit_status(
+    tzerlike: Command, tmp_path: Path, number: signal.Signals, to: Callable[[int, int], None]
+) -> None:
+    """As a terminal, systemd and Slurm send it to the whole group, or somebody to the command alone."""
     root = tmp_path / "c"
     process = start(*FUZZ[:-1], "plain", "--budget", "1h", "--jobs", "2", "--out", root)
     wait_until(lambda: len(list(root.glob("corpus/*.json"))) > 5)
-    os.killpg(process.pid, signal.SIGINT)
+    everybody = _descendants(process.pid)
+    to(process.pid, number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
+    assert err == ""
     assert "--resume" in out
+    assert all(_zombie(pid) for pid in everybody)
     check_whole(root)
     entries = sum(len(read(p)["entries"]) for p in root.glob("workers/*/state.json"))
     assert entries >= read(root / "stats.json")["corpus"] > 5
@@ -172,14 +186,52 @@ def test_ctrl_c_saves_all_and_exits_130(tzerlike: Command, tmp_path: Path) -> No
     assert read(root / "stats.json")["iterations"] >= before + 20
 
 
-def test_ctrl_c_during_set_up_leaves_nothing(tmp_path: Path) -> None:
+def _handles(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    """Whether a process has its own handler of a signal: it has come to the first line of ours."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    (caught,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt"))
+    return bool(caught >> (number - 1) & 1)
+
+
+def _has_begun(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    return bool(_children(process.pid))
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [_handles, _has_begun])
+def test_a_signal_during_set_up_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, moment: Callable[[subprocess.Popen[str], signal.Signals], bool]
+) -> None:
     root = tmp_path / "c"
     process = start(*FUZZ, "--budget", "1h", "--out", root)
-    time.sleep(0.9)
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode == 130
+    wait_until(lambda: moment(process, number))
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert err.strip() == "tzerlike: interrupted"
     assert not root.exists()
+
+
+def test_a_campaign_outlives_its_processes(tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    process = start(*FUZZ[:-1], "plain", "--iterations", "80", "--jobs", "1", "--oracles", "crash", "--out", root)
+    seen: set[str] = set()
+    for kind in ("worker", "zygote", "runner"):
+        wait_for_more(root, process, len(seen) + 3)
+        seen |= corpus_files(root)
+        (zygote,) = _children(process.pid)
+        forks = _children(zygote)
+        runners = [pid for pid in forks if any(os.getpgid(child) == child for child in _children(pid))]
+        victims = {"zygote": [zygote], "runner": runners, "worker": [pid for pid in forks if pid not in runners]}
+        os.kill(victims[kind][0], signal.SIGKILL)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, err) == (0, "")
+    check_whole(root)
+    assert seen <= corpus_files(root)
+    stats = read(root / "stats.json")
+    assert stats["iterations"] == 80
+    assert stats["restarts"] == {"runner": 1, "worker": 1, "zygote": 1}
+    assert "the zygote ended by SIGKILL; started again with its workers" in out
 
 
 def test_a_corrupt_corpus_file_is_set_aside_and_named(tzerlike: Command, tmp_path: Path) -> None:

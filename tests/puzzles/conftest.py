@@ -9,12 +9,14 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
+from tzerlike.child.stop import STOP
 from tzerlike.child.tray import Tray
 from tzerlike.coverage import NoCoverage
 from tzerlike.executor import served as of_child
@@ -24,6 +26,7 @@ from tzerlike.executor.runner import serve_runner
 from tzerlike.executor.stages import Surroundings
 from tzerlike.limits import Limits
 from tzerlike.observation import Stage
+from tzerlike.outcome import Results
 
 LIMITS = Limits(seconds=1.0, memory=256 << 20)
 
@@ -43,6 +46,12 @@ def _spin() -> None:
         pass
 
 
+def _flood() -> None:
+    for _ in range(200):
+        with contextlib.suppress(OSError):
+            os.write(1, b"x" * (1 << 20))
+
+
 BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "fine": lambda: None,
     "segfault": lambda: ctypes.string_at(0),
@@ -54,8 +63,34 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "hog": _hog,
     "sleep": lambda: time.sleep(3600),
     "fault of ours": lambda: 1 // 0,
+    "call a shell": lambda: os.system("true"),
+    "fork": os.fork,
+    "kill the runner": lambda: os.kill(os.getppid(), signal.SIGKILL),
+    "leave the group": os.setsid,
+    "write a file": lambda: Path("written").write_text("x"),
+    "flood": _flood,
     "say bad_alloc": lambda: (os.write(2, b"terminate called: std::bad_alloc\n"), os.abort()),
 }
+
+
+WILD: dict[str, tuple[Stage, int, int]] = {
+    "run writes over the header": (Stage.RUN, 0, 384),
+    "run writes over its results": (Stage.RUN, 640, 3456),
+    "reference writes over the records": (Stage.RUN_REFERENCE, (16 << 20) + 4096, 4096),
+    "compiler writes over the records": (Stage.PASSES, (16 << 20) + 4096, 4096),
+}
+"""The stage in which something writes into the tray where it should not: from where on, and how much."""
+
+
+def wild_store(tray: Tray, stage: Stage, start: int, size: int) -> dict[str, Any]:
+    tray.enter_stage(stage)
+    tray.note_results(Results("defined"))
+    if stage is not Stage.PASSES:
+        tray.enter_stage(Stage.COMPARE)
+    if start:
+        tray.add_result({"exit": "ok"})
+    tray.memory[start : start + size] = b"\xd5" * size
+    os._exit(0)
 
 
 def fake_run_case(case: Case, tray: Tray, around: Surroundings, effort: Effort, known: bool) -> dict[str, Any]:
@@ -64,6 +99,8 @@ def fake_run_case(case: Case, tray: Tray, around: Surroundings, effort: Effort, 
     if case.ir == "refuse":
         return {"exit": "rejected", "message": "ValueError: no", "backtrace": ["tvm::f"]}
     os.write(2, b"warning: something\n")
+    if case.ir in WILD:
+        return wild_store(tray, *WILD[case.ir])
     BEHAVIOUR[case.ir]()
     tray.enter_stage(Stage.DONE)
     return {"exit": "ok"}
@@ -92,6 +129,16 @@ def served(lane: Lane, limits: Limits) -> Iterator[ForkExecutor]:
     yield ForkExecutor(lane, ours, limits)
     ours.close()
     os.waitpid(runner, 0)
+
+
+@contextlib.contextmanager
+def worker_here() -> Iterator[None]:
+    """For a worker that runs in the process of the tests: what it does on a request to stop ends with it."""
+    before = signal.getsignal(STOP)
+    try:
+        yield
+    finally:
+        signal.signal(STOP, before)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A zygote without TVM: `fake_zygote.py -m tzerlike.zygote FD`, in the place of the interpreter that a Family starts.
+"""A zygote without TVM: `fake_zygote.py -m tzerlike.zygote`, in the place of the interpreter that a Family starts.
 
 Its one role, `count`, asks its runner for one child after the other, and writes down after each how many it has had.
 """
@@ -22,14 +22,13 @@ stages = types.ModuleType("tzerlike.executor.stages")
 stages.__dict__.update(Surroundings=None, render_module=None, run_case=None)
 sys.modules[stages.__name__] = stages
 
-from tzerlike import signals, zygote  # noqa: E402
-from tzerlike.child import forks  # noqa: E402
-from tzerlike.child.apart import die_with_parent  # noqa: E402
+from tzerlike import forks, signals, zygote  # noqa: E402
 from tzerlike.child.stop import hold_stop, on_stop  # noqa: E402
 from tzerlike.child.tray import Tray  # noqa: E402
 from tzerlike.coverage import NoCoverage  # noqa: E402
 from tzerlike.executor.lane import Lane  # noqa: E402
 from tzerlike.executor.line import Line  # noqa: E402
+from tzerlike.forks import die_with_parent  # noqa: E402
 
 
 def count(lane: Lane, runner: socket.socket, report: Callable[[dict[str, Any]], None], params: dict[str, Any]) -> None:
@@ -83,11 +82,12 @@ def refuse_forks(number: int) -> None:
 def main() -> None:
     signals.ignore()
     hold_stop()
-    control = socket.socket(fileno=int(sys.argv[3]))
-    os.set_inheritable(control.fileno(), False)
-    order = json.loads(control.recv(1 << 16))
+    control = socket.socket(fileno=os.dup(0))
+    os.dup(1)
+    order, (cache, sheet) = zygote._receive(control)
+    os.close(sheet)
     die_with_parent(os.getppid())
-    habit = order["cache_dir"]
+    habit = os.path.basename(os.readlink(f"/proc/self/fd/{cache}"))
     if habit == "dies at once":
         os.kill(os.getpid(), signal.SIGKILL)
     if habit.startswith("refuses "):
@@ -96,9 +96,9 @@ def main() -> None:
     made.control = control
     made.coverage = NoCoverage()
     made.lanes = [Lane.prepare(slot, made.coverage, jobs={"echo": echo}) for slot in range(order["slots"])]
-    made.roles = {"count": count}
+    made.roles = types.SimpleNamespace(ROLES={"count": count})
     made.posts = {}
-    made.environment = {}
+    zygote._send(control, {"event": "ready", "environment": {}, "settled": True})
     made.serve()
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tzerlike import family, vitals
 from tzerlike.crew import Crew, Death
 from tzerlike.errors import TzerlikeError
 from tzerlike.family import Family, StartCancelled
-from tzerlike.vitals import Watchdog
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("zygote", "worker", "runner", "child")
@@ -33,7 +33,7 @@ class Fixture:
         self.families: list[Family] = []
         self.total = 40
         self.habit = ""
-        self.zygote = ""
+        self.zygote = "is well"
         self.cancelled: Callable[[], bool] = lambda: False
         self.python = directory / "python"
         self.python.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "fake_zygote.py"} "$@"\n')
@@ -41,16 +41,18 @@ class Fixture:
         self.crew = Crew(2, self.start, self.order, self.told.append, lambda slot, why: None)
 
     def start(self) -> Family:
-        family = Family(
+        cache = self.root / self.zygote
+        cache.mkdir(exist_ok=True)
+        made = Family(
             slots=2,
             coverage="none",
-            cache_dir=Path(self.zygote),
+            cache_dir=cache,
             environment={"PYTHONPATH": str(ROOT)},
             python=self.python,
             cancelled=self.cancelled,
         )
-        self.families.append(family)
-        return family
+        self.families.append(made)
+        return made
 
     def order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         again = None if death is None else [death.iteration, death.times]
@@ -70,22 +72,34 @@ class Fixture:
         self.until(lambda: not self.crew.running)
         self.crew.close()
 
-    def one_of(self, kind: str) -> psutil.Process:
-        """A process of that kind that is there now."""
+    def everybody(self) -> dict[str, list[psutil.Process]]:
+        """The processes that are there now, by kind."""
         zygote = psutil.Process(self.families[-1]._process.pid)
-        if kind == "zygote":
-            return zygote
         workers = [self.state(slot)["pid"] for slot in (0, 1)]
         forks = zygote.children()
-        if kind == "worker":
-            return next(process for process in forks if process.pid in workers)
         runners = [process for process in forks if process.pid not in workers]
-        return runners[0] if kind == "runner" else next(child for runner in runners for child in runner.children())
+        return {
+            "zygote": [zygote],
+            "worker": [process for process in forks if process.pid in workers],
+            "runner": runners,
+            "child": [child for runner in runners for child in runner.children()],
+        }
+
+    def hit(self, kind: str, number: signal.Signals) -> psutil.Process:
+        """Send a signal to a process of that kind; children come and go."""
+        while True:
+            try:
+                victim = self.everybody()[kind][0]
+                victim.send_signal(number)
+                return victim
+            except (IndexError, psutil.NoSuchProcess):
+                self.crew.turn(0.01)
 
 
 @pytest.fixture
 def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fixture]:
-    monkeypatch.setattr(Watchdog, "STOPPED_SECONDS", 0.5)
+    monkeypatch.setattr(vitals, "STOPPED_SECONDS", 0.5)
+    monkeypatch.setattr(family, "STOPPED_SECONDS", 0.5)
     made = Fixture(tmp_path)
     yield made
     made.crew.close()
@@ -111,10 +125,8 @@ def test_whoever_is_killed_or_stopped_the_work_gets_done(crew: Fixture, number: 
             continue  # caught by the limit on wall-clock time; see test_executor
         both = {slot: crew.state(slot)["done"] for slot in (0, 1)}
         crew.until(lambda both=both: all(crew.state(slot)["done"] > done + 2 for slot, done in both.items()))  # type: ignore[misc]
-        victim = crew.one_of(kind)
-        zygote = crew.one_of("zygote")
-        everybody |= {zygote, *zygote.children(recursive=True)}
-        victim.send_signal(number)
+        everybody |= {process for some in crew.everybody().values() for process in some}
+        victim = crew.hit(kind, number)
         if kind != "child":
             crew.until(lambda kind=kind: crew.crew.restarted[kind] == 1)  # type: ignore[misc]
             assert not alive(victim)
@@ -137,9 +149,8 @@ def alive(process: psutil.Process) -> bool:
 def test_signals_to_everybody_end_nobody(crew: Fixture) -> None:
     crew.crew.begin()
     crew.until(lambda: crew.state(0)["done"] > 0 and crew.state(1)["done"] > 0)
-    zygote = crew.one_of("zygote")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        for process in [zygote, *zygote.children(recursive=True)]:
+        for process in [process for some in crew.everybody().values() for process in some]:
             try:
                 process.send_signal(number)
             except psutil.NoSuchProcess:
@@ -158,8 +169,8 @@ def test_a_refused_fork_is_tried_again(crew: Fixture) -> None:
 
 
 def test_a_worker_that_hangs_is_replaced(crew: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Watchdog, "SILENT_SECONDS", 1.0)
-    monkeypatch.setattr(Watchdog, "GRACE", 0.5)
+    monkeypatch.setattr(vitals, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(vitals, "GRACE", 0.5)
     crew.habit, crew.total = "hangs once", 8
     crew.crew.begin()
     crew.finish()
@@ -190,6 +201,25 @@ def test_a_zygote_that_cannot_start_ends_it(crew: Fixture) -> None:
     with pytest.raises(TzerlikeError, match="ended by SIGKILL"):
         crew.crew.begin()
     assert len(crew.told) == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_zygote_that_is_hit_while_it_starts_is_started_again(crew: Fixture, number: signal.Signals) -> None:
+    hit: list[int] = []
+
+    def strike() -> bool:
+        if not hit:
+            hit.extend(
+                child.pid for child in psutil.Process().children() if "tzerlike.zygote" in " ".join(cmdline(child))
+            )
+            for pid in hit:
+                os.kill(pid, number)
+        return False
+
+    crew.cancelled, crew.total = strike, 3
+    crew.crew.begin()
+    crew.finish()
+    assert (crew.crew.restarted["zygote"], crew.state(0)["done"], crew.state(1)["done"]) == (1, 3, 3)
 
 
 def test_nobody_waits_for_a_zygote_that_is_not_wanted_any_more(crew: Fixture) -> None:

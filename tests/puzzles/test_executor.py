@@ -4,12 +4,17 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import LIMITS
+from tests.puzzles.conftest import LIMITS, served
 from tzerlike.case import Case
+from tzerlike.child.effort import Check, Effort
+from tzerlike.coverage import NoCoverage
+from tzerlike.executor import served as of_child
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.lane import Lane
 from tzerlike.limits import Limits
 from tzerlike.observation import Exit, Stage
 
@@ -86,6 +91,44 @@ def test_a_fault_of_ours_is_the_end_of_its_case_alone(executor: ForkExecutor) ->
     assert "1 // 0" in seen[1].message
     assert (seen[1].stage, seen[1].pass_name) == (Stage.PASSES, "fake.Pass")
     assert fault.signature == seen[3].faults[0].signature
+
+
+RUNS = Effort(frozenset({Check.RESULTS}))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "exit_"),
+    [
+        ("run writes over the header", Exit.CRASH),
+        ("run writes over its results", Exit.OK),
+        ("reference writes over the records", Exit.CRASH),
+        ("compiler writes over the records", Exit.FAULT),
+    ],
+)
+def test_what_writes_over_the_channel_of_its_child_is_a_crash_of_the_program_if_one_ran(
+    executor: ForkExecutor, behaviour: str, exit_: Exit
+) -> None:
+    (seen,) = executor.run([case(behaviour)], effort=RUNS)
+    assert seen.exit is exit_
+    assert seen.stage is Stage.RUN or exit_ is not Exit.CRASH
+    assert executor.run([case("fine")])[0].exit is Exit.OK
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"exit": "no such exit"},
+        {"exit": "ok", "backtrace": [1]},
+        {"exit": "ok", "pass_blocks": -1},
+        {"exit": "ok", "results": {"verdict": 3}},
+        {"exit": "ok", "message": None},
+    ],
+)
+def test_a_record_that_is_none_is_no_observation(monkeypatch: pytest.MonkeyPatch, record: dict[str, Any]) -> None:
+    monkeypatch.setattr(of_child, "run_case", lambda case, tray, *rest: tray.enter_stage(Stage.RUN) or record)
+    with served(Lane.prepare(0, NoCoverage()), LIMITS) as fresh:
+        (seen,) = fresh.run([case("fine")], effort=RUNS)
+    assert (seen.exit, seen.stage) == (Exit.CRASH, Stage.RUN)
 
 
 def test_no_child_outlives_its_case(executor: ForkExecutor) -> None:

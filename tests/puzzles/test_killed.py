@@ -16,8 +16,8 @@ import pytest
 
 from tests.puzzles import conftest
 from tests.puzzles.conftest import LIMITS, fake_run_case, served
+from tzerlike import forks
 from tzerlike.case import Case
-from tzerlike.child import forks
 from tzerlike.coverage import NoCoverage
 from tzerlike.errors import RunnerLost
 from tzerlike.executor import served as of_child
@@ -143,6 +143,25 @@ def test_other_errors_of_a_fork_are_not_waited_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(forks.os, "fork", fork)
     with pytest.raises(PermissionError):
         forks.fork()
+
+
+def test_a_runner_lets_orders_to_another_one_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_child, "run_case", fake_run_case)
+    lane = Lane.prepare(0, NoCoverage(), jobs={"nothing": lambda item, tray, seconds: None})
+    lane.tray.lay_request({"job": "nothing", "item": {}, "count": True})
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    runner = os.fork()
+    if runner == 0:
+        ours.close()
+        conftest.serve_runner(lane, theirs, 2)
+    theirs.close()
+    assert REPLY.unpack(ours.recv(REPLY.size)) == (2, False, 0, False)
+    # The order to the runner before this one would be late at once.
+    ours.send(ORDER.pack(1, 1.0, 0.0, 1 << 30))
+    ours.send(ORDER.pack(2, *ORDERED))
+    assert REPLY.unpack(ours.recv(REPLY.size)) == (2, True, 0, False)
+    ours.close()
+    os.waitpid(runner, 0)
 
 
 class Ends:

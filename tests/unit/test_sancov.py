@@ -193,6 +193,33 @@ def test_slots_find_for_themselves_and_count_together(cov: SancovCoverage, libra
     assert cov.new(1) == 0, "somebody has counted these"
 
 
+def test_edges_reached_under_the_seal_are_recorded_and_nothing_else_can_be_written(
+    cov: SancovCoverage, libraries: Libraries
+) -> None:
+    def work() -> None:
+        libraries.one.edges_one(1)
+        libraries.two.edges_two(5)
+
+    def writable() -> int:
+        """Bytes through which this process writes to what others see."""
+        lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+        spans = [line[0].split("-") for line in lines if line[1].startswith("rw") and line[1][3] == "s"]
+        return sum(int(end, 16) - int(start, 16) for start, end in spans)
+
+    def under_the_seal() -> None:
+        free = writable()
+        with coverage.sealed():
+            # Flags of both slots, logs of both, the counts; what stays is the flags that the code itself sets.
+            if free - writable() < 5 * 4096:
+                os.abort()
+            work()
+        if writable() != free:
+            os.abort()
+
+    expected = edges(cov, work)
+    assert edges(cov, under_the_seal) == expected != set()
+
+
 def test_only_children_that_entered_are_seen(cov: SancovCoverage, libraries: Libraries) -> None:
     libraries.one.edges_one(2)
     assert cov.new(0) == 0

@@ -1,11 +1,15 @@
 import os
+import random
 import time
 
 import pytest
 
-from tzerlike.child.tray import Tray
+from tzerlike.child.tray import Garbled, Tray
 from tzerlike.observation import Stage
 from tzerlike.outcome import Ending, Ran, Results
+
+RESULTS = (16 << 20) + 4096
+"""Where the records of a tray begin."""
 
 
 def test_what_a_killed_child_noted_is_there() -> None:
@@ -92,3 +96,47 @@ def test_results_that_are_too_long_keep_their_verdict() -> None:
     kept = tray.partial_results()
     assert kept is not None
     assert (kept.verdict, kept.rule, kept.reference.ending) == ("undefined", "race", "raised")
+
+
+def test_a_tray_that_was_written_over_says_so_and_nothing_else() -> None:
+    rng = random.Random(7)
+    garbled = 0
+    for _ in range(400):
+        tray = Tray()
+        tray.lay_request({"cases": [1, 2]})
+        tray.begin_case(1)
+        tray.enter_stage(Stage.RUN)
+        tray.note_mutation("constants", 17, 2, "f" * 64)
+        tray.beat(3, "step")
+        tray.note_results(Results("defined"))
+        tray.add_result({"exit": "ok", "message": "x" * 200})
+        tray.add_result({"exit": "ok"})
+        start, size = rng.choice([(0, 384), (256, 128), (384, 128), (512, 128), (640, 400), (RESULTS, 300)])
+        at, length = start + rng.randrange(size), rng.choice([1, 8, 64, 4096])
+        tray.memory[at : at + length] = rng.choice([rng.randbytes(length), b"\xff" * length, bytes(length)])
+        tray.seconds()
+        assert tray.mutation() in (None, ("constants", 17, 2, "f" * 64))
+        assert tray.partial_results() in (None, Results("defined"))
+        assert len(tray.pass_name()) < 256
+        beat = tray.last_beat()
+        assert beat is None or (beat.iteration, beat.doing) == (3, "step")
+        try:
+            assert (tray.case_index(), tray.stage()) == (1, Stage.RUN)
+            records = list(tray.results())
+            assert records == [{"exit": "ok", "message": "x" * 200}, {"exit": "ok"}][: len(records)]
+        except Garbled:
+            garbled += 1
+    assert 40 < garbled < 360
+
+
+def test_a_sign_of_life() -> None:
+    tray = Tray()
+    assert tray.last_beat() is None
+    before = time.monotonic()
+    tray.beat(12, "report" * 50)
+    beat = tray.last_beat()
+    assert beat is not None
+    assert before <= beat.time <= time.monotonic()
+    assert beat.iteration == 12 and beat.doing.startswith("report")
+    tray.lay_request({})
+    assert tray.last_beat() == beat

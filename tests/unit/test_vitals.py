@@ -9,12 +9,12 @@ import time
 from dataclasses import replace
 
 from tzerlike.restarts import Restarts
-from tzerlike.vitals import Role, Vital, Watchdog, state_of
+from tzerlike.vitals import SILENT_SECONDS, Role, Vital, Watchdog, state_of
 
 WELL = Vital(0, "S", "S", 0.2, 7, "step", 0)
 STOPPED_WORKER = replace(WELL, worker="T")
 STOPPED_RUNNER = replace(WELL, runner="T")
-SILENT = replace(WELL, silent=Watchdog.SILENT_SECONDS + 1)
+SILENT = replace(WELL, silent=SILENT_SECONDS + 1)
 
 
 def killed(*moments: tuple[float, Vital]) -> list[tuple[float, Role]]:
@@ -41,11 +41,13 @@ def test_who_is_stopped_now_and_then_lives() -> None:
 
 
 def test_a_silent_worker_loses_its_runner_first_and_then_its_life() -> None:
-    assert killed(*each_second(SILENT, 22)) == [(105.0, Role.RUNNER), (120.0, Role.WORKER)]
+    assert killed(*each_second(SILENT, 22)) == [(110.0, Role.RUNNER), (120.0, Role.WORKER)]
 
 
 def test_a_worker_that_speaks_again_without_its_runner_lives() -> None:
-    assert killed(*each_second(SILENT, 7), *each_second(WELL, 60, 107.0)) == [(105.0, Role.RUNNER)]
+    moments = [*each_second(SILENT, 12), *each_second(WELL, 60, 112.0)]
+    assert killed(*moments) == [(110.0, Role.RUNNER)]
+    assert killed(*moments, *each_second(SILENT, 12, 172.0)) == [(110.0, Role.RUNNER), (182.0, Role.RUNNER)]
 
 
 def test_after_a_pause_of_everything_nobody_is_ended_at_once() -> None:

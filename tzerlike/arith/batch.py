@@ -46,6 +46,7 @@ def scan(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = C
     tally = _Tally()
     for iteration in range(start, start + count):
         signal.setitimer(signal.ITIMER_PROF, seconds)
+        tray.note_pass(f"{iteration} ")
         table = Table.of(problem_of(item["seed"], item["worker"], iteration))
         tally.iterations += 1
         if table.defined:

@@ -7,8 +7,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from tzerlike.arith.batch import problem_of
 from tzerlike.arith.bundle import write_arith_bundle
@@ -21,12 +22,16 @@ from tzerlike.arith.reduce import reduce_by
 from tzerlike.bundles.bundle import Confirmation
 from tzerlike.campaign import CampaignDir, write_atomic
 from tzerlike.config import CampaignConfig
-from tzerlike.errors import TzerlikeError
+from tzerlike.errors import Fault
 from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.faults.book import FaultBook
+from tzerlike.faults.bundle import Occasion
+from tzerlike.faults.culprit import lost_worker
+from tzerlike.faults.limit import limited
 from tzerlike.known import known_filter
 from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation
+from tzerlike.observation import NOBODYS, Exit, Observation
 from tzerlike.oracles.finding import Signed
 from tzerlike.shard import Interrupted, Shard
 from tzerlike.stats import STATE, read_state
@@ -61,11 +66,17 @@ def examine_apart(executor: ForkExecutor, check: str, problem: Problem, limits: 
     """Put one problem to one check in a fresh child."""
     records, death = executor.call("arith-examine", {"problem": problem.to_json(), "check": check}, limits)
     if death is not None:
-        return Examined(death, found_dead(check, death), None)
+        return Examined(death, None if death.exit in NOBODYS else found_dead(check, death), None)
     (record,) = records
     outcome = outcome_from_json(record["outcome"])
     finding = None if record["finding"] is None else Signed(record["finding"][0], tuple(record["finding"][1:]))
     return Examined(observed(check, outcome), finding, outcome)
+
+
+class Notes(Protocol):
+    """Told what a worker does; `tzerlike.child.tray.Tray` is one."""
+
+    def beat(self, iteration: int, doing: str) -> None: ...
 
 
 class ArithWorker:
@@ -78,16 +89,19 @@ class ArithWorker:
         directory: CampaignDir,
         executor: ForkExecutor,
         elapsed_before: float,
+        notes: Notes,
+        culprit: Mapping[str, Any] | None = None,
         tell_pause: Callable[[str], None] = lambda why: None,
-        sign_of_life: Callable[[], None] = lambda: None,
     ) -> None:
+        """`notes` is told what the worker does, and `culprit` is what the one before it was ended over, if it was."""
         self.number = number
+        self.notes = notes
+        self.culprit = culprit
         self.config = config
         self.directory = directory
         self.executor = executor
         self.shard = Shard(number, config, executor, elapsed_before)
         self.room = Room(self._waits, tell_pause)
-        self._sign_of_life = sign_of_life
         self.facts = directory.read_environment()
         self.saved = 0.0
         self.iterations = 0
@@ -102,6 +116,8 @@ class ArithWorker:
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
         self.signatures: set[str] = set()
+        self.environment = self.facts
+        self.faults = FaultBook(directory.faults, number, config, self.environment, self.room)
         self.known = known_filter(config.known, self.facts["tvm"])
         self.last_finding = ""
         self.events = EventLog(directory.worker(number))
@@ -110,12 +126,16 @@ class ArithWorker:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
         self.shard.stop_on_request()
         self.restore()
+        if self.culprit is not None:
+            self.faults.note(*lost_worker(self.culprit))
+            self.iterations = max(self.iterations, int(self.culprit["iteration"]) + 1)
         self.save()
         try:
             while not self.shard.done(self.iterations):
                 quota = self.shard.quota
                 left = BATCH if quota is None else min(BATCH, quota - self.iterations)
-                self.scan(self.iterations, left)
+                with limited():
+                    self._scanned(left)
                 if time.monotonic() - self.saved > SAVE_EVERY:
                     self.save()
         except Interrupted:
@@ -125,14 +145,27 @@ class ArithWorker:
 
     def _waits(self) -> bool:
         """Give a sign of life while the disk is full; returns whether it is time to stop."""
-        self._sign_of_life()
+        self.notes.beat(self.iterations, "wait for room on the disk")
         return self.shard.over
+
+    def _scanned(self, count: int) -> None:
+        """Scan the next `count` iterations; where a fault of ours keeps that from ending, lead on behind the first."""
+        first = self.iterations
+        self.faults.keep(partial(self.scan, first, count), "scan", Occasion(first))
+        if self.iterations == first:
+            self.iterations = first + 1
+
+    def repeat(self, occasion: Occasion) -> None:
+        """Do again the iteration that a fault came about in; whether it does is in the book of faults."""
+        self.iterations = occasion.iteration
+        self._scanned(1)
 
     def scan(self, start: int, count: int) -> None:
         """Take the iterations from `start` on, `count` of them or up to the first at which the child dies."""
+        self.notes.beat(start, "scan")
         began = time.perf_counter()
         item = {"seed": self.config.seed, "worker": self.number, "start": start, "count": count}
-        records, death = self.executor.call("arith-scan", item)
+        records, death = self.executor.attempt("arith-scan", item)
         self.seconds["run"] += time.perf_counter() - began
         waiting: list[Mapping[str, Any]] = []
         for record in records:
@@ -141,7 +174,8 @@ class ArithWorker:
                 continue
             # A chunk is booked whole, so that what is saved meanwhile can be gone on from.
             for suspicion in waiting:
-                self.suspect(suspicion)
+                self.notes.beat(suspicion["iteration"], "suspect")
+                self.faults.keep(partial(self.suspect, suspicion), "suspect", Occasion(suspicion["iteration"]))
             waiting.clear()
             self.count(record)
         self.events.add({"t": round(self.shard.elapsed(), 3), "i": start, "n": self.iterations - start})
@@ -158,12 +192,13 @@ class ArithWorker:
 
     def died(self, death: Observation, stop: int) -> None:
         """Repeat what the child took with it, bundle the death, and go on behind it."""
-        if death.exit is Exit.UNKNOWN:
+        if death.exit in NOBODYS:
             # Somebody killed it: whether a problem has a part in that, nobody knows.
             self.iterations += 1
             self.exits[death.exit.value] += 1
             return
         iteration, check = _place(death, self.iterations, stop)
+        occasion = Occasion(iteration)
         while self.iterations < iteration:
             self.scan(self.iterations, iteration - self.iterations)
         if self.iterations > iteration:
@@ -171,9 +206,13 @@ class ArithWorker:
         self.iterations = iteration + 1
         self.exits[death.exit.value] += 1
         began = time.perf_counter()
-        finding = found_dead(check, death)
-        if finding.signature not in self.signatures:
-            self._bundle_death(check, iteration, finding)
+        if death.exit is Exit.FAULT:
+            self.faults.note(death.faults[-1], occasion)
+        elif check not in CHECKS:
+            where = f"{death.message}, in {death.pass_name!r}"
+            self.faults.note(Fault("DiedOutsideOfChecks", ("arith/batch.py scan",), where), occasion)
+        elif (finding := found_dead(check, death)).signature not in self.signatures:
+            self.faults.keep(partial(self._bundle_death, check, iteration, finding), "bundle", occasion)
         self.seconds["oracle"] += time.perf_counter() - began
 
     def _bundle_death(self, check: str, iteration: int, finding: Signed) -> None:
@@ -266,6 +305,7 @@ class ArithWorker:
         for name in _COUNTERS:
             getattr(self, name).update(state[name])
         self.known.seen.update(state["known"])
+        self.faults.restore(state)
         self.last_finding = state["last_finding"]
 
     def save(self) -> None:
@@ -292,6 +332,7 @@ class ArithWorker:
                 name: [self.tried[name], self.claimed[name], self.suspected[name]] for name in sorted(self.tried)
             },
             "known": self.known.seen,
+            **self.faults.to_json(self.iterations),
             "last_finding": self.last_finding,
             "problems": [],
             "coverage": 0,
@@ -307,8 +348,11 @@ _COUNTERS = ("exits", "rejected", "tried", "claimed", "suspected", "hints", "sec
 
 
 def _place(death: Observation, first: int, stop: int) -> tuple[int, str]:
-    """Return the iteration and the check that a dead child had noted; TzerlikeError when it died in our own code."""
+    """Return the iteration and the check that a dead child had noted, "" where it was in none of them.
+
+    Where it noted nothing that can be, the iteration is the first of those that it may have been in.
+    """
     iteration, _, check = death.pass_name.partition(" ")
-    if check not in CHECKS or not first <= int(iteration) < stop:
-        raise TzerlikeError(f"a child died outside of every check ({death.message}, noted {death.pass_name!r})")
+    if not iteration.isdecimal() or not first <= int(iteration) < stop:
+        return first, ""
     return int(iteration), check

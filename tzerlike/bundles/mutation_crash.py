@@ -18,9 +18,10 @@ from tzerlike import tvm_api
 from tzerlike.bundles.bundle import Confirmation, write_bundle
 from tzerlike.campaign import CampaignDir, StoredCase
 from tzerlike.case import Case
-from tzerlike.child.apart import die_with_parent, silence
-from tzerlike.child.forks import fork
+from tzerlike.child.apart import silence
+from tzerlike.child.confine import close_all_but, confine_where_possible
 from tzerlike.child.heap import LAYOUTS, stir
+from tzerlike.forks import die_with_parent, fork, wait_for
 from tzerlike.issue.regression import schedule_test
 from tzerlike.limits import Limits, bound_memory, mapped_bytes
 from tzerlike.mutation import Mutation
@@ -60,13 +61,15 @@ def repeat(mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
             signal.setitimer(signal.ITIMER_REAL, 10 * limits.seconds)
             bound_memory(mapped_bytes(), limits.memory)
             silence()
+            close_all_but()
+            confine_where_possible()
             stir(layout)
             record_schedule_calls(_appender(shared))
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
             mutator(func, mutation.rng, MutationEnv(target=kind_of_target(case.target)))
         finally:
             os._exit(0)
-    _, status = os.waitpid(child, 0)
+    status = wait_for(child)
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     length = int.from_bytes(shared[:8], "little")
     lines = shared[8 : 8 + length].decode().splitlines()

@@ -1,8 +1,7 @@
-"""Work that may kill its process, done in a forked child."""
+"""Work that may kill its process, done in a forked child that is confined."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -10,8 +9,8 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NoReturn, TypeVar
 
-from tzerlike.child.forks import fork
 from tzerlike.errors import Fault
+from tzerlike.forks import die_with_parent, fork
 
 _T = TypeVar("_T")
 
@@ -19,9 +18,6 @@ _FAULT = 70
 _SECONDS = 10.0
 _LENGTH = struct.Struct("<q")
 _NOTHING = -1
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def run_apart(work: Callable[[], str | None]) -> tuple[str | None, int]:
@@ -72,13 +68,6 @@ def each_apart(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iterato
             raise Fault("ChildLost", ("child/apart.py each_apart",), text)
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when `parent`, the process that forked it, ends; or has ended by now."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def silence() -> None:
     """Send what this process prints from now on, TVM's warnings too, nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -87,7 +76,12 @@ def silence() -> None:
 
 
 def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None]) -> NoReturn:
+    # Not earlier: it takes NumPy, and not all who import this module have that.
+    from tzerlike.child.confine import close_all_but, confine_where_possible
+
     try:
+        close_all_but(descriptor)
+        confine_where_possible()
         # Whoever reads may have had enough: then a write ends this process.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for item in items:

@@ -10,6 +10,7 @@ from typing import Any
 from tzerlike.campaign import CampaignDir
 from tzerlike.ci.carry import Carry
 from tzerlike.ci.outcome import Item, Outcome, Status
+from tzerlike.faults.book import tally, warning
 from tzerlike.known import Known
 from tzerlike.triage.groups import Group, Triage, triage
 from tzerlike.triage.sightings import collect
@@ -56,6 +57,8 @@ def _facts(stats: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if stats["coverage_total"]:
         yield "coverage", f"{stats['coverage']} of {stats['coverage_total']}"
     yield "corpus", str(stats["corpus"])
+    if faults := tally(stats):
+        yield "faults of tzerlike's own", faults
 
 
 def _notes(found: Triage, absent: int, stats: Mapping[str, Any]) -> Iterable[str]:
@@ -65,5 +68,7 @@ def _notes(found: Triage, absent: int, stats: Mapping[str, Any]) -> Iterable[str
         yield f"known, seen {count} time{'' if count == 1 else 's'}: {label}"
     for entry in found.silent:
         yield f"known, not seen in this run: {entry.label} ({entry.link})"
+    if line := warning(stats):
+        yield line
     yield from found.problems
     yield from stats["problems"]

@@ -18,7 +18,7 @@ from tzerlike.triage.sightings import bundles_in
 SHOWS, FIXED = "shows", "fixed"
 EXPECTATIONS = (SHOWS, FIXED)
 
-_NO_END = (*KINDS, "timeout", "signal")
+_NO_END = (*KINDS, "timeout", "signal", "confined")
 """How the description of a run begins in which something was wrong, if not what was recorded."""
 
 

@@ -10,6 +10,7 @@ import json
 import secrets
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tzerlike.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.ci.files import make_output, write_files
 from tzerlike.ci.outcome import Outcome
 from tzerlike.commands.fuzz import known_file
-from tzerlike.commands.shared import names_in, tvm_of
+from tzerlike.commands.shared import names_in, tvm_of, unconfined_option
 from tzerlike.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.errors import UserError
 from tzerlike.known import Known, read_known
@@ -100,14 +101,15 @@ def pr(carry: Path, seed: int, **options: Any) -> None:
 @click.option("--expect", type=click.Choice(EXPECTATIONS), default=SHOWS, show_default=True)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True)
+@unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, as_json: bool) -> None:
+def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconfined: bool, as_json: bool) -> None:
     """Replay bundles: each must still show its finding, or with --expect fixed none may show anything.
 
     DIRS are campaigns, directories of bundles, or bundles.
     """
     make_output(output)
-    _conclude(judged_replay(dirs, times, expect, open_family), output, as_json)
+    _conclude(judged_replay(dirs, times, expect, partial(open_family, unconfined=unconfined)), output, as_json)
 
 
 def _run(
@@ -162,6 +164,7 @@ def _run(
             zygote_environment(interpreter),
             show=screen.show,
             tell=screen.tell,
+            unconfined=True,  # what is carried is our own
             python=None if interpreter is None else interpreter.python,
         )
         stats, stopped_by = supervisor.run()

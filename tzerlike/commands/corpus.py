@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
-from tzerlike.commands.shared import print_table
+from tzerlike.commands.shared import print_table, unconfined_option
 from tzerlike.corpora.tools import Files, case_files, copy_cases, listed, minimised
 from tzerlike.errors import UserError
 from tzerlike.surroundings import open_family
@@ -42,13 +43,14 @@ def corpus_list(directory: Path, as_json: bool) -> None:
 @corpus.command("minimize")
 @click.argument("directory", type=_DIRECTORY)
 @click.option("--out", type=_DIRECTORY, default=None, help="Where to write the corpus; only told when not given.")
+@unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def corpus_minimize(directory: Path, out: Path | None, as_json: bool) -> None:
+def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json: bool) -> None:
     """Find the fewest and smallest cases that cover the same; DIRECTORY itself is left as it is."""
     if out is not None and out.resolve() == directory.resolve():
         raise UserError("--out: the directory itself; name another one, what is left out would be lost")
     files = case_files(directory)
-    found = minimised(directory, files, open_family)
+    found = minimised(directory, files, partial(open_family, unconfined=unconfined))
     if out is not None:
         copy_cases({case_id: files.paths[case_id] for case_id in found.kept}, out)
     if as_json:

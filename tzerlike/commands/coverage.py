@@ -52,7 +52,9 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
 
 def _places(covered: Covered) -> Places:
     cache, interpreter = tvm_of(CampaignConfig.from_toml(covered.directory.config).tvm)
-    return places_of(covered, cache, lambda backend: open_family(coverage=backend, interpreter=interpreter))
+    return places_of(
+        covered, cache, lambda backend: open_family(coverage=backend, interpreter=interpreter, unconfined=True)
+    )
 
 
 def _named(rows: Sequence[Row], match: str) -> list[Row]:

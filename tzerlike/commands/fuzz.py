@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tzerlike.campaign import CampaignDir
-from tzerlike.commands.shared import names_in, tvm_of
+from tzerlike.commands.shared import names_in, tvm_of, unconfined_option
 from tzerlike.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -29,6 +29,7 @@ from tzerlike.config import (
 )
 from tzerlike.corpora.carried import corpus_directory
 from tzerlike.errors import UserError
+from tzerlike.faults.book import tally, warning
 from tzerlike.known import read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.signals import exit_status
@@ -68,6 +69,7 @@ from tzerlike.ui import make_screen, one_line
     show_default=True,
     help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
 )
+@unconfined_option
 @click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
 def fuzz(
     budget: str,
@@ -93,6 +95,7 @@ def fuzz(
     memory_limit: str,
     pairs_per_fork: int,
     harness: str,
+    unconfined: bool,
     ui: str,
 ) -> None:
     """Run a coverage-guided campaign."""
@@ -139,6 +142,7 @@ def fuzz(
             show=screen.show,
             tell=screen.tell,
             resume=resume,
+            unconfined=unconfined,
             python=None if interpreter is None else interpreter.python,
         )
         stats, stopped_by = supervisor.run()
@@ -206,6 +210,11 @@ def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str,
         )
     for problem in stats["problems"]:
         console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
+    if faults := tally(stats):
+        line = f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if line := warning(stats):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     bundles = list(directory.bundles())
     for path in bundles:
         console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import click
 
-from tzerlike.commands.shared import interpreter_of, names_in, print_table
+from tzerlike.commands.shared import interpreter_of, names_in, print_table, unconfined_option
 from tzerlike.config import TARGETS, parse_size
 from tzerlike.elsewhere.history import History, Word, histories
 from tzerlike.elsewhere.host import Guest
+from tzerlike.errors import UserError
+from tzerlike.faults.bundle import FaultBundle
 from tzerlike.replay import Replayed, judge_file, replay_bundles
 from tzerlike.surroundings import open_family, zygote_environment
 from tzerlike.targets import DEFAULT_ARCH, checked_arch, target_text
@@ -34,6 +36,7 @@ JUDGES = "crash,inconsistency,internal-error"
 @click.option("--input-seed", type=int, default=0, show_default=True)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
 @click.option("--memory-limit", default="2G", show_default=True)
+@unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def run(
     file: Path,
@@ -46,12 +49,13 @@ def run(
     input_seed: int,
     timeout: float,
     memory_limit: str,
+    unconfined: bool,
     as_json: bool,
 ) -> None:
     """Judge one case: a case.json, or a TVMScript file of yours."""
     verdict = judge_file(
         file,
-        partial(open_family, interpreter=interpreter_of(tvm)),
+        partial(open_family, interpreter=interpreter_of(tvm), unconfined=unconfined),
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
@@ -84,10 +88,14 @@ def run(
     multiple=True,
     help="The python of an environment with another TVM, to compare with; again for more.",
 )
+@unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def replay(bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], as_json: bool) -> None:
+def replay(
+    bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], unconfined: bool, as_json: bool
+) -> None:
     """Run bundles again in a fresh process and compare signatures."""
-    results = replay_bundles(bundles, times, partial(open_family, interpreter=interpreter_of(tvm)))
+    family = partial(open_family, interpreter=interpreter_of(tvm), unconfined=unconfined)
+    results = replay_bundles(bundles, times, family)
     if pythons:
         _print_histories(_histories(results, pythons, times), as_json)
     elif as_json:
@@ -101,6 +109,9 @@ def replay(bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path,
 
 
 def _histories(results: list[Replayed], pythons: tuple[Path, ...], times: int) -> list[History]:
+    for result in results:
+        if isinstance(result.bundle, FaultBundle):
+            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
     with ExitStack() as scope:
         environment = zygote_environment()
         home, *guests = (scope.enter_context(Guest(python, environment)) for python in (Path(sys.executable), *pythons))

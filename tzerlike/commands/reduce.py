@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 import psutil
 
+from tzerlike.commands.shared import unconfined_option
 from tzerlike.config import parse_duration
 from tzerlike.reduction.run import Reduction, reduce_bundles
 from tzerlike.report.refresh import refresh_report
@@ -20,8 +22,9 @@ from tzerlike.surroundings import open_family
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Bundles at a time.  [default: physical cores]")
 @click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
+@unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bool) -> None:
+def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
     """Make bundles smaller, each into its own reduced/, with the same finding, which report.md tells then."""
 
     def tell(reduction: Reduction) -> None:
@@ -34,7 +37,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, as_json: bo
         bundles,
         jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         parse_duration(budget),
-        lambda slots: open_family(slots=slots),
+        partial(open_family, unconfined=unconfined),
         tell,
     )
     if as_json:

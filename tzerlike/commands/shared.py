@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +16,12 @@ from tzerlike.tvm_builds import Store
 def names_in(text: str) -> tuple[str, ...]:
     """The names of a comma-separated list."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+unconfined_option = click.option(
+    "--unconfined", is_flag=True, help="Go on where this machine cannot confine a case: trust whoever wrote it."
+)
+"""The option of commands that run cases from elsewhere."""
 
 
 def open_store() -> Store:

@@ -20,6 +20,7 @@ from tzerlike.child.stack import soil_stack
 from tzerlike.compare.inputs import Inputs, inputs_for, unpack_inputs
 from tzerlike.compare.memory import Memory
 from tzerlike.compare.timing import looks_slow, take_timing
+from tzerlike.coverage import sealed
 from tzerlike.observation import Stage
 from tzerlike.outcome import NOT_ALLOWED, Ending, Ran, Results
 from tzerlike.passes.catalog import instantiate
@@ -248,7 +249,8 @@ def _takes_integers(inputs: Inputs) -> bool:
 
 def _called(function: Function, memory: Memory, layout: int) -> None:
     soil_stack(layout)
-    function(*memory.arguments)
+    with sealed():
+        function(*memory.arguments)
 
 
 def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Function, Memory]) -> Results:
@@ -264,8 +266,9 @@ def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Funct
     def run_second() -> None:
         second[0](*second[1].arguments)
 
-    if not looks_slow(run_first, run_second, reset):
-        return results
-    if not results.defined:
-        return replace(results, undecided=results.over_budget)
-    return replace(results, timing=take_timing(run_first, run_second, reset))
+    with sealed():
+        if not looks_slow(run_first, run_second, reset):
+            return results
+        if not results.defined:
+            return replace(results, undecided=results.over_budget)
+        return replace(results, timing=take_timing(run_first, run_second, reset))

@@ -11,6 +11,7 @@ from tzerlike.coverage.native import load
 from tzerlike.coverage.protocol import Coverage, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage, instrumented
 from tzerlike.errors import UserError
+from tzerlike.forks import die_with_parent, fork, wait_for
 
 
 def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> Coverage:
@@ -59,11 +60,13 @@ def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | No
     """
     if resolved(kind) != "breakpoint":
         return
-    child = os.fork()
+    parent = os.getpid()
+    child = fork()
     if child == 0:
         try:
+            die_with_parent(parent)
             open_coverage(kind, library, 1, cache_dir, prefix)
         finally:
             # What went wrong here goes wrong again, and is reported, where coverage is opened.
             os._exit(0)
-    os.waitpid(child, 0)
+    wait_for(child)

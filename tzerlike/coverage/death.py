@@ -16,7 +16,8 @@ from tzerlike.coverage.symbols import function_at
 class Death:
     """The death of a process by a signal.
 
-    `code` is si_code, `address` si_addr, `stack` the stack pointer; `frames` holds up to 64 addresses, innermost
+    `code` is si_code, `call` the name of the system call that a confined process may not make, "" for another death;
+    `address` is si_addr, `stack` the stack pointer; `frames` holds up to 64 addresses, innermost
     first: the faulting instruction, then return addresses. `depth` counts all frames, None when unknown: more
     than 100000, or a stack that could not be followed to its end.
     """
@@ -27,6 +28,7 @@ class Death:
     stack: int
     depth: int | None
     frames: tuple[int, ...]
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class DeathRecord:
             stack=c.stack,
             depth=None if c.depth == 0xFFFFFFFF else c.depth,
             frames=tuple(c.frames[: min(c.n, len(c.frames))]),
+            call="" if c.call < 0 else load().memcov_syscall_name(c.call).decode() or f"system call {c.call}",
         )
 
 

@@ -6,6 +6,8 @@ import ctypes
 import os
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +18,7 @@ from tzerlike.errors import TzerlikeError, UserError
 
 MEMCOV: Final = Path(__file__).parents[1] / "_memcov" / "libmemcov.so"
 
-_ABI: Final = 5
+_ABI: Final = 6
 _FRAMES: Final = 64
 
 u32_p = ctypes.POINTER(ctypes.c_uint32)
@@ -42,6 +44,7 @@ class CDeath(ctypes.Structure):
     _fields_ = (
         ("signal", ctypes.c_int32),
         ("code", ctypes.c_int32),
+        ("call", ctypes.c_int32),
         ("address", ctypes.c_uint64),
         ("stack", ctypes.c_uint64),
         ("n", ctypes.c_uint32),
@@ -85,6 +88,10 @@ def load() -> ctypes.CDLL:
         "memcov_sancov_libraries": (size, (void, ctypes.POINTER(ctypes.POINTER(CLibrary)))),
         "memcov_watch_death": (ctypes.c_int, (ctypes.POINTER(CDeath),)),
         "memcov_soil_stack": (ctypes.c_int, (ctypes.c_ubyte,)),
+        "memcov_seal": (ctypes.c_int, (ctypes.c_int,)),
+        "memcov_sancov_seal": (ctypes.c_int, (ctypes.c_int,)),
+        "memcov_confine": (ctypes.c_int, (ctypes.c_uint64,)),
+        "memcov_syscall_name": (ctypes.c_char_p, (ctypes.c_int,)),
         "memcov_demangle": (None, (ctypes.c_char_p, ctypes.c_char_p, size)),
         "memcov_describe": (
             ctypes.c_int,
@@ -105,6 +112,26 @@ def checked(result: int) -> int:
     if result < 0:
         raise TzerlikeError(f"memcov: {os.strerror(-result)}")
     return int(result)
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """Make what this process shares with others for coverage read-only meanwhile, so that a wild store cannot reach it.
+
+    For a child that has called `enter`, around compiled code; blocks are recorded all the same. Elsewhere it does
+    nothing.
+    """
+    _seal(1)
+    try:
+        yield
+    finally:
+        _seal(0)
+
+
+def _seal(on: int) -> None:
+    if _loaded is not None:
+        checked(_loaded.memcov_seal(on))
+        checked(_loaded.memcov_sancov_seal(on))
 
 
 class NativeCoverage:

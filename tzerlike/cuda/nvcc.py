@@ -10,14 +10,21 @@ from tzerlike.cuda.toolchain import Toolchain
 
 _OPTIONS = ("--cubin", "-w", "--use_fast_math", "--expt-relaxed-constexpr", "--expt-extended-lambda")
 
+_SECONDS = 120.0
+
 
 def refusal(toolchain: Toolchain, source: str, arch: str) -> str | None:
-    """Return what nvcc says where it refuses `source`, or None where it compiles or cannot tell."""
+    """Return what nvcc says where it refuses `source`, or None where it compiles, cannot tell, or takes too long."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-cuda-") as directory:
         text = Path(directory) / "kernels.cu"
         text.write_text(source, encoding="utf-8")
         order = [str(toolchain.path), *_OPTIONS, "-arch", arch, "-o", str(text.with_suffix(".cubin")), text.name]
-        done = subprocess.run(order, cwd=directory, capture_output=True, text=True, errors="replace", check=False)
+        try:
+            done = subprocess.run(
+                order, cwd=directory, capture_output=True, text=True, errors="replace", check=False, timeout=_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return None
     # nvcc's own death, or a missing host compiler, says nothing about the source.
     said = done.stdout + done.stderr
     return said if done.returncode > 0 and ("error" in said) else None

@@ -13,8 +13,9 @@ import sys
 import traceback
 from typing import Any, TextIO
 
-from tzerlike.child.apart import die_with_parent, silence
+from tzerlike.child.apart import silence
 from tzerlike.cuda.device import FAULT, RUNNING, TAINTED
+from tzerlike.forks import die_with_parent
 
 
 def main() -> None:

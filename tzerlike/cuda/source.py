@@ -37,6 +37,11 @@ def due(toolchain: Toolchain, sources: Sequence[str], case_id: str, exploring: b
     return cheap or not exploring or int(case_id[:8], 16) % SHARE == 0
 
 
+def runs_confined(toolchain: Toolchain) -> bool:
+    """Whether a confined child can use it: a library, and no program."""
+    return toolchain.compiler is Compiler.NVRTC
+
+
 def first_refusal(toolchain: Toolchain, sources: Sequence[str], arch: str) -> str | None:
     """Return the compiler's complaint about the first source that it refuses, its first error in front; else None."""
     for source in sources:

@@ -66,6 +66,8 @@ def _in_child(work: Work, item: Mapping[str, Any], tray: Tray) -> dict[str, Any]
         # So does one that writes over what its process has to say.
         return {"stage": Stage.RUN.value, "pass": "", "wrong": True, "exit": Exit.CRASH.value, "signal": 0}
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if number == signal.SIGSYS:
+        return place | {"exit": Exit.CONFINED.value}
     if not ended or number == signal.SIGPROF:
         return place | {"exit": Exit.TIMEOUT.value}
     # A program that dies of running computes nothing that is right.
@@ -74,6 +76,9 @@ def _in_child(work: Work, item: Mapping[str, Any], tray: Tray) -> dict[str, Any]
 
 
 def _work(work: Work, item: Mapping[str, Any], tray: Tray) -> NoReturn:
+    # Not earlier: it takes NumPy, and this Python may lack that.
+    from tzerlike.child.confine import close_all_but, confine_where_possible
+
     try:
         os.setpgid(0, 0)
         os.close(0)
@@ -81,6 +86,8 @@ def _work(work: Work, item: Mapping[str, Any], tray: Tray) -> NoReturn:
         # TVM's own handler would print a backtrace for many seconds.
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL):
             signal.signal(number, signal.SIG_DFL)
+        close_all_but()
+        confine_where_possible()
         signal.setitimer(signal.ITIMER_PROF, item["seconds"])
         tray.add_result(work(item, tray))
     except MemoryError:

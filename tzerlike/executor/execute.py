@@ -21,20 +21,22 @@ from tzerlike.case import Case, content_hash
 from tzerlike.child.effort import COMPILE_ONLY, THOROUGH_STEPS, Check, Effort
 from tzerlike.child.tray import Garbled
 from tzerlike.compare.evidence import evidence_for
+from tzerlike.coverage import Death, describe, describe_death
 from tzerlike.coverage import Frame as CodeFrame
-from tzerlike.coverage import describe, describe_death
 from tzerlike.cuda.device import Devices
 from tzerlike.errors import Fault, contained
 from tzerlike.executor.lane import Lane
 from tzerlike.executor.line import Line, Reply
 from tzerlike.executor.oom import oom_counters, oom_kills
 from tzerlike.executor.record import Record, read_record, read_results
+from tzerlike.executor.rejection import weighed
 from tzerlike.executor.sanitizer import report_in
+from tzerlike.executor.sources import with_sources_compiled
 from tzerlike.limits import Limits
 from tzerlike.mutation import Mutation
 from tzerlike.mutators.attempt import JOB as MUTATE
 from tzerlike.mutators.attempt import Attempt, Mutant
-from tzerlike.observation import Exit, Frame, Observation, Stage
+from tzerlike.observation import NOBODYS, Exit, Frame, Observation, Stage
 from tzerlike.outcome import Ending, Results
 from tzerlike.walk.ask import ask_walk
 from tzerlike.walk.localise import localised
@@ -117,6 +119,7 @@ class ForkExecutor:
         """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
         stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
             ("thorough run", self._thorough),
+            ("weighing", self._weighed),
             ("device", self._on_device),
             ("blame", self._blamed),
         )
@@ -131,6 +134,9 @@ class ForkExecutor:
             return seen
         (again,) = self._run_child([case], False, limits, effort.thorough())
         return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+
+    def _weighed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        return weighed(self.call, case, seen, effort, limits)
 
     def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Say which pass is to blame for what is wrong; a program whose reference is right is remembered."""
@@ -178,7 +184,7 @@ class ForkExecutor:
         attempt = Attempt(**records[0]) if records else Attempt(None)
         if attempt.text is None:
             coverage.rearm(slot)
-            if death is None or death.exit is Exit.UNKNOWN:
+            if death is None or death.exit in NOBODYS:
                 return Mutant(attempt)
             return Mutant(attempt, died_of=death.signal)
         return Mutant(attempt, new_blocks=coverage.commit(slot))
@@ -238,7 +244,7 @@ class ForkExecutor:
         logged = 0
         try:
             for data, _ in zip(self._lane.tray.results(), cases, strict=False):
-                record = read_record(data)
+                record = with_sources_compiled(cases[len(observations)], read_record(data))
                 if record.exit is Exit.FAULT:
                     # It had no time to do so itself.
                     self._lane.coverage.rearm(self._lane.slot, logged)
@@ -314,7 +320,8 @@ class ForkExecutor:
             return _of_fault(record)
         results, rejection = read_results(record)
         new_blocks = 0
-        if record.exit is Exit.OK and count:
+        # What was reached by a case whose sources are refused in the worker cannot be armed behind the child's back.
+        if (record.exit is Exit.OK or record.sources) and count:
             start, stop = record.log
             if not start <= stop <= self._lane.coverage.new(self._lane.slot):
                 raise Garbled(f"a record of a child: blocks {start} to {stop}")
@@ -382,6 +389,8 @@ class ForkExecutor:
         death = lane.death.read()
         report = report_in(written.decode(errors="replace"), lambda address: _frame(describe(address)))
         results = tray.partial_results()
+        if exit_ is Exit.CONFINED:
+            message, results = confined_by(death), None
         if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
             results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
         frames: tuple[Frame, ...] = ()
@@ -446,10 +455,18 @@ def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tupl
         return Exit.TIMEOUT, "over the time limit"
     if "bad_alloc" in stderr or "out of memory" in stderr.lower():
         return Exit.OOM, "over the memory limit"
+    if number == signal.SIGSYS:
+        return Exit.CONFINED, ""
     if number:
         last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "")
         return Exit.CRASH, f"{signal.Signals(number).name} {last}".strip()
     return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
+
+
+def confined_by(death: Death | None) -> str:
+    """Say which system call it was that a confined child may not make."""
+    what = "it asked the kernel for what a case may not do"
+    return f"{what}: {death.call}" if death is not None and death.call else what
 
 
 def _frame(found: CodeFrame | None) -> Frame:

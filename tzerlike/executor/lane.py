@@ -23,6 +23,7 @@ class Lane:
     coverage: Coverage
     prelude: Callable[[], None]
     jobs: Mapping[str, Job]
+    confined: bool
 
     @classmethod
     def prepare(
@@ -31,6 +32,10 @@ class Lane:
         coverage: Coverage,
         prelude: Callable[[], None] = lambda: None,
         jobs: Mapping[str, Job] = MappingProxyType({}),
+        confined: bool = True,
     ) -> Lane:
-        """`prelude` is what each child does while it waits for its case; it is nobody's coverage."""
-        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude, jobs)
+        """`prelude` is what each child does while it waits for its case; it is nobody's coverage.
+
+        `confined` says whether children give up what a case has no need of (tzerlike.child.confine).
+        """
+        return cls(slot, Tray(), os.memfd_create(f"stderr-{slot}"), DeathRecord(), coverage, prelude, jobs, confined)

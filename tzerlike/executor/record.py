@@ -29,6 +29,7 @@ class Record(msgspec.Struct, frozen=True):
     pass_blocks: tuple[_Count, ...] = ()
     peak_memory: _Count = 0
     log: tuple[_Count, _Count] = (0, 0)
+    sources: tuple[str, ...] = ()
     results: dict[str, Any] | None = None
     rejection: dict[str, Any] | None = None
     kind: str = ""

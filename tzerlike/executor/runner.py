@@ -13,11 +13,10 @@ import socket
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tzerlike.child.apart import die_with_parent
-from tzerlike.child.forks import fork
 from tzerlike.executor.lane import Lane
 from tzerlike.executor.line import ORDER, REPLY
 from tzerlike.executor.served import serve_child
+from tzerlike.forks import die_with_parent, fork
 from tzerlike.limits import mapped_bytes
 
 

@@ -10,6 +10,7 @@ import socket
 from typing import NoReturn
 
 from tzerlike.case import Case
+from tzerlike.child.confine import close_all_but, confine
 from tzerlike.child.effort import Effort
 from tzerlike.child.heap import stir
 from tzerlike.errors import Fault
@@ -27,6 +28,7 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         os.dup2(lane.stderr, 1)
         lane.prelude()
         lane.coverage.enter(lane.slot)
+        close_all_but(line.fileno())
         order = line.recv(ORDER.size)
         if len(order) < ORDER.size:
             os._exit(0)
@@ -34,12 +36,15 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         bound_memory(mapped, memory)
         # Not earlier: it clears the record, and while this child waited its elder may have died.
         lane.death.watch()
+        if lane.confined:
+            confine()
         _work(lane, seconds)
     except MemoryError:
         lane.tray.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
     except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
         _lay_fault(lane, error)
-    line.send(b"d")
+    # Not line.send: a confined process may write, and not send.
+    os.write(line.fileno(), b"d")
     os._exit(0)
 
 

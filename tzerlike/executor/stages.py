@@ -20,9 +20,9 @@ from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.compare.results import Builds, compile_reference, judge_builds
 from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
-from tzerlike.cuda.source import SourceRefused, due, first_refusal
+from tzerlike.cuda.source import SourceRefused, due, first_refusal, runs_confined
 from tzerlike.cuda.toolchain import find_toolchain
-from tzerlike.executor.rejection import weigh_rejection
+from tzerlike.executor.rejection import label_rejection
 from tzerlike.observation import Exit, Stage
 from tzerlike.passes import instantiate
 from tzerlike.targets import arch_of_target
@@ -50,9 +50,11 @@ def run_case(
 ) -> dict[str, Any]:
     """Take `case` through its stages and return its record: exit, message, backtrace, blocks by pass, results.
 
-    With `reference_known` the reference build has been right on this program and these inputs before.
+    It has `sources` where device source is left to tzerlike.executor.sources. With `reference_known` the reference
+    build has been right on this program and these inputs before.
     """
     reached = []
+    left: list[str] = []
     try:
         module = original = ask_compiler(lambda: tvm_api.load_ir(case.ir))
         target = ask_compiler(lambda: tvm_api.target_of(case.target))
@@ -74,14 +76,16 @@ def run_case(
             built = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
             tray.note_pass("")
             if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-                _offer_source(built, case, tray, around)
+                left = _offer_source(built, case, tray, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
             record |= {"stage": tray.stage().value, "pass": tray.pass_name()}
-            record["rejection"] = weigh_rejection(case, refusal.message, effort, tray, around.paced).to_json()
+            record["rejection"] = label_rejection(case, tray.pass_name(), refusal.message).to_json()
         return record
     record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
+    if left:
+        record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
         entry = tvm_api.entry_of(original)
         seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, tray, around.paced)
@@ -97,12 +101,17 @@ def run_case(
     return record
 
 
-def _offer_source(built: tvm_api.Built, case: Case, tray: Tray, around: Surroundings) -> None:
-    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint."""
+def _offer_source(built: tvm_api.Built, case: Case, tray: Tray, around: Surroundings) -> list[str]:
+    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint.
+
+    Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
+    """
     sources = tvm_api.cuda_sources(built)
     toolchain = find_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
-        return
+        return []
+    if not runs_confined(toolchain):
+        return sources
     tray.enter_stage(Stage.COMPILE_DEVICE)
     # It has all of the time for itself.
     around.paced(True)
@@ -110,6 +119,7 @@ def _offer_source(built: tvm_api.Built, case: Case, tray: Tray, around: Surround
     if said is not None:
         raise CompilerRefused(SourceRefused(said))
     around.paced(True)
+    return []
 
 
 def touch(case: Case) -> None:

@@ -26,13 +26,18 @@ class FaultBook:
     """Keeps the faults of one worker, in the directory `faults` of its campaign; `environment` is what it runs on."""
 
     def __init__(
-        self, directory: Path, worker: int, campaign: CampaignConfig, environment: dict[str, Any], room: Room
+        self,
+        directory: Path,
+        worker: int,
+        campaign: CampaignConfig,
+        environment: dict[str, Any],
+        room: Room | None = None,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._recent: deque[int] = deque()
         self._directory, self._worker = directory, worker
         self._campaign, self._environment = campaign, environment
-        self._room = room
+        self._room = room or Room(lambda: True, lambda why: None)
 
     def note(self, fault: Fault, occasion: Occasion) -> None:
         """Count a fault and keep it, if it is the first of its signature; StorageError when the disk is full."""

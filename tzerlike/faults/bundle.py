@@ -11,15 +11,17 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
+from tzerlike.allowlist.stored import require_graph
 from tzerlike.campaign import StoredCase, json_text, read_stored_case, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import Fault
 from tzerlike.mutation import Mutation
-from tzerlike.schema import Schema
+from tzerlike.schema import Count, Schema, Text
 from tzerlike.storage import storage_error
 
 SCHEMA_VERSION = 1
@@ -46,6 +48,11 @@ class Occasion:
     parent: StoredCase | None = None
     donors: tuple[Donor, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether it can be gone through again."""
+        return self.stored is not None or (self.mutation is not None and self.parent is not None)
+
 
 class FaultFile(msgspec.Struct, frozen=True):
     """The contents of fault.json; `worker` and `iteration` say where in the `campaign` it came about first, and
@@ -55,10 +62,10 @@ class FaultFile(msgspec.Struct, frozen=True):
     signature: str
     kind: str
     frames: tuple[str, ...]
-    doing: str
-    text: str
-    worker: int
-    iteration: int
+    doing: Text
+    text: Text
+    worker: Annotated[int, Meta(ge=0, lt=256)]
+    iteration: Count
     mutation: Mutation | None
     donors: tuple[Donor, ...]
     campaign: CampaignConfig
@@ -83,6 +90,9 @@ class FaultBundle:
     @property
     def signature(self) -> str:
         return self.file.signature
+
+    flaky = False
+    """Nobody looked."""
 
 
 def is_fault(path: Path) -> bool:
@@ -134,8 +144,16 @@ def write_fault(
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def kept_faults(directory: Path) -> list[Path]:
+    """The bundles of faults in a directory, in order of signature."""
+    return sorted(path for path in directory.glob("[0-9a-f]*") if is_fault(path))
+
+
 def read_fault(path: Path) -> FaultBundle:
     """Read the bundle of a fault, whoever wrote it; UserError in one line that names the file and what is wrong."""
-    file = _SCHEMA.read(path / FILE)
+    place = path / FILE
+    file = _SCHEMA.read(place)
+    for donor in file.donors:
+        require_graph(donor.ir, f"{place}: donors")
     stored, parent = (read_stored_case(path / name) if (path / name).exists() else None for name in (_CASE, _PARENT))
     return FaultBundle(path, file, Occasion(file.iteration, stored, file.mutation, parent, file.donors))

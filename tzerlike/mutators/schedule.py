@@ -311,7 +311,7 @@ def _transform_layout(schedule: Any, block: Any, rng: Random, env: MutationEnv) 
     if rank > 1 and rng.randrange(2):
         rng.shuffle(final)
     else:
-        place = rng.randrange(rank)
+        place = rng.choice(range(rank))
         by = tirx.IntImm("int32", rng.choice((2, 4)))
         final[place : place + 1] = [tirx.FloorDiv(variables[place], by), tirx.FloorMod(variables[place], by)]
     schedule.transform_layout(block, (field, number), tirx.IndexMap(variables, final, None))
@@ -321,7 +321,7 @@ def _transform_block(schedule: Any, block: Any, rng: Random, env: MutationEnv) -
     rank = len(array_items(schedule.get(block).iter_vars))
     variables = [tirx.Var(f"x{i}", "int32") for i in range(rank)]
     final: list[Any] = list(variables)
-    place = rng.randrange(rank)
+    place = rng.choice(range(rank))
     by = tirx.IntImm("int32", rng.choice((2, 4)))
     final[place : place + 1] = [tirx.FloorDiv(variables[place], by), tirx.FloorMod(variables[place], by)]
     schedule.transform_block_layout(block, tirx.IndexMap(variables, final, None))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tzerlike.case import Case
 from tzerlike.child.effort import Check, Effort
 from tzerlike.errors import UserError
-from tzerlike.observation import Observation
+from tzerlike.observation import Exit, Observation
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -47,7 +47,12 @@ def make_oracles(names: Sequence[str]) -> tuple[Oracle, ...]:
 
 
 def judged(oracles: Sequence[Oracle], case: Case, seen: Observation) -> list[Finding]:
-    """Return what the oracles find in an observation, in their order."""
+    """Return what the oracles find in an observation, in their order.
+
+    A case that tried what it may not is nobody's finding, whatever it did before.
+    """
+    if seen.exit is Exit.CONFINED:
+        return []
     return [finding for finding in (oracle(case, seen) for oracle in oracles) if finding is not None]
 
 

@@ -7,19 +7,24 @@ Works on a campaign that runs, was interrupted or lost files: what cannot be rea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign import CampaignDir
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import UserError
+from tzerlike.faults.bundle import kept_faults, read_fault
 from tzerlike.report.sights import Sight, sights_in
 from tzerlike.stats import CurvePoint, read_curve
 from tzerlike.untrusted import read_json
 
 POINTS = 360
 """Points of a curve at most: more than a screen can show."""
+
+
+_FAULTS = 100
+"""Faults that are read for what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +38,21 @@ class YieldRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultRow:
+    """A fault of tzerlike's own: what it is, and how often it came about."""
+
+    signature: str
+    title: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything that is shown of a campaign.
 
     `curve` is in order of time, at most POINTS long, its first and last points those of coverage.csv. `findings` are
-    those that are shown, by kind and then by name, and `more` counts the others by kind. `notes` are lines about what
-    could not be read.
+    those that are shown, by kind and then by name, and `more` counts the others by kind. `faults` are those of
+    tzerlike's own. `notes` are lines about what could not be read.
     """
 
     name: str
@@ -48,6 +62,7 @@ class Overview:
     curve: tuple[CurvePoint, ...]
     findings: tuple[Sight, ...]
     more: Mapping[str, int]
+    faults: tuple[FaultRow, ...]
     notes: tuple[str, ...]
 
     def number(self, key: str) -> float:
@@ -94,6 +109,7 @@ class Overview:
             "curve": [point.to_csv() for point in self.curve],
             "findings": [finding.to_json() for finding in self.findings],
             "more_findings": dict(self.more),
+            "faults": [asdict(row) for row in self.faults],
             "notes": list(self.notes),
         }
 
@@ -112,14 +128,16 @@ def read_overview(root: Path) -> Overview:
     notes: list[str] = []
     config = _config(directory, notes)
     findings, more = sights_in(directory, notes)
+    stats = _object(directory.stats, notes)
     return Overview(
         name=root.resolve().name,
         config=config,
         environment=_object(directory.environment, notes),
-        stats=_object(directory.stats, notes),
+        stats=stats,
         curve=_curve(directory.coverage_csv, notes),
         findings=findings,
         more=more,
+        faults=_faults(directory, stats, notes),
         notes=tuple(notes),
     )
 
@@ -143,6 +161,24 @@ def _config(directory: CampaignDir, notes: list[str]) -> CampaignConfig | None:
     except (UserError, ValueError, TypeError) as error:
         notes.append(_first_line(error))
         return None
+
+
+def _faults(directory: CampaignDir, stats: Mapping[str, Any], notes: list[str]) -> tuple[FaultRow, ...]:
+    """The faults that stats.json counts and those that were kept, the most frequent first."""
+    counts = stats.get("faults")
+    rows = {
+        signature: FaultRow(signature, "", int(_number(count)))
+        for signature, count in (counts.items() if isinstance(counts, dict) else ())
+    }
+    for path in kept_faults(directory.faults)[:_FAULTS]:
+        try:
+            kept = read_fault(path)
+        except UserError as error:
+            notes.append(_first_line(error))
+            continue
+        row = rows.get(path.name, FaultRow(path.name, "", 0))
+        rows[path.name] = replace(row, title=f"{kept.fault.title} ({kept.fault.doing})")
+    return tuple(sorted(rows.values(), key=lambda row: (-row.count, row.signature)))
 
 
 def _object(path: Path, notes: list[str]) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ def page(overview: Overview) -> str:
         ("yields", "What mutators and passes brought", _yields(overview)),
         ("outcomes", "What became of the cases", _outcomes(overview)),
         ("findings", "Findings", findings_section(overview)),
+        ("faults", "Faults of tzerlike's own", _faults(overview)),
     )
     present = [(name, title, body) for name, title, body in sections if body]
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in present)
@@ -225,6 +226,19 @@ def _count_rows(counts: Mapping[str, int]) -> Iterator[str]:
             f'<td class="name">{breakable(shown)}</td><td class="n">{count:,}</td>'
             f'<td class="wide">{share_bar(count / most)}</td>'
         )
+
+
+def _faults(overview: Overview) -> str:
+    rows = (
+        f'<td class="name">{breakable(row.title[:_NAME] or row.signature)}</td><td class="name">{escape(row.signature)}'
+        f'</td><td class="n">{row.count:,}</td>'
+        for row in overview.faults
+    )
+    if not overview.faults:
+        return ""
+    hint = "Each ended one case or one look at a case. They are kept under faults/; please report them."
+    head = '<th>what</th><th>signature</th><th class="n">times</th>'
+    return f'<p class="soft">{hint}</p><div class="card">{_folded(head, rows)}</div>'
 
 
 def _folded(head: str, rows: Iterator[str]) -> str:

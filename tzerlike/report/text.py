@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from tzerlike.faults.book import tally
 from tzerlike.report.overview import Overview
 from tzerlike.report.page import subtitle
 from tzerlike.ui import duration
@@ -34,6 +35,10 @@ def summary(overview: Overview) -> list[str]:
                 lines.append(f"                guilty: {one_line(sight.guilty, 130)}")
         if overview.kinds[kind] > len(found[:_FINDINGS]):
             lines.append(f"  ... and {overview.kinds[kind] - len(found[:_FINDINGS])} more")
+    if overview.faults:
+        lines.append(f"faults of tzerlike's own: {tally(overview.stats) or len(overview.faults)}")
+    for row in overview.faults[:_BEST]:
+        lines.append(f"  {one_line(row.signature, 20)}  {row.count}  {one_line(row.title, 130)}")
     return [*lines, *(f"note: {one_line(note, 200)}" for note in overview.notes)]
 
 

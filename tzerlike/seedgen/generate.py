@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
-from tzerlike.child.apart import die_with_parent, silence
-from tzerlike.child.forks import fork
+from tzerlike.child.apart import silence
 from tzerlike.errors import TzerlikeError
+from tzerlike.forks import die_with_parent, fork, wait_for
 from tzerlike.seedgen.cache import Collection
 from tzerlike.seedgen.seed import Seed
 
@@ -114,7 +114,7 @@ def _spawn(origin: str, factory: Factory, limits: Limits, done: frozenset[str]) 
 def _finish(source: _Source, limits: Limits) -> None:
     """Wait for the child of `source`, and for as many successors as it takes, and collect what they wrote."""
     for _ in range(MAX_DEATHS):
-        status = os.waitstatus_to_exitcode(os.waitpid(source.pid, 0)[1])
+        status = os.waitstatus_to_exitcode(wait_for(source.pid))
         source.log.seek(0)
         text = source.log.read()
         current: str | None = None

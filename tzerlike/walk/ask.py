@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tzerlike.case import Case
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
-from tzerlike.walk.walk import Change, Walk
+from tzerlike.walk.walk import VERIFYING, Change, Walk
 
 
 class Call(Protocol):
@@ -46,7 +46,14 @@ def ask_walk(
 def _walked(
     call: Call, case: Case, limits: Limits | None, inputs: str, stop: int | None, diff: bool
 ) -> tuple[list[dict[str, Any]], Observation | None]:
-    return call("walk", {"case": case.to_json(), "inputs": inputs, "stop": stop, "diff": diff}, limits)
+    """Ask until nothing dies of a verifier: a module that one dies of is as good as refused."""
+    fatal: list[int] = []
+    while True:
+        item = {"case": case.to_json(), "inputs": inputs, "stop": stop, "diff": diff, "fatal": fatal}
+        records, death = call("walk", item, limits)
+        if death is None or not records or VERIFYING not in records[-1]:
+            return records, death
+        fatal.append(records[-1][VERIFYING])
 
 
 def _walk_in(records: list[dict[str, Any]]) -> Walk | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import difflib
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from tzerlike import tvm_api
 from tzerlike.case import Case
-from tzerlike.child.apart import run_apart
 from tzerlike.child.effort import Effort
 from tzerlike.child.job import Job
 from tzerlike.child.refusal import CompilerRefused, ask_compiler
@@ -25,18 +25,22 @@ from tzerlike.passes import instantiate
 from tzerlike.tvm_api import PassTrail, Turn
 from tzerlike.walk.meaning import Look, Meaning
 from tzerlike.walk.search import State, last_known, turning_point
-from tzerlike.walk.walk import Change, Walk
+from tzerlike.walk.walk import VERIFYING, Change, Walk
 
 _LONGEST_DIFF = 100_000
 """Characters."""
+
+_TO_VERIFY = 10.0
+"""Seconds of processor time that TVM's verifiers get for a module."""
 
 
 def walk_one(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     """Walk along the passes of a case and lay down the Walk.
 
     `item` holds the `case`; `inputs`, the path of an archive in the place of the inputs that its seed gives, or "";
-    `stop`, the place of the first pass that is not to run, or None; and `diff`, whether a diff is wanted. Before and
-    after each pass, a record says what goes on from now on, so that a death can be told.
+    `stop`, the place of the first pass that is not to run, or None; `diff`, whether a diff is wanted; and `fatal`, the
+    places of modules that TVM's verifiers die of. Before and after each pass, and before a module is verified, a record
+    says what goes on from now on, so that a death can be told.
     """
     case = Case.from_json(item["case"])
     tray.enter_stage(Stage.PASSES)
@@ -53,7 +57,7 @@ def walk_one(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     if item["stop"] is None and refusal is None:
         walk, pair = where_meaning_is_lost(meaning, trail)
     else:
-        walk, pair = _where_it_fails(meaning, module, trail, refusal)
+        walk, pair = _where_it_fails(meaning, module, trail, refusal, _Verifiers(tray, item["fatal"]))
     record = walk.to_json()
     if item["diff"] and pair is not None:
         # First without: printing a module that is not well-formed may kill the process.
@@ -115,7 +119,7 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
 
 
 def _where_it_fails(
-    meaning: Meaning | None, module: Any, trail: PassTrail, refusal: CompilerRefused | None
+    meaning: Meaning | None, module: Any, trail: PassTrail, refusal: CompilerRefused | None, verifiers: _Verifiers
 ) -> tuple[Walk, Pair | None]:
     """The pass under way; if it was given something ill-formed, the one that made it so.
 
@@ -125,7 +129,7 @@ def _where_it_fails(
     turns = trail.turns
     given = turns[-1].after if turns else module
     if meaning is None or meaning.look(given).state is State.UNKNOWN:
-        earlier = None if module is None else _where_form_is_lost([module, *(turn.after for turn in turns)])
+        earlier = None if module is None else verifiers.refuse_after([module, *(turn.after for turn in turns)])
         if earlier is not None:
             turn = turns[earlier]
             return Walk(trail.begun, Change.ILL_FORMED, _names([turn]), turn.index), (turn.before, turn.after)
@@ -136,18 +140,30 @@ def _where_it_fails(
     return Walk(trail.begun, Change.RAISED, (name,), index, message), (given, given)
 
 
-def _where_form_is_lost(modules: Sequence[Any]) -> int | None:
-    """The place of the turn that makes a well-formed program ill-formed; None if the last module is well-formed.
+@dataclass(frozen=True, slots=True)
+class _Verifiers:
+    """TVM's, asked about modules by their places; some programs kill them, those at `fatal` for one."""
 
-    None too where TVM's verifiers never accepted it. They run apart, since some programs kill them.
-    """
+    tray: Tray
+    fatal: Sequence[int]
 
-    def accepted(module: Any) -> bool:
-        return run_apart(lambda: "" if tvm_api.well_formed(module) else None)[0] is not None
+    def refuse_after(self, modules: Sequence[Any]) -> int | None:
+        """The place of the turn that makes a well-formed program ill-formed; None if the last module is well-formed.
 
-    if accepted(modules[-1]):
-        return None
-    return next((turn for turn in reversed(range(len(modules) - 1)) if accepted(modules[turn])), None)
+        None too where it never was.
+        """
+        if self._accept(modules, len(modules) - 1):
+            return None
+        return next((turn for turn in reversed(range(len(modules) - 1)) if self._accept(modules, turn)), None)
+
+    def _accept(self, modules: Sequence[Any], place: int) -> bool:
+        if place in self.fatal:
+            return False
+        self.tray.add_result({VERIFYING: place})
+        signal.setitimer(signal.ITIMER_PROF, _TO_VERIFY)
+        accepted = bool(tvm_api.well_formed(modules[place]))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return accepted
 
 
 def _names(turns: Sequence[Turn]) -> tuple[str, ...]:

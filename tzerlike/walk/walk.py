@@ -9,6 +9,9 @@ from typing import Any
 from tzerlike.outcome import Difference
 from tzerlike.schema import Count, Text, converted
 
+VERIFYING = "verifying"
+"""The key of a record that says which module TVM's verifiers are asked about from now on."""
+
 
 class Change(StrEnum):
     """What a guilty step does."""

@@ -1,0 +1,88 @@
+"""Faults of our own in an arithmetic campaign: each costs its iteration, and a look at what was suspicious."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.puzzles.conftest import served, worker_here
+from tzerlike.arith import batch
+from tzerlike.arith import worker as of_worker
+from tzerlike.arith.model import Problem
+from tzerlike.arith.worker import ArithWorker
+from tzerlike.campaign import CampaignDir, read_json, write_json
+from tzerlike.child.tray import Tray
+from tzerlike.config import CampaignConfig
+from tzerlike.coverage import DeathRecord, NoCoverage
+from tzerlike.executor.lane import Lane
+from tzerlike.faults import limit
+from tzerlike.faults.bundle import kept_faults, read_fault
+from tzerlike.limits import Limits
+
+Fault = Callable[[], object]
+ITERATIONS = 200
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+PLANTED: dict[int, Fault] = {
+    7: lambda: 1 // 0,
+    60: lambda: 1 // 0,
+    61: loop,
+    130: lambda: os.kill(os.getpid(), signal.SIGTERM),
+    199: lambda: [][0],
+}
+
+
+def campaign(root: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[int, Fault], **of_worker_too: Any) -> Path:
+    """Run an arithmetic campaign whose children, at the iterations `planted`, fail as these say."""
+    directory = CampaignDir(root)
+    directory.create(1)
+    write_json(directory.environment, {"tvm": "0.27"})
+    config = CampaignConfig(seed=3, jobs=1, iterations=ITERATIONS, harness="arith", coverage="none")
+
+    def problem_of(seed: int, worker: int, iteration: int) -> Problem:
+        planted.get(iteration, lambda: None)()
+        return made(seed, worker, iteration)
+
+    made = batch.problem_of
+    lane = Lane(0, Tray(), os.memfd_create("stderr"), DeathRecord(), NoCoverage(), lambda: None, batch.JOBS)
+    with monkeypatch.context() as patched:
+        patched.setattr(batch, "problem_of", problem_of)
+        patched.setattr(limit, "LIMIT", 0.2)
+        for name, value in of_worker_too.items():
+            patched.setattr(of_worker, name, value)
+        with worker_here(), served(lane, Limits(1.0)) as executor:
+            ArithWorker(0, config, directory, executor, 0.0, lane.tray).run()
+    return root
+
+
+def test_each_costs_one_iteration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = campaign(tmp_path / "c", monkeypatch, PLANTED)
+    state = read_json(root / "workers/0/state.json")
+    assert state["iterations"] == ITERATIONS
+    assert sum(state["exits"].values()) == ITERATIONS
+    assert state["exits"]["ok"] == ITERATIONS - len(PLANTED)
+    faults = [read_fault(path) for path in kept_faults(root / "faults")]
+    assert {fault.file.kind: state["faults"][fault.signature] for fault in faults} == {
+        "ZeroDivisionError": 2, "IndexError": 1, "DiedOutsideOfChecks": 2,
+    }  # fmt: skip
+    assert {fault.occasion.iteration for fault in faults if fault.file.kind != "DiedOutsideOfChecks"} == {7, 199}
+
+
+@pytest.mark.parametrize("fault", [lambda *_: 1 // 0, lambda *_: loop()])
+def test_a_look_at_a_suspicion_that_fails_ends_that_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    root = campaign(tmp_path / "c", monkeypatch, {}, problem_of=fault)
+    state = read_json(root / "workers/0/state.json")
+    assert state["iterations"] == ITERATIONS
+    assert sum(state["faults"].values()) == sum(state["hints"].values()) > 0
