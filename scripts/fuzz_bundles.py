@@ -321,11 +321,13 @@ def mutant(files: Files, rng: Random, huge: bool) -> Files:
     return out
 
 
-def _not_a_file(path: Path, rng: Random) -> None:
-    """Put something in the place of a file that a loader must not wait for, follow or read to its end."""
-    content = path.read_bytes()
-    path.unlink()
-    match rng.randrange(8):
+def put_something_else(path: Path, rng: Random) -> None:
+    """Put something in the place of a file or directory that nobody must wait for, follow or read to its end."""
+    content = path.read_bytes() if path.is_file() else b"{}"
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    match rng.randrange(9):
         case 0:
             path.symlink_to("/dev/zero")
         case 1:
@@ -344,6 +346,8 @@ def _not_a_file(path: Path, rng: Random) -> None:
             other = path.with_name("real")
             other.write_bytes(content)
             path.symlink_to(other)
+        case 7:
+            path.symlink_to(path.parent.parent.parent.parent / "outside")
         case _:
             pass
 
@@ -372,7 +376,7 @@ def try_one(place: Path, bundles: Mapping[str, Files], seed: int, tally: Tally, 
     for name, content in mutant(bundles[kind], rng, huge).items():
         (place / name).write_bytes(content)
     if rng.random() < 0.02:
-        _not_a_file(place / rng.choice(("case.json", "observation.json", "inputs.npz")), rng)
+        put_something_else(place / rng.choice(("case.json", "observation.json", "inputs.npz")), rng)
     began = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:

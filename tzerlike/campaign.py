@@ -6,53 +6,28 @@ supervisor writes the rest.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tzerlike.allowlist.stored import require_allowed
 from tzerlike.case import Case, Provenance
-from tzerlike.errors import StorageError, UserError
-from tzerlike.untrusted import PROGRAM_BYTES
+from tzerlike.errors import UserError
+from tzerlike.schema import VERSION, Count, Scalar, Schema, Text, converted
+from tzerlike.storage import TEMPORARY
+from tzerlike.storage import json_text as json_text
+from tzerlike.storage import write_atomic as write_atomic
+from tzerlike.storage import write_json as write_json
+from tzerlike.untrusted import PROGRAM_BYTES, is_directory
 from tzerlike.untrusted import read_json as read_json
 
-_TEMPORARY = ".tmp-"
 _KEPT_ASIDE = 200
-
-
-def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file so that it is whole or absent whenever a reader looks.
-
-    UserError when the disk is full; the old file then stays as it was.
-    """
-    temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
-    try:
-        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise _storage_error(path, error) from error
-
-
-def write_json(path: Path, value: object) -> None:
-    write_atomic(path, json_text(value))
-
-
-def json_text(value: object) -> str:
-    """Return the text of a JSON file that people may want to read."""
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-
-
-def _storage_error(path: Path, error: OSError) -> StorageError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageError(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
-    return StorageError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +38,7 @@ class StoredCase:
     provenance: Provenance
 
     def to_json(self) -> dict[str, Any]:
-        return {"case": self.case.to_json(), "provenance": self.provenance.to_json()}
+        return _STORED.stamped({"case": self.case.to_json(), "provenance": self.provenance.to_json()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +89,6 @@ class CampaignDir:
     def worker_state(self, number: int) -> Path:
         return self.worker(number) / "state.json"
 
-    def worker_events(self, number: int) -> Path:
-        return self.worker(number) / "events.jsonl"
-
     def worker_coverage(self, number: int) -> Path:
         return self.worker(number) / "coverage.bits"
 
@@ -129,16 +101,12 @@ class CampaignDir:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
 
     def sweep(self) -> None:
-        """Remove what an interrupted writer left: temporary files, and the torn last line of an event file."""
-        for path in list(self.root.rglob(f"{_TEMPORARY}*")):
-            if path.is_dir():
+        """Remove the temporary files that an interrupted writer left."""
+        for path in list(self.root.rglob(f"{TEMPORARY}*")):
+            if is_directory(path):
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-        for events in self.root.glob("workers/*/events.jsonl"):
-            data = events.read_bytes()
-            if data and not data.endswith(b"\n"):
-                os.truncate(events, data.rfind(b"\n") + 1)
 
     def save_case(self, stored: StoredCase) -> None:
         path = self.corpus / f"{stored.case.id}.json"
@@ -173,46 +141,56 @@ class CampaignDir:
             write_atomic(self.aside / f"{stored.case.id}.json", json.dumps(stored.to_json(), ensure_ascii=False))
 
     def bundles(self) -> Iterator[Path]:
-        """The bundle directories, in order of name."""
+        """The bundle directories, in order of name; links are none."""
         if self.findings.is_dir():
-            yield from sorted(p for p in self.findings.iterdir() if p.is_dir() and not p.name.startswith("."))
+            yield from sorted(p for p in self.findings.iterdir() if is_directory(p) and not p.name.startswith("."))
+
+    def read_environment(self) -> dict[str, Any]:
+        """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""
+        return read_environment(self.environment)
+
+
+class _Environment(msgspec.Struct):
+    """The facts that somebody goes by, of all that environment.json has."""
+
+    tvm: Text
+    tvm_ffi: Text = ""
+    compiler_library: Text = ""
+    coverage_backend: Text = "none"
+    coverage_total: Count = 0
+
+
+ENVIRONMENT = Schema(dict[str, Scalar], "environment", unstated=1)
+"""environment.json: names and plain values."""
+
+
+def read_environment(path: Path) -> dict[str, Any]:
+    """Read an environment.json; UserError in one line that names the file and the place."""
+    facts = {name: value for name, value in ENVIRONMENT.read(path).items() if name != VERSION}
+    try:
+        converted(facts, _Environment, "environment")
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    return facts
+
+
+class _Stored(msgspec.Struct):
+    case: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+_STORED = Schema(_Stored, "file", unstated=1)
+"""Version 1 of a corpus file did not state it."""
 
 
 def read_stored_case(path: Path) -> StoredCase:
     """Read a corpus file or a bundle's case.json, whoever wrote it; UserError in one line when it is not one."""
-    data = read_json(path)
-    if not isinstance(data, dict) or "case" not in data:
-        raise UserError(f"{path}: not a case file")
+    found = _STORED.read(path)
     try:
-        stored = StoredCase(Case.from_json(data["case"]), Provenance.from_json(data.get("provenance")))
+        stored = StoredCase(Case.from_json(found.case), Provenance.from_json(found.provenance))
         require_allowed(stored.case)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if len(json.dumps(stored.case.to_json(), ensure_ascii=False).encode()) > PROGRAM_BYTES:
         raise UserError(f"{path}: a case of more than {PROGRAM_BYTES >> 20} MiB")
     return stored
-
-
-class EventLog:
-    """Appends one JSON line per event; lines go out whole, at the latest a second after they were added."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._lines: list[str] = []
-        self._flushed = time.monotonic()
-
-    def add(self, event: dict[str, Any]) -> None:
-        self._lines.append(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
-        if time.monotonic() - self._flushed > 1.0:
-            self.flush()
-
-    def flush(self) -> None:
-        self._flushed = time.monotonic()
-        data = "".join(self._lines).encode()
-        self._lines.clear()
-        try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError as error:
-            raise _storage_error(self._path, error) from error

@@ -15,20 +15,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from tzerlike.errors import UserError
-from tzerlike.untrusted import PROGRAM_BYTES, Fields, checked_number, checked_text, checked_whole
-
-SCHEMA_VERSION = 2
-"""Version 1 had no `config.pipeline`: it was always "default"."""
+from tzerlike.schema import Scalar as Scalar
+from tzerlike.schema import Schema, Text, Whole, converted
+from tzerlike.untrusted import PROGRAM_BYTES
 
 PIPELINES = ("default", "none")
 """What may run after the passes of a case; see ContextConfig."""
-
-Scalar = None | bool | int | float | str
-"""The type of a pass argument or of a PassContext option's leaf."""
 
 PASSES = 10_000
 """Passes of a case at most."""
@@ -196,14 +195,15 @@ class Case:
         object.__setattr__(self, "id", content_hash(canonical_json(self.to_json())))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "ir": self.ir,
-            "passes": [{"name": p.name, "args": dict(p.args)} for p in self.passes],
-            "config": self.config.to_json(),
-            "target": self.target,
-            "input_seed": self.input_seed,
-        }
+        return CASE.stamped(
+            {
+                "ir": self.ir,
+                "passes": [{"name": p.name, "args": dict(p.args)} for p in self.passes],
+                "config": self.config.to_json(),
+                "target": self.target,
+                "input_seed": self.input_seed,
+            }
+        )
 
     @classmethod
     def from_json(cls, data: object) -> Case:
@@ -211,76 +211,72 @@ class Case:
 
         Raises UserError that names the first field that is missing, of the wrong type or out of bounds.
         """
-        root = Fields.of(data, "case")
-        version = root.whole("schema_version")
-        if version not in (1, SCHEMA_VERSION):
-            raise UserError(f"case: schema_version {version} is not {SCHEMA_VERSION}; use the tzerlike that wrote it")
-        config = root.inner("config")
-        passes = []
-        for place, item in root.items("passes", PASSES):
-            entry = Fields.of(item, place)
-            passes.append((entry.text("name"), _scalars(entry.inner("args"))))
+        stored = CASE.of(data)
+        config = stored.config
         try:
             return cls(
-                ir=root.text("ir", PROGRAM_BYTES),
-                passes=tuple(PassSpec(name, args) for name, args in passes),
+                ir=stored.ir,
+                passes=tuple(PassSpec(one.name, tuple(sorted(one.args.items()))) for one in stored.passes),
                 config=ContextConfig(
-                    opt_level=config.whole("opt_level", -100, 100),
-                    options=_scalars(config.inner("options")),
-                    disabled_passes=config.texts("disabled_passes"),
-                    pipeline="default" if version == 1 else config.text("pipeline"),
+                    config.opt_level, tuple(config.options.items()), config.disabled_passes, config.pipeline
                 ),
-                target=root.text("target"),
-                input_seed=root.whole("input_seed", *SEEDS),
+                target=stored.target,
+                input_seed=stored.input_seed,
             )
         except (ValueError, UnicodeError) as error:
             raise UserError(f"case: {error}") from error
+
+
+class _StoredPass(msgspec.Struct):
+    name: Text
+    args: dict[Text, Scalar]
+
+
+class _StoredConfig(msgspec.Struct):
+    opt_level: Annotated[int, Meta(ge=-100, le=100)]
+    options: dict[Text, Scalar]
+    disabled_passes: tuple[Text, ...]
+    pipeline: Text
+
+
+class _StoredCase(msgspec.Struct):
+    """A case as its file has it."""
+
+    ir: Annotated[str, Meta(max_length=PROGRAM_BYTES)]
+    passes: Annotated[list[_StoredPass], Meta(max_length=PASSES)]
+    config: _StoredConfig
+    target: Text
+    input_seed: int
+
+    def __post_init__(self) -> None:
+        if not SEEDS[0] <= self.input_seed <= SEEDS[1]:
+            raise ValueError("input_seed is out of range")
+
+
+def _with_pipeline(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 had no `config.pipeline`: it was always "default"."""
+    config = data.get("config")
+    return {**data, "config": {**config, "pipeline": "default"}} if isinstance(config, dict) else data
+
+
+CASE = Schema(_StoredCase, "case", version=2, older={1: _with_pipeline})
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a case comes from: a seed by name, or a parent with the mutator that made it."""
 
-    origin: str
-    parent: str | None = None
-    mutator: str | None = None
-    worker: int = 0
-    iteration: int = 0
-    generation: int = 0
+    origin: Text
+    parent: Text | None = None
+    mutator: Text | None = None
+    worker: Whole = 0
+    iteration: Whole = 0
+    generation: Whole = 0
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "origin": self.origin,
-            "parent": self.parent,
-            "mutator": self.mutator,
-            "worker": self.worker,
-            "iteration": self.iteration,
-            "generation": self.generation,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: object) -> Provenance:
         """Build from parsed JSON; raises UserError that names the faulty field."""
-        root = Fields.of(data, "provenance")
-        return cls(
-            origin=root.text("origin"),
-            parent=root.optional_text("parent"),
-            mutator=root.optional_text("mutator"),
-            worker=root.whole("worker"),
-            iteration=root.whole("iteration"),
-            generation=root.whole("generation"),
-        )
-
-
-def _scalars(fields: Fields) -> tuple[tuple[str, Scalar], ...]:
-    for key, value in fields.data.items():
-        place = f"{fields.where}.{key[:40]}"
-        if isinstance(value, str):
-            checked_text(value, place)
-        elif isinstance(value, float):
-            checked_number(value, place)
-        elif isinstance(value, list | dict):
-            raise UserError(f"{place}: expected a scalar")
-        elif value is not None and not isinstance(value, bool):
-            checked_whole(value, place)
-    return tuple(sorted(fields.data.items()))
+        return converted(data, cls, "provenance")

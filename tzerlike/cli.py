@@ -6,6 +6,7 @@ line, 3 flaky (replay), 130, 143, 129 after SIGINT, SIGTERM, SIGHUP with everyth
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import click
@@ -60,6 +61,13 @@ def main() -> None:
         sys.exit(2)
     except UserError as error:
         click.echo(f"tzerlike: {one_line(str(error))}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        # A full or broken place that the user named, standard output included; what is ours to handle never comes here.
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"tzerlike: {one_line(f'{where}{error.strerror or error}')}", err=True)
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
         sys.exit(2)
     except TzerlikeError as error:
         click.echo(f"tzerlike: internal error, please report it: {error}", err=True)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tzerlike.errors import UserError
+from tzerlike.schema import VERSION, Schema
 from tzerlike.targets import DEFAULT_ARCH, KINDS, checked_arch, target_text
+from tzerlike.untrusted import read_toml
+
+_SCHEMA_VERSION = 1
+"""Of campaign.toml."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -96,7 +100,7 @@ class CampaignConfig:
         return (self.mutators or ("all",)) + tuple(f"{plugin}:all" for plugin in self.plugins)
 
     def to_toml(self) -> str:
-        lines = []
+        lines = [f"{VERSION} = {_SCHEMA_VERSION}"]
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if value is not None:
@@ -106,24 +110,15 @@ class CampaignConfig:
     @classmethod
     def from_toml(cls, path: Path) -> CampaignConfig:
         """Read a saved configuration; UserError that names the file and what is wrong with it."""
+        if not os.path.lexists(path):
+            raise UserError(f"{path}: not found; the directory holds no campaign")
+        data = read_toml(path)
+        if unknown := sorted(set(data) - {VERSION, *(field.name for field in dataclasses.fields(cls))}):
+            raise UserError(f"{path}: unknown key {unknown[0][:40]!r}")
         try:
-            data: dict[str, Any] = tomllib.loads(path.read_text())
-        except FileNotFoundError as error:
-            raise UserError(f"{path}: not found; the directory holds no campaign") from error
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UserError(f"{path}: not readable ({error})") from error
-        known = {field.name: field for field in dataclasses.fields(cls)}
-        if unknown := sorted(set(data) - set(known)):
-            raise UserError(f"{path}: unknown key {unknown[0]!r}")
-        if "seed" not in data:
-            raise UserError(f"{path}: no seed")
-        for name, value in data.items():
-            sample = known[name].default
-            expected = {bool: (bool,), float: (int, float), str: (str,), tuple: (list,)}.get(type(sample), (int,))
-            if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
-                raise UserError(f"{path}: {name} is a {type(value).__name__}")
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        return cls(**values)
+            return Schema(cls, "campaign", _SCHEMA_VERSION, unstated=1).of(data)
+        except UserError as error:
+            raise type(error)(f"{path}: {error}") from error
 
 
 def parse_duration(text: str) -> float:

@@ -62,7 +62,8 @@ class Crew:
     """Keeps the workers of `jobs` shards running until each has come to its end.
 
     `start` starts a zygote; it may raise what `Family` raises. `order` returns the role and the parameters of a worker,
-    given the death of the one before it. `tell` is called with a line for each death. `failure` is what nothing can go
+    given the death of the one before it. `tell` is called with a line for each death, and `pause` when the worker of a
+    slot cannot write for now, with the reason, and with "" when it can again. `failure` is what nothing can go
     on after.
     """
 
@@ -72,6 +73,7 @@ class Crew:
         start: Callable[[], Family],
         order: Callable[[int, Death | None], tuple[str, Mapping[str, Any]]],
         tell: Callable[[str], None],
+        pause: Callable[[int, str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failure: UserError | TzerlikeError | None = None
@@ -79,6 +81,7 @@ class Crew:
         self._start = start
         self._order = order
         self._tell = tell
+        self._pause = pause
         self._clock = clock
         self._shards = [_Shard() for _ in range(jobs)]
         self._family: Family | None = None
@@ -200,6 +203,8 @@ class Crew:
                 raise ZygoteEnded(f"the zygote failed: {_last_line(packet['message'])}")
             case "failed":
                 self._shards[slot].error = packet["message"]
+            case "paused":
+                self._pause(slot, packet["why"])
             case "exited":
                 self._ended(slot, self._shards[slot], packet)
 

@@ -193,6 +193,7 @@ class Family:
         """
         self.spawn(role, params)
         answers: list[dict[str, Any]] = []
+        failure: TzerlikeError | None = None
         watchdog, heard = Watchdog(), time.monotonic()
         while True:
             if cancelled():
@@ -209,8 +210,12 @@ class Family:
                     continue
                 heard = time.monotonic()
                 if packet["event"] == "failed":
-                    raise (UserError if packet["user"] else TzerlikeError)(packet["message"])
+                    failure = (UserError if packet["user"] else TzerlikeError)(packet["message"])
+                    continue
                 if packet["event"] == "exited":
+                    # Only now: what is asked next is not to hear of the end of this worker.
+                    if failure is not None:
+                        raise failure
                     if packet["status"] != 0:
                         raise WorkerEnded(f"the worker process ended with status {packet['status']}")
                     return answers

@@ -159,12 +159,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What came of one trial."""
+    """What came of one trial; `label` says why it was rejected (tzerlike.passes.label), "" where it was not."""
 
     trial: Trial
     observation: Observation
     findings: tuple[Finding, ...]
     inserted: bool
+    label: str = ""
 
 
 def _raised(fault: Fault, occasion: Occasion) -> None:
@@ -295,7 +296,7 @@ class Fuzzer:
         findings = () if foreign or seen.exit is Exit.FAULT else self._judged(trial, seen)
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
-        self._kept(partial(self._count, trial, seen, new), "count", trial.occasion)
+        reason = self._kept(partial(self._count, trial, seen, new), "count", trial.occasion) or ""
         if new and not carried:
             trial = self._kept(partial(self._shrink, trial, seen), "shrink", trial.occasion) or trial
         entry, case, provenance = trial.entry, trial.case, trial.provenance
@@ -315,7 +316,7 @@ class Fuzzer:
             entry.n = 0
         else:
             entry.n += 1
-        return Step(trial, seen, findings, inserted)
+        return Step(trial, seen, findings, inserted, reason)
 
     def _judged(self, trial: Trial, seen: Observation) -> tuple[Finding, ...]:
         """What the oracles find, each on its own: one that fails keeps no other from its say."""
@@ -444,8 +445,10 @@ class Fuzzer:
     def _yield(table: dict[str, Yield], name: str) -> Yield:
         return table.setdefault(name, Yield())
 
-    def _count(self, trial: Trial, seen: Observation, new: bool) -> None:
+    def _count(self, trial: Trial, seen: Observation, new: bool) -> str:
+        """Count what came of a trial; returns the label of a rejection, else ""."""
         tally = self.tally
+        reason = ""
         tally.exits[seen.exit.value] += 1
         tally.pairs += 1
         valid = seen.exit is Exit.OK
@@ -461,13 +464,15 @@ class Fuzzer:
         self.passes.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
             kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
-            tally.labels[kind.value] += 1
+            reason = kind.value
+            tally.labels[reason] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
             if kind is Label.INTERNAL_ERROR and seen.rejection is not None:
                 tally.internal_errors[_on_what(seen.rejection)] += 1
         if seen.results is not None:
             tally.verdicts[f"{seen.results.verdict} {seen.results.rule}".strip()] += 1
         self._spend(seen)
+        return reason
 
     def _spend(self, seen: Observation) -> None:
         for stage, spent in seen.seconds.items():

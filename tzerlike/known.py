@@ -22,6 +22,10 @@ from typing import Any
 
 from tzerlike.errors import UserError
 from tzerlike.oracles.finding import Signed
+from tzerlike.schema import VERSION
+
+SCHEMA_VERSION = 1
+"""Of known.toml, which need not state it."""
 
 _KEYS = ("signature", "pattern", "link", "versions", "note")
 
@@ -87,8 +91,10 @@ def read_known(path: Path) -> Known:
         raise UserError(f"--known: {path} not found") from error
     except OSError as error:
         raise UserError(f"--known: {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"--known: {path}: not TOML ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"--known: {path}: not TOML ({str(error)[:200]})") from error
+    if data.pop(VERSION, SCHEMA_VERSION) != SCHEMA_VERSION:
+        raise UserError(f"--known: {path}: {VERSION} is not {SCHEMA_VERSION}; use the tzerlike that it is for")
     if unknown := sorted(set(data) - {"known"}):
         raise UserError(f"--known: {path}: unknown key {unknown[0]!r}; it holds [[known]] entries and nothing else")
     tables = data.get("known", [])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from random import Random
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from tzerlike.case import SEEDS
 from tzerlike.rng import rng_for
-from tzerlike.untrusted import Fields
+from tzerlike.schema import Whole, converted
+
+_Name = Annotated[str, Meta(max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,15 @@ class Mutation:
     """A mutation of a campaign by its coordinates; `parent` is the id of the case that it changed."""
 
     seed: int
-    worker: int
-    iteration: int
-    draw: int
-    mutator: str
-    parent: str
+    worker: Whole
+    iteration: Whole
+    draw: Whole
+    mutator: _Name
+    parent: _Name
+
+    def __post_init__(self) -> None:
+        if not SEEDS[0] <= self.seed <= SEEDS[1]:
+            raise ValueError("seed is out of range")
 
     @property
     def rng(self) -> Random:
@@ -32,9 +39,6 @@ class Mutation:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Mutation:
+    def from_json(cls, data: object) -> Mutation:
         """UserError that names a coordinate that is missing or of the wrong type."""
-        root = Fields.of(data, "mutation")
-        seed = root.whole("seed", *SEEDS)
-        worker, iteration, draw = (root.whole(key) for key in ("worker", "iteration", "draw"))
-        return cls(seed, worker, iteration, draw, root.text("mutator", 200), root.text("parent", 200))
+        return converted(data, cls, "mutation")

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
 
 from tzerlike.errors import Fault
 from tzerlike.outcome import Rejection, Results
-from tzerlike.untrusted import Fields, pair_of_texts
+from tzerlike.schema import Count, Text, converted
 
 
 class Exit(StrEnum):
@@ -59,16 +61,15 @@ _FRAMES = 4096
 """Frames of a stored backtrace at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A stack frame without its address.
 
     `function` is a demangled name, or `library+0xSTART` where the library has no symbol for it: the start of
     the function, a constant of that build.
     """
 
-    function: str
-    library: str
+    function: Text
+    library: Text
 
     def __str__(self) -> str:
         return self.function
@@ -88,18 +89,18 @@ class Observation:
 
     exit: Exit
     stage: Stage
-    message: str = ""
-    pass_name: str = ""
-    signal: int = 0
-    backtrace: tuple[Frame, ...] = ()
-    depth: int = 0
+    message: Text = ""
+    pass_name: Text = ""
+    signal: Annotated[int, Meta(ge=0, le=64)] = 0
+    backtrace: Annotated[tuple[Frame, ...], Meta(max_length=_FRAMES)] = ()
+    depth: Count = 0
     stack_overflow: bool = False
-    stderr: str = ""
+    stderr: Text = ""
     elapsed: float = 0.0
     seconds: Mapping[str, float] = field(default_factory=dict)
-    new_blocks: int = 0
+    new_blocks: Count = 0
     pass_blocks: tuple[int, ...] = ()
-    peak_memory: int = 0
+    peak_memory: Count = 0
     results: Results | None = None
     rejection: Rejection | None = None
     faults: tuple[Fault, ...] = ()
@@ -122,7 +123,7 @@ class Observation:
             "message": self.message,
             "pass": self.pass_name,
             "signal": self.signal,
-            "backtrace": [[f.function, f.library] for f in self.backtrace],
+            "backtrace": [list(frame) for frame in self.backtrace],
             "depth": self.depth,
             "stack_overflow": self.stack_overflow,
             "stderr": self.stderr,
@@ -137,32 +138,10 @@ class Observation:
     @classmethod
     def from_json(cls, data: object) -> Observation:
         """Rebuild from `to_json`; UserError that names a field that is missing, of the wrong type or out of bounds."""
-        root = Fields.of(data, "observation")
-        # Bundles of an older tzerlike have neither of the two.
-        results, rejection = root.optional("results"), root.optional("rejection")
-        seconds = root.inner("seconds")
-        return cls(
-            exit=Exit(root.choice("exit", tuple(Exit))),
-            stage=Stage(root.choice("stage", tuple(Stage))),
-            message=root.text("message"),
-            pass_name=root.text("pass"),
-            signal=root.whole("signal", 0, 64),
-            backtrace=tuple(_frame(item, place) for place, item in root.items("backtrace", _FRAMES)),
-            depth=root.whole("depth", 0),
-            stack_overflow=root.flag("stack_overflow"),
-            stderr=root.text("stderr"),
-            elapsed=root.number("elapsed"),
-            seconds={key: seconds.number(key) for key in seconds.data},
-            new_blocks=root.whole("new_blocks", 0),
-            peak_memory=root.whole("peak_memory", 0),
-            results=None if results is None else Results.from_json(results.data),
-            rejection=None if rejection is None else Rejection.from_json(rejection.data),
-        )
-
-
-def _frame(data: object, place: str) -> Frame:
-    function, library = pair_of_texts(data, place)
-    return Frame(function, library)
+        if isinstance(data, dict):
+            # Faults are in no file.
+            data = {"pass_name" if key == "pass" else key: value for key, value in data.items() if key != "faults"}
+        return converted(data, cls, "observation")
 
 
 _VARIABLE_PARTS = (

@@ -5,12 +5,11 @@ Plain values, a part of an Observation, in JSON both ways; numbers of a Differen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from tzerlike.untrusted import Fields
+from tzerlike.schema import Text, Whole, converted
 
 NOT_ALLOWED = "not-allowed"
 """The rule of a program that was not run because it holds what is in no table of tzerlike.allowlist."""
@@ -45,32 +44,16 @@ class Difference:
     infinity, outside (something was written around the buffer).
     """
 
-    parameter: int
-    name: str
-    dtype: str
-    index: tuple[int, ...]
-    expected: str
-    bound: str
-    got: str
-    count: int
-    size: int
-    nature: str
-
-    @classmethod
-    def of(cls, data: Fields) -> Difference:
-        """The difference that a file states; UserError that names a field that is missing or of the wrong type."""
-        return cls(
-            parameter=data.whole("parameter"),
-            name=data.text("name"),
-            dtype=data.text("dtype"),
-            index=data.wholes("index"),
-            expected=data.text("expected"),
-            bound=data.text("bound"),
-            got=data.text("got"),
-            count=data.whole("count"),
-            size=data.whole("size"),
-            nature=data.text("nature"),
-        )
+    parameter: Whole
+    name: Text
+    dtype: Text
+    index: tuple[Whole, ...]
+    expected: Text
+    bound: Text
+    got: Text
+    count: Whole
+    size: Whole
+    nature: Text
 
     def __str__(self) -> str:
         place = f"{self.name}[{', '.join(map(str, self.index))}]"
@@ -82,7 +65,7 @@ class Ran:
     """How one build ended; `message` is what TVM, the function or the kernel said."""
 
     ending: Ending = Ending.NOT_RUN
-    message: str = ""
+    message: Text = ""
     difference: Difference | None = None
 
     def __str__(self) -> str:
@@ -117,18 +100,18 @@ class Results:
     `device` is where the optimised build ran, where that is not the host: cuda.
     """
 
-    verdict: str
-    rule: str = ""
-    where: str = ""
-    steps: int = 0
-    scheme: str = ""
-    attempts: int = 0
+    verdict: Text
+    rule: Text = ""
+    where: Text = ""
+    steps: Whole = 0
+    scheme: Text = ""
+    attempts: Whole = 0
     undecided: bool = False
     reference: Ran = Ran()
     optimised: Ran = Ran()
-    guilty: str = ""
+    guilty: Text = ""
     timing: Timing | None = None
-    device: str = ""
+    device: Text = ""
 
     @property
     def defined(self) -> bool:
@@ -161,35 +144,9 @@ class Results:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Results:
+    def from_json(cls, data: object) -> Results:
         """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
-        root = Fields.of(data, "results")
-        timing = root.optional("timing")
-        return cls(
-            verdict=root.text("verdict"),
-            rule=root.text("rule"),
-            where=root.text("where"),
-            steps=root.whole("steps"),
-            scheme=root.text("scheme"),
-            attempts=root.whole("attempts"),
-            undecided=root.flag("undecided"),
-            reference=_ran(root.inner("reference")),
-            optimised=_ran(root.inner("optimised")),
-            guilty=root.text("guilty"),
-            device=root.text("device") if "device" in data else "",
-            timing=None
-            if timing is None
-            else Timing(timing.numbers("reference"), timing.numbers("optimised"), timing.number("floor")),
-        )
-
-
-def _ran(data: Fields) -> Ran:
-    difference = data.optional("difference")
-    return Ran(
-        Ending(data.choice("ending", tuple(Ending))),
-        data.text("message"),
-        None if difference is None else Difference.of(difference),
-    )
+        return converted(data, cls, "results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +159,14 @@ class Rejection:
     complain about.
     """
 
-    label: str
+    label: Text
     well_formed: bool = False
-    support: str = ""
+    support: Text = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Rejection:
+    def from_json(cls, data: object) -> Rejection:
         """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
-        root = Fields.of(data, "rejection")
-        return cls(root.text("label"), root.flag("well_formed"), root.text("support"))
+        return converted(data, cls, "rejection")

@@ -75,7 +75,7 @@ def replay_bundles(paths: Sequence[Path], times: int, open_family: Callable[[], 
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = [_fault_in(path) if is_fault(path) else load_bundle(path) for path in paths]
     with open_family() as family:
-        return [_replay(bundle, times, family) for bundle in bundles]
+        return [replay_bundle(bundle, times, family) for bundle in bundles]
 
 
 def _fault_in(path: Path) -> FaultBundle:
@@ -88,7 +88,8 @@ def _fault_in(path: Path) -> FaultBundle:
     return kept
 
 
-def _replay(bundle: Bundle | ArithBundle | FaultBundle, times: int, family: Family) -> Replayed:
+def replay_bundle(bundle: Bundle | ArithBundle | FaultBundle, times: int, family: Family) -> Replayed:
+    """Run a bundle `times` times; UserError where what it holds does not fit together, or this TVM."""
     if isinstance(bundle, FaultBundle):
         answers = family.ask("repeat-fault", {"path": str(bundle.path.resolve()), "times": times})
         same = sum(bundle.signature in answer["faults"] for answer in answers)
@@ -114,7 +115,7 @@ def _replay(bundle: Bundle | ArithBundle | FaultBundle, times: int, family: Fami
 def _item(bundle: Bundle | ArithBundle, times: int) -> dict[str, Any]:
     """What every role that runs a case again is asked."""
     return {
-        "path": str((bundle.path / "case.json").resolve()),
+        "path": str(bundle.path.resolve() / "case.json"),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,
         "times": times,
@@ -122,13 +123,13 @@ def _item(bundle: Bundle | ArithBundle, times: int) -> dict[str, Any]:
 
 
 def _inputs_of(bundle: Bundle) -> str:
-    return str((bundle.path / "inputs.npz").resolve())
+    return str(bundle.path.resolve() / "inputs.npz")
 
 
 def oracles_of(bundle: Bundle) -> list[str]:
     """The oracles of the campaign that found it; a crash may have come about in what only some of them do."""
     named = bundle.environment.get("oracles", ["crash"])
-    if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named):
+    if not isinstance(named, list) or not all(isinstance(name, str) and name in ORACLES for name in named) or not named:
         raise UserError(f"{bundle.path / 'observation.json'}: environment.oracles is not a list of oracles")
     return named
 
@@ -142,7 +143,7 @@ def _mutation_of(bundle: Bundle) -> Mutation:
 
 def _replay_mutation(bundle: Bundle, times: int, family: Family) -> Replayed:
     mutation = _mutation_of(bundle).to_json()
-    params = {"path": str((bundle.path / "case.json").resolve()), "mutation": mutation, "times": times}
+    params = {"path": str(bundle.path.resolve() / "case.json"), "mutation": mutation, "times": times}
     answers = family.ask("mutate-again", params)
     same = sum(answer["signal"] == bundle.observation.signal for answer in answers)
     return Replayed(bundle, times, same, f"signal {answers[-1]['signal']}" if answers[-1]["signal"] else "no crash")

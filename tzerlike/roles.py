@@ -72,6 +72,7 @@ def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str
         params["elapsed"],
         lane.tray,
         params["culprit"],
+        lambda why: report({"event": "paused", "why": why}),
     )
     worker.problems += problems
     if Check.RESULTS in executor.effort.checks and (problem := executor.devices.problem(config.case_target)):
@@ -164,6 +165,7 @@ def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: di
     """Apply a schedule to a program `times` times, each in a child, and report what is found."""
     case = read_stored_case(Path(params["path"])).case
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    require_fit(executor.call, case, params["inputs"])
     for _ in range(params["times"]):
         looked = look_again(executor, case, params["trace"], params["inputs"])
         report({"event": "judged", "word": looked.word, "findings": _found(looked.finding)})
@@ -173,6 +175,7 @@ def judge_text(lane: Lane, runner: socket.socket, report: Report, params: dict[s
     """Print and parse a program `times` times, each in a child, and report what is found."""
     case = read_stored_case(Path(params["path"])).case
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
+    require_fit(executor.call, case)
     for _ in range(params["times"]):
         finding = text_bundle.look_at_text(executor, case)
         report({"event": "judged", "word": "the same", "findings": _found(finding)})
@@ -309,7 +312,17 @@ def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: di
     directory = CampaignDir(Path(params["root"]))
     config = CampaignConfig.from_toml(directory.config)
     executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
-    ArithWorker(lane.slot, config, directory, executor, params["elapsed"], lane.tray, params["culprit"]).run()
+    worker = ArithWorker(
+        lane.slot,
+        config,
+        directory,
+        executor,
+        params["elapsed"],
+        lane.tray,
+        params["culprit"],
+        lambda why: report({"event": "paused", "why": why}),
+    )
+    worker.run()
 
 
 def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:

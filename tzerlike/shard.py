@@ -33,10 +33,14 @@ class Shard:
     def elapsed(self) -> float:
         return self._elapsed_before + time.monotonic() - self._started
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is up, or the worker was asked to stop."""
+        return self._stopping or self.elapsed() >= self._config.budget
+
     def done(self, iterations: int) -> bool:
         """Whether it is time to stop for a worker that has done so many iterations."""
-        over = self.quota is not None and iterations >= self.quota
-        return self._stopping or over or self.elapsed() >= self._config.budget
+        return self.over or (self.quota is not None and iterations >= self.quota)
 
     def stop_on_request(self) -> None:
         """From now on STOP ends the work; what waits for a child is given up, to be done after a resume."""

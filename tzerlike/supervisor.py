@@ -12,15 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from tzerlike.campaign import CampaignDir, read_json, write_atomic, write_json
+from tzerlike.campaign import ENVIRONMENT, CampaignDir, write_atomic, write_json
 from tzerlike.config import CampaignConfig
 from tzerlike.crew import Crew, Death
 from tzerlike.errors import UserError
 from tzerlike.family import Family, StartCancelled
 from tzerlike.faults.book import warning
 from tzerlike.oracles.finding import kind_of
+from tzerlike.recovery import recover
 from tzerlike.signals import Stopped, StopRequest
-from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve
+from tzerlike.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
+from tzerlike.storage import NoSpace
 from tzerlike.surroundings import require_confinement
 
 REFRESH = 0.5
@@ -67,6 +69,7 @@ class Supervisor:
     _elapsed_before: float = 0.0
     _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
+    _paused: set[int | None] = field(default_factory=set)
     _told_faults: bool = False
 
     def run(self) -> tuple[dict[str, Any], int]:
@@ -78,16 +81,17 @@ class Supervisor:
         with StopRequest() as self._stop, contextlib.ExitStack() as stack:
             if self.resume:
                 stack.enter_context(self._lock())
-                self.directory.sweep()
+                for problem in recover(self.directory):
+                    self.tell(problem)
+            self._curve = self._read_curve()
             self._elapsed_before = self._elapsed_so_far()
             if self._elapsed_before >= self.config.budget:
                 raise UserError(
                     f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
                     "give a larger --budget with --resume"
                 )
-            self._curve = self._read_curve()
             self._told_findings = {path.name for path in self.directory.bundles()}
-            crew = Crew(self.config.jobs, self._start_family, self._order, self.tell)
+            crew = Crew(self.config.jobs, self._start_family, self._order, self.tell, self._pauses)
             stack.callback(crew.close)
             try:
                 facts = crew.begin().facts
@@ -98,7 +102,7 @@ class Supervisor:
             if not self.resume:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
-            write_json(self.directory.environment, facts)
+            write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
             self._supervise(crew)
             crew.close()
             stats = self._stats(crew)
@@ -183,14 +187,34 @@ class Supervisor:
                 saved = now
                 try:
                     self._save(stats)
+                    self._pauses(None, "")
+                except NoSpace as error:
+                    self._pauses(None, str(error))
                 except UserError as error:
                     crew.failure = crew.failure or error
             self._announce_findings()
             self._announce_faults(stats)
-            self.show(self._view(stats, "stopping" if stopping_since is not None else "fuzzing"))
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+
+    @property
+    def _doing(self) -> str:
+        return "paused: no space left" if self._paused else "fuzzing"
+
+    def _pauses(self, slot: int | None, why: str) -> None:
+        """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""
+        then."""
+        before = bool(self._paused)
+        if why:
+            self._paused.add(slot)
+        else:
+            self._paused.discard(slot)
+        if before != bool(self._paused):
+            told = f"paused: {why.partition(';')[0]}; it goes on once there is room"
+            self.tell(told if why else "there is room again; going on")
 
     def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
+        self._paused.discard(slot)
         params = {
             "root": str(self.directory.root.resolve()),
             "cache_dir": str(self.cache_dir),
@@ -216,9 +240,8 @@ class Supervisor:
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
-        path = self.directory.environment
-        if self.resume:
-            before = read_json(path)
+        if self.resume and self.directory.environment.exists():
+            before = self.directory.read_environment()
             for key in _SAME_ON_RESUME:
                 if before.get(key) != facts.get(key):
                     raise UserError(
@@ -237,11 +260,12 @@ class Supervisor:
         for number in range(self.config.jobs):
             path = self.directory.worker_state(number)
             if path.exists():
-                states.append(read_json(path, limit=1 << 30))
+                states.append(read_state(path))
         return states
 
     def _elapsed_so_far(self) -> float:
-        return max((float(state["elapsed"]) for state in self._states()), default=0.0)
+        last = self._curve[-1].elapsed_s if self._curve else 0.0
+        return max((state["elapsed"] for state in self._states()), default=last)
 
     def _stats(self, crew: Crew) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
@@ -256,11 +280,7 @@ class Supervisor:
         write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
 
     def _read_curve(self) -> list[CurvePoint]:
-        try:
-            lines = self.directory.coverage_csv.read_text().splitlines()
-        except OSError:
-            return []
-        return [CurvePoint.from_csv(line) for line in lines[1:]]
+        return read_curve(self.directory.coverage_csv)[0] if self.directory.coverage_csv.exists() else []
 
     def _announce_findings(self) -> None:
         for path in self.directory.bundles():

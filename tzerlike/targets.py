@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from tzerlike.errors import UserError
-from tzerlike.untrusted import Fields, one_line, parse_json
+from tzerlike.schema import converted
+from tzerlike.untrusted import one_line, parse_json
 
 KINDS = ("llvm", "cuda")
 """The kinds of targets that a case may be for."""
@@ -22,13 +26,31 @@ ARCHITECTURE = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 """What an architecture looks like."""
 
 
-_CPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-_CPU_FEATURE = re.compile(r"[+-][A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-_OF_KIND = {
-    "llvm": frozenset(("kind", "opt-level", "mcpu", "mattr", "num-cores", "vector-width")),
-    "cuda": frozenset(("kind", "arch", "max_num_threads", "thread_warp_size", "host")),
-}
-"""The attributes that a target may have. The others name files, libraries, devices or options of LLVM."""
+_Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")]
+_Feature = Annotated[str, Meta(pattern=r"\A[+-][A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")]
+_Size = Annotated[int, Meta(ge=1, le=1 << 16)]
+
+
+class _Llvm(msgspec.Struct, tag_field="kind", tag="llvm", forbid_unknown_fields=True):
+    """The attributes that the target of a case may have.
+
+    The others name files, libraries, devices or options of LLVM.
+    """
+
+    opt_level: Annotated[int, Meta(ge=0, le=3)] = msgspec.field(default=0, name="opt-level")
+    mcpu: _Name = "generic"
+    mattr: list[_Feature] = []
+    num_cores: _Size = msgspec.field(default=1, name="num-cores")
+    vector_width: _Size = msgspec.field(default=1, name="vector-width")
+
+
+class _Cuda(msgspec.Struct, tag_field="kind", tag="cuda", forbid_unknown_fields=True):
+    """The same for CUDA."""
+
+    arch: Annotated[str, Meta(pattern=rf"\A{ARCHITECTURE.pattern}\Z")] = DEFAULT_ARCH
+    max_num_threads: _Size = 1
+    thread_warp_size: _Size = 1
+    host: _Llvm = msgspec.field(default_factory=_Llvm)
 
 
 def checked_target(text: str) -> str:
@@ -37,28 +59,8 @@ def checked_target(text: str) -> str:
         description = parse_json(text.encode()) if text.lstrip().startswith("{") else {"kind": text}
     except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON ({one_line(str(error), 80)})") from error
-    _check(Fields.of(description, "target"), KINDS)
+    converted(description, _Llvm | _Cuda, "target")
     return text
-
-
-def _check(given: Fields, kinds: tuple[str, ...]) -> None:
-    kind = given.choice("kind", kinds)
-    for key in given.data:
-        place = f"{given.where}.{one_line(key, 40)}"
-        if key not in _OF_KIND[kind]:
-            raise UserError(f"{place}: not an attribute that the target of a case may have")
-        if key == "opt-level":
-            given.whole(key, 0, 3)
-        elif key == "host":
-            _check(given.inner(key), ("llvm",))
-        elif key in ("mcpu", "arch"):
-            if (_CPU if key == "mcpu" else ARCHITECTURE).fullmatch(given.text(key)) is None:
-                raise UserError(f"{place}: {one_line(given.text(key), 40)!r} is none")
-        elif key == "mattr":
-            if not all(_CPU_FEATURE.fullmatch(feature) for feature in given.texts(key)):
-                raise UserError(f"{place}: expected features of a CPU like +avx2")
-        elif key != "kind":
-            given.whole(key, 1, 1 << 16)
 
 
 def checked_arch(text: str) -> str:

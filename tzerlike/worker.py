@@ -16,16 +16,18 @@ from tzerlike.bundles.compilation import bundle_compilation, bundle_plainly, con
 from tzerlike.bundles.mutation_crash import bundle_mutation
 from tzerlike.bundles.shorten import is_short, shortened
 from tzerlike.bundles.text import SHARE, bundle_text, look_at_text
-from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
-from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
+from tzerlike.campaign import CampaignDir, StoredCase, write_atomic
+from tzerlike.case import Case, ContextConfig, PassSpec, Provenance, print_sequence
 from tzerlike.child.effort import Check
 from tzerlike.compare.evidence import evidence_for
 from tzerlike.config import CampaignConfig
 from tzerlike.corpora.carried import Carried
 from tzerlike.corpus import Corpus, Entry
 from tzerlike.coverage import Coverage
+from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.cuda import memcheck
 from tzerlike.errors import Fault, StorageError, UserError, contained
+from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.faults.book import FaultBook
 from tzerlike.faults.bundle import Occasion
@@ -60,6 +62,8 @@ from tzerlike.report.refresh import refresh_report
 from tzerlike.rng import rng_for
 from tzerlike.seedgen.seed import Seed
 from tzerlike.shard import Interrupted, Shard
+from tzerlike.stats import STATE, read_state
+from tzerlike.storage import Room
 
 SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
@@ -82,6 +86,26 @@ def _check_passes(case: Case) -> None:
     """UserError when this TVM lacks a pass of the case, or one of its arguments."""
     for spec in case.passes:
         instantiate(spec)
+
+
+def _origin_of(step: Step) -> dict[str, Any]:
+    """What an event says of a case that was rejected, which is in no corpus: its label, and how to make it again.
+
+    From the corpus entry `parent` by the mutator's draw number `draw`, or from a seed, with these passes and options.
+    """
+    if step.observation.exit is not Exit.REJECTED:
+        return {}
+    trial, case = step.trial, step.trial.case
+    return {
+        "label": step.label,
+        "parent": trial.provenance.parent,
+        "origin": trial.provenance.origin,
+        "draw": None if trial.mutation is None else trial.mutation.draw,
+        "passes": print_sequence(case.passes),
+        "config": case.config.to_json(),
+        "target": case.target,
+        "input_seed": case.input_seed,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +139,7 @@ class Worker:
         elapsed_before: float,
         notes: Notes,
         culprit: Mapping[str, Any] | None = None,
+        tell_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
         self.number = number
         self.config = config
@@ -123,6 +148,8 @@ class Worker:
         self.coverage = coverage
         self.culprit = culprit
         self.shard = Shard(number, config, executor, elapsed_before)
+        self.room = Room(self._waits, tell_pause)
+        self.facts = directory.read_environment()
         self.saved = 0.0
         self.signatures: set[str] = set()
         self.findings: Counter[str] = Counter()
@@ -131,17 +158,17 @@ class Worker:
         self.superseded: list[str] = []
         self.seen_files: set[str] = set()
         self.problems: list[str] = []
-        self.environment = {**read_json(directory.environment), "oracles": list(config.oracles)}
+        self.environment = {**self.facts, "oracles": list(config.oracles)}
         """What a bundle says of the campaign that it is from."""
-        self.faults = FaultBook(directory.faults, number, config, self.environment)
-        self.known = known_filter(config.known, str(self.environment["tvm"]))
+        self.faults = FaultBook(directory.faults, number, config, self.environment, self.room)
+        self.known = known_filter(config.known, self.facts["tvm"])
         self.carried: Carried | None = None
         self.carried_through = ""
         self.last_finding = ""
         self.in_hand: InHand | None = None
         self.looks_at_schedules = config.target == "llvm" and Check.SCHEDULES in executor.effort.checks
         self.notes = notes
-        self.events = EventLog(directory.worker_events(number))
+        self.events = EventLog(directory.worker(number))
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -229,7 +256,7 @@ class Worker:
         if step.trial.how == CORPUS_IMPORT:
             self.carried_through = case.id
         if step.inserted:
-            self.directory.save_case(stored)
+            self.room.keep(lambda: self.directory.save_case(stored))
             self.seen_files.add(case.id)
             if step.trial.how == PASS_MUTATION:
                 parent = step.trial.provenance.parent
@@ -260,8 +287,16 @@ class Worker:
                 "ms": round(seen.elapsed * 1000, 2),
                 "case": case.id[:16] if step.inserted else None,
                 "finding": [s for s in signatures if s],
+                **_origin_of(step),
             }
         )
+        if self.events.due:
+            self.room.keep(self.events.flush)
+
+    def _waits(self) -> bool:
+        """Give a sign of life while the disk is full; returns whether it is time to stop."""
+        self.notes.beat(self.fuzzer.tally.iterations, "wait for room on the disk")
+        return self.shard.over
 
     def _looked(self, occasion: Occasion, doing: str, look: Callable[[], str | None]) -> str | None:
         """The signature that a look at a case gives; None where it fails of a fault of ours."""
@@ -290,7 +325,9 @@ class Worker:
         finding = looked.finding
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
-        path = bundle_schedule(self.directory.findings, self.executor, looked, stored, self.environment)
+        path = self.room.keep(
+            lambda: bundle_schedule(self.directory.findings, self.executor, looked, stored, self._found_now)
+        )
         return self._bundled(finding, path, "schedule")
 
     def looks_at_text(self, iteration: int) -> bool:
@@ -303,8 +340,15 @@ class Worker:
         finding = look_at_text(self.executor, stored.case)
         if finding is None or self._told(finding):
             return None if finding is None else finding.signature
-        path = bundle_text(self.directory.findings, self.executor, finding, stored, self.environment)
+        path = self.room.keep(
+            lambda: bundle_text(self.directory.findings, self.executor, finding, stored, self._found_now)
+        )
         return self._bundled(finding, path, "text")
+
+    @property
+    def _found_now(self) -> dict[str, Any]:
+        """What the bundle of a finding says of the campaign that it is from, and when it came about there."""
+        return {**self.environment, "found_after_s": round(self.shard.elapsed(), 3)}
 
     def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
         """Count a bundle that was written, or `what` did not show again."""
@@ -362,25 +406,25 @@ class Worker:
             return any(other.signature == finding.signature for other in found)
 
         archive = self.directory.worker(self.number) / "inputs.npz"
-        confirmation = confirmed(finding.kind, evidence, archive, shows)
+        confirmation = self.room.keep(lambda: confirmed(finding.kind, evidence, archive, shows))
         # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
         if confirmation.same < (confirmation.runs if finding.kind == "slow-code" else 1):
             self.unconfirmed[finding.kind] += 1
             return None
         self.signatures.add(finding.signature)
         into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
-        bundle = partial(bundle_compilation, into, self.executor, *what, self._judge, self.environment)
-        path = contained(bundle, "bundle")
+        bundle = partial(bundle_compilation, into, self.executor, *what, self._judge, self._found_now)
+        path = contained(lambda: self.room.keep(bundle), "bundle")
         if isinstance(path, Fault):
             self.faults.note(path, Occasion(stored.provenance.iteration, stored))
-            path = bundle_plainly(into, *what, self.environment)
+            path = self.room.keep(lambda: bundle_plainly(into, *what, self._found_now))
         if path is not None:
             self.findings[finding.kind] += 1
             self.last_finding = path.name
             results = finding.observation.results
             if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
-                write_atomic(path / memcheck.REPORT, said)
-                refresh_report(path)
+                self.room.keep(lambda: write_atomic(path / memcheck.REPORT, said))
+                self.room.keep(lambda: refresh_report(path))
         self.save()
         return finding.signature
 
@@ -407,14 +451,16 @@ class Worker:
 
     def _bundle_mutation(self, mutation: Mutation, number: int) -> None:
         try:
-            path = bundle_mutation(
-                mutation,
-                number,
-                self.directory,
-                self.executor.limits,
-                self.executor.render,
-                read_json(self.directory.environment),
-                lambda finding: self.known.hides(finding, finding.observation.message),
+            path = self.room.keep(
+                lambda: bundle_mutation(
+                    mutation,
+                    number,
+                    self.directory,
+                    self.executor.limits,
+                    self.executor.render,
+                    self._found_now,
+                    lambda finding: self.known.hides(finding, finding.observation.message),
+                )
             )
         except StorageError:
             raise
@@ -438,7 +484,7 @@ class Worker:
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
         path = self.directory.worker_state(self.number)
-        state = read_json(path) if path.exists() else {}
+        state = read_state(path) if path.exists() else {}
         tally = self.fuzzer.tally
         tally.iterations = state.get("iterations", 0)
         tally.pairs = state.get("pairs", 0)
@@ -496,8 +542,17 @@ class Worker:
                 directory, self.config.target, self.number, jobs, _check_passes, self.carried_through
             )
             self.fuzzer.carried = self.carried
+        if state and self.coverage.total and not self.coverage.covered():
+            self.cover_again()
         pending = [p for p in self.fuzzer.pending if p.seed.name not in imported] if state else self.fuzzer.pending
         self.fuzzer.pending[:] = pending
+
+    def cover_again(self) -> None:
+        """Run the corpus, or a worker's share of it, for what it covers: the record of that is lost."""
+        for entry in self.fuzzer.corpus.entries[self.number :: self.config.jobs]:
+            if self.shard.over:
+                return
+            self.executor.run([entry.case])
 
     def _set_aside(self, case_id: str, error: UserError) -> None:
         try:
@@ -507,7 +562,11 @@ class Worker:
         self.problems.append(f"{error}; set aside as {where.relative_to(self.directory.root)}")
 
     def save(self) -> None:
-        """Write the shard's state and coverage, each whole, and flush its events."""
+        """Write the shard's state and coverage, each whole, and flush its events; waits while the disk is full."""
+        self.room.keep(self._save)
+        self.saved = time.monotonic()
+
+    def _save(self) -> None:
         self.events.flush()
         tally = self.fuzzer.tally
         state: dict[str, Any] = {
@@ -542,9 +601,10 @@ class Worker:
             "in_hand": None if self.in_hand is None else self.in_hand.to_json(),
             "pending": len(self.fuzzer.pending) + (len(self.carried) if self.carried is not None else 0),
         }
-        write_atomic(self.directory.worker_coverage(self.number), self.coverage.snapshot())
-        write_atomic(self.directory.worker_state(self.number), json.dumps(state))
-        self.saved = time.monotonic()
+        identity = Identity(self.coverage.backend, self.facts["compiler_library"], self.coverage.total)
+        bits = snapshot_bytes(identity, self.coverage.snapshot())
+        write_atomic(self.directory.worker_coverage(self.number), bits)
+        write_atomic(self.directory.worker_state(self.number), json.dumps(STATE.stamped(state)))
 
     def _account(self, spent: float, before: dict[str, float]) -> None:
         """Book what a turn spent outside its named stages as bookkeeping."""

@@ -162,9 +162,12 @@ class _Zygote:
             status = 1
             with _reporting(self.control):
                 facts = self.roles.environment(self.coverage, randomised=_randomised())
+                from tzerlike.coverage.snapshot import Identity, read_snapshot
+
                 facts["confinement"] = f"off: {self.unconfined}" if self.unconfined else "on"
-                for path in _read(wanted)["restore"]:
-                    self.coverage.restore(Path(path).read_bytes())
+                identity = Identity(self.coverage.backend, facts["compiler_library"], self.coverage.total)
+                for path in map(Path, _read(wanted)["restore"]):
+                    self.coverage.restore(read_snapshot(path).bits_of(identity, path))
                 settled = last or not _wrote_byte_code(began)
                 _send(self.control, {"event": "ready", "environment": facts, "settled": settled})
                 status = 0

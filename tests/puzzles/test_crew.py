@@ -38,7 +38,7 @@ class Fixture:
         self.python = directory / "python"
         self.python.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "fake_zygote.py"} "$@"\n')
         self.python.chmod(self.python.stat().st_mode | stat.S_IXUSR)
-        self.crew = Crew(2, self.start, self.order, self.told.append)
+        self.crew = Crew(2, self.start, self.order, self.told.append, lambda slot, why: None)
 
     def start(self) -> Family:
         cache = self.root / self.zygote

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.campaign import CampaignDir, EventLog, StoredCase, read_json, write_atomic
+from tzerlike.campaign import CampaignDir, StoredCase, read_json, write_atomic
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import UserError
+from tzerlike.events import EventLog
 
 
 @pytest.fixture
@@ -67,21 +68,19 @@ def test_sweeping_removes_what_an_interrupted_writer_left(directory: CampaignDir
     (directory.corpus / ".tmp-1-x.json").write_text("half")
     (directory.findings / ".tmp-1-abc").mkdir()
     (directory.findings / ".tmp-1-abc" / "case.json").write_text("half")
-    events = directory.worker_events(1)
-    events.write_bytes(b'{"i":1}\n{"i":2}\n{"i"')
     directory.sweep()
-    assert events.read_bytes() == b'{"i":1}\n{"i":2}\n'
     assert not list(directory.root.rglob(".tmp-*"))
     assert directory.corpus_ids() == [STORED.case.id]
 
 
 def test_events_are_lines_of_json(directory: CampaignDir) -> None:
-    log = EventLog(directory.worker_events(0))
+    log = EventLog(directory.worker(0))
     for number in range(3):
         log.add({"i": number, "text": "a\nb"})
     log.flush()
-    lines = directory.worker_events(0).read_text().splitlines()
-    assert [json.loads(line)["i"] for line in lines] == [0, 1, 2]
+    lines = (directory.worker(0) / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines[:1]] == [{"schema_version": 1}]
+    assert [json.loads(line)["i"] for line in lines[1:]] == [0, 1, 2]
 
 
 def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:

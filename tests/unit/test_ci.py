@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
-from tzerlike.bundles.bundle import read_bundle
+from tzerlike.bundles.bundle import Bundle, read_bundle
 from tzerlike.campaign import CampaignDir
 from tzerlike.ci.campaign import judged_campaign
 from tzerlike.ci.carry import Carry
@@ -140,7 +141,7 @@ def test_the_corpus_is_what_the_campaign_kept_and_had_no_time_for(campaign: Camp
     (campaign.corpus / f"{kept}.json").write_bytes((carry.corpus / f"{kept}.json").read_bytes())
     found, superseded = add_cases(campaign.corpus, 100, 101)
     for number, (through, gone) in enumerate([(shares[0][5], [superseded]), (shares[1][2], [])]):
-        state = {"worker": number, "carried_through": through, "superseded": gone}
+        state = {"elapsed": 1.0, "iterations": 9, "worker": number, "carried_through": through, "superseded": gone}
         campaign.worker_state(number).write_text(json.dumps(state))
     carry.take_corpus(campaign, jobs=2)
     assert case_ids(carry.corpus) == sorted([kept, found, *shares[0][6:], *shares[1][3:]])
@@ -179,18 +180,21 @@ def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, same: int
 def test_an_unreadable_bundle_fails_and_the_rest_is_run(campaign: CampaignDir, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
 
-    def replay(paths: list[Path], times: int, open_family: object) -> list[Replayed]:
-        asked.extend(paths)
-        return [Replayed(read_bundle(path), times, times, "crash") for path in paths]
+    def replay(bundle: Bundle, times: int, family: object) -> Replayed:
+        asked.append(bundle.path)
+        if bundle.path.name == DEEP.directory:
+            raise UserError("inputs.npz: argument0 does not fit")
+        return Replayed(bundle, times, times, "crash")
 
-    monkeypatch.setattr("tzerlike.ci.expectation.replay_bundles", replay)
+    monkeypatch.setattr("tzerlike.ci.expectation.replay_bundle", replay)
     (campaign.findings / OTHER.directory / "case.json").write_text("{")
-    outcome = judged_replay([campaign.root, campaign.findings], 2, SHOWS, lambda: pytest.fail("not needed here"))
+    outcome = judged_replay([campaign.root, campaign.findings], 2, SHOWS, nullcontext)  # type: ignore[arg-type]
     assert len(asked) == 2
-    (bad,) = outcome.failing
-    assert bad.path.name == OTHER.directory
-    assert "case.json" in bad.detail
-    assert outcome.verdict == "1 of 3 bundles not as expected"
+    details = {bad.path.name: bad.detail for bad in outcome.failing}
+    assert set(details) == {OTHER.directory, DEEP.directory}
+    assert "case.json" in details[OTHER.directory]
+    assert "does not fit" in details[DEEP.directory]
+    assert outcome.verdict == "2 of 3 bundles not as expected"
 
 
 def test_nothing_to_replay_is_an_error(tmp_path: Path) -> None:

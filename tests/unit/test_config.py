@@ -68,11 +68,14 @@ def test_a_value_out_of_range_names_its_option(values: dict[str, Any], option: s
     ("text", "complaint"),
     [
         ("seed = 1\ncolour = 3\n", "unknown key 'colour'"),
-        ("budget = 3\n", "no seed"),
-        ("seed = 'x'\n", "seed is a str"),
-        ("seed = 1\njobs = 'two'\n", "jobs is a str"),
-        ("seed = 1\noracles = 'crash'\n", "oracles is a str"),
+        ("budget = 3\n", "campaign.seed: missing"),
+        ("seed = 'x'\n", "campaign.seed: expected int, found str"),
+        ("seed = 1\njobs = 'two'\n", "campaign.jobs: expected int, found str"),
+        ("seed = 1\noracles = 'crash'\n", "campaign.oracles: expected array, found str"),
         ("seed = ", "not readable"),
+        ("seed = 1\nmutators = " + "[" * 5000, "not readable"),
+        ("seed = 1\nbudget = nan\n", "--budget"),
+        ("schema_version = 2\nseed = 1\n", "schema_version 2 is newer"),
         ("seed = 1\njobs = 0\n", "--jobs"),
     ],
 )
@@ -81,6 +84,12 @@ def test_a_faulty_file_says_what_is_wrong(tmp_path: Path, text: str, complaint: 
     path.write_text(text)
     with pytest.raises(UserError, match=complaint):
         CampaignConfig.from_toml(path)
+
+
+def test_a_file_of_before_states_no_version(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text("seed = 3\nbudget = 60\nplugins = []\n")
+    assert CampaignConfig.from_toml(path) == CampaignConfig(seed=3, budget=60.0)
 
 
 def test_a_missing_file_says_that_there_is_no_campaign(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def backward_curve(directory: CampaignDir) -> None:
 BROKEN: list[tuple[Callable[[CampaignDir], object], str]] = [
     (lambda d: d.coverage_csv.unlink(), "coverage.csv: not found; there are no curves"),
     (lambda d: d.coverage_csv.write_text(""), "coverage.csv: no point yet"),
-    (lambda d: d.coverage_csv.write_bytes(b"\xff\x00\n" * 9), "lines do not read"),
+    (lambda d: d.coverage_csv.write_bytes(b"\xff\x00\n" * 9), "the first line is not"),
     (backward_curve, "1 of 22 lines do not read"),
     (torn_curve, "lines do not read and are left out"),
     (lambda d: d.stats.unlink(), "stats.json: not found"),

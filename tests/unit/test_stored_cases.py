@@ -68,7 +68,7 @@ def test_targets_that_say_what_code_to_generate(text: str) -> None:
         ({"kind": "llvm", "opt-level": 4}, "opt-level"),
         ({"kind": "llvm", "opt-level": True}, "opt-level"),
         ({"kind": "llvm", "mcpu": "a b"}, "mcpu"),
-        ({"kind": "llvm", "mattr": ["avx2"]}, "CPU"),
+        ({"kind": "llvm", "mattr": ["avx2"]}, "mattr"),
         ({"kind": "cuda", "arch": "sm_90 --x"}, "arch"),
         ({"kind": "cuda", "host": {"kind": "llvm", "cl-opt": ["-x"]}}, "cl-opt"),
         ({"kind": "cuda", "host": {"kind": "cuda"}}, "kind"),

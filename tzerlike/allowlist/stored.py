@@ -15,7 +15,7 @@ from tzerlike.case import Case, PassSpec, Scalar
 from tzerlike.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, OPTIONS, TARGET_ARGUMENTS
 from tzerlike.targets import checked_target
-from tzerlike.untrusted import checked_whole, one_line, parse_json
+from tzerlike.untrusted import one_line, parse_json
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _PASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,255}")
@@ -58,8 +58,8 @@ def _require_alike(value: Scalar, domain: Sequence[Scalar], place: str) -> None:
     alike = [known for known in domain if type(known) is type(value)]
     if not alike or (isinstance(value, str | float) and value not in alike):
         raise UserError(f"{place}: {_shown(value)} is not a value it may have")
-    if type(value) is int:
-        checked_whole(value, place, _LEAST, _GREATEST)
+    if type(value) is int and not _LEAST <= value <= _GREATEST:
+        raise UserError(f"{place}: out of range")
 
 
 def require_graph(text: str, place: str) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from tzerlike.arith.model import Problem
-from tzerlike.bundles.bundle import read_flaky, read_limits, read_signature
+from tzerlike.bundles.bundle import read_record
 from tzerlike.campaign import read_json
 from tzerlike.case import SEEDS
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
-from tzerlike.untrusted import Fields
+from tzerlike.schema import Schema, Text, Whole
 
-SCHEMA_VERSION = 1
 HARNESS = "arith"
 
 
@@ -29,24 +30,47 @@ class ArithCase:
     iteration: int
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "harness": HARNESS,
-            "check": self.check,
-            "problem": self.problem.to_json(),
-            "provenance": {"seed": self.seed, "worker": self.worker, "iteration": self.iteration},
-        }
+        return ARITH_CASE.stamped(
+            {
+                "harness": HARNESS,
+                "check": self.check,
+                "problem": self.problem.to_json(),
+                "provenance": {"seed": self.seed, "worker": self.worker, "iteration": self.iteration},
+            }
+        )
 
     @classmethod
-    def from_json(cls, data: Any) -> ArithCase:
+    def from_json(cls, data: object) -> ArithCase:
         """Rebuild from `to_json`; UserError that names the place when it is not such a case."""
-        root = Fields.of(data, "case")
-        if root.whole("schema_version") != SCHEMA_VERSION or root.text("harness") != HARNESS:
-            raise UserError(f"not an arithmetic case of schema_version {SCHEMA_VERSION}")
-        origin = root.inner("provenance")
-        problem = Problem.from_json(root.inner("problem").data)
-        seed = origin.whole("seed", *SEEDS)
-        return cls(root.text("check"), problem, seed, origin.whole("worker"), origin.whole("iteration"))
+        return _case_of(ARITH_CASE.of(data))
+
+
+class _Origin(msgspec.Struct):
+    seed: int
+    worker: Whole
+    iteration: Whole
+
+    def __post_init__(self) -> None:
+        if not SEEDS[0] <= self.seed <= SEEDS[1]:
+            raise ValueError("seed is out of range")
+
+
+class _StoredCase(msgspec.Struct):
+    """A case as its file has it, the problem still as JSON."""
+
+    harness: Literal["arith"]
+    check: Text
+    problem: dict[str, Any]
+    provenance: _Origin
+
+
+ARITH_CASE = Schema(_StoredCase, "case")
+
+
+def _case_of(stored: _StoredCase) -> ArithCase:
+    origin = stored.provenance
+    problem = Problem.from_json(stored.problem)
+    return ArithCase(stored.check, problem, origin.seed, origin.worker, origin.iteration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +95,15 @@ def is_arith_bundle(path: Path) -> bool:
 
 def read_arith_case(path: Path) -> ArithCase:
     """Read a bundle's case.json; UserError in one line that names the file."""
-    data = read_json(path)
+    stored = ARITH_CASE.read(path)
     try:
-        return ArithCase.from_json(data)
+        return _case_of(stored)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
 
 
 def read_arith_bundle(path: Path) -> ArithBundle:
     """Read a bundle; UserError in one line that names the file at fault."""
+    record = read_record(path)
     case = read_arith_case(path / "case.json")
-    file = path / "observation.json"
-    data = read_json(file)
-    try:
-        root = Fields.of(data, "bundle")
-        return ArithBundle(path, case, read_signature(root), read_limits(root.inner("limits")), read_flaky(root))
-    except UserError as error:
-        raise UserError(f"{file}: {error}") from error
+    return ArithBundle(path, case, record.signature, record.limits, record.confirmed.flaky)

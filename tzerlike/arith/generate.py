@@ -125,8 +125,7 @@ class _Generator:
         step = self.pick(_STEPS) if way < 0.2 else 1
         extent = min(extent, greatest // step)
         low = max(least, min(low, greatest - extent * step))
-        told = "steps" if step > 1 else "range"
-        return Variable(name, dtype, tuple(range(low, low + extent * step, step)), told)
+        return Variable(name, dtype, tuple(range(low, low + extent * step, step)), "steps" if step > 1 else "range")
 
     def constraints(self) -> tuple[Node, ...]:
         if not self.chance(_CONSTRAINT_SHARE):

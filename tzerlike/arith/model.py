@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
 
 from tzerlike.errors import UserError
-from tzerlike.untrusted import Fields, checked_text, checked_whole
+from tzerlike.schema import converted
 
 SCALARS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
 
@@ -128,7 +131,7 @@ class Variable:
     name: str
     dtype: str
     values: tuple[int, ...]
-    told: str = "range"
+    told: Literal["range", "steps", "nothing"] = "range"
 
     @property
     def bindable(self) -> bool:
@@ -141,9 +144,6 @@ class Variable:
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "dtype": self.dtype, "values": list(self.values), "told": self.told}
-
-
-TOLD = ("range", "steps", "nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,63 +177,79 @@ class Problem:
     @classmethod
     def from_json(cls, data: object) -> Problem:
         """Rebuild from `to_json`; UserError that names the place when it is not a problem."""
-        root = Fields.of(data, "problem")
-        variables = tuple(_variable_from_json(Fields.of(item, place)) for place, item in root.items("variables", 64))
-        known = {variable.name: variable.dtype for variable in variables}
-        if len(known) != len(variables):
+        stored = converted(data, _StoredProblem, "problem")
+        for index, variable in enumerate(stored.variables):
+            if complaint := _complaint(variable):
+                raise UserError(f"problem.variables[{index}].{complaint}")
+        known = {variable.name: variable.dtype for variable in stored.variables}
+        if len(known) != len(stored.variables):
             raise UserError("problem.variables: two have one name")
-        if prod(len(variable.values) for variable in variables) > ASSIGNMENTS:
+        if prod(len(variable.values) for variable in stored.variables) > ASSIGNMENTS:
             raise UserError(f"problem.variables: more than {ASSIGNMENTS} assignments")
         roots, constraints = (
-            tuple(_node_from_json(item, place, known) for place, item in root.items(key))
-            for key in ("roots", "constraints")
+            tuple(_node_from_json(item, f"problem.{key}[{index}]", known) for index, item in enumerate(items))
+            for key, items in (("roots", stored.roots), ("constraints", stored.constraints))
         )
-        if not 1 <= len(roots) <= 2 or len({node.dtype for node in roots}) != 1:
-            raise UserError("problem.roots: one expression, or two of one dtype, are needed")
+        if len({node.dtype for node in roots}) != 1:
+            raise UserError("problem.roots: two of different dtypes")
         if any(constraint.dtype != "bool" for constraint in constraints):
             raise UserError("problem.constraints: one is not boolean")
-        return cls(variables, roots, constraints)
+        return cls(stored.variables, roots, constraints)
 
 
-def _variable_from_json(data: Fields) -> Variable:
-    dtype = data.choice("dtype", (*SCALARS, "bool"))
-    variable = Variable(data.text("name"), dtype, data.wholes("values", *limits(dtype)), data.choice("told", TOLD))
-    if not _VARIABLE.fullmatch(variable.name):
-        raise UserError(f"{data.where}.name: not a variable's name")
+class _StoredProblem(msgspec.Struct):
+    """A problem as its file has it, expressions still as JSON."""
+
+    variables: Annotated[tuple[Variable, ...], Meta(max_length=64)]
+    roots: Annotated[list[Any], Meta(min_length=1, max_length=2)]
+    constraints: list[Any]
+
+
+def _complaint(variable: Variable) -> str:
+    """What a variable of a file is not to be, or ""."""
     values = variable.values
+    if variable.dtype not in (*SCALARS, "bool"):
+        return "dtype: not one of a scalar"
+    if not _VARIABLE.fullmatch(variable.name):
+        return "name: not a variable's name"
+    least, greatest = limits(variable.dtype)
+    if not all(least <= value <= greatest for value in values):
+        return "values: out of range"
     if not values or any(later <= earlier for earlier, later in pairwise(values)):
-        raise UserError(f"{data.where}.values: not an ascending list")
+        return "values: not an ascending list"
     if variable.told == "steps" and any(later - earlier != variable.step for earlier, later in pairwise(values)):
-        raise UserError(f"{data.where}.values: not in equal steps")
-    if not variable.bindable:
-        raise UserError(f"{data.where}.values: a range too long for the dtype")
-    return variable
+        return "values: not in equal steps"
+    return "" if variable.bindable else "values: a range too long for the dtype"
 
 
 def _node_to_json(node: Node) -> list[Any]:
     return [node.op, node.dtype, node.value, *map(_node_to_json, node.args)]
 
 
-def _node_from_json(data: Any, place: str, variables: Mapping[str, str]) -> Node:
-    if not isinstance(data, list) or len(data) < 3:
+def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> Node:
+    if not isinstance(data, list) or len(data) < 3 or not isinstance(data[0], str) or not isinstance(data[1], str):
         raise UserError(f"{place}: expected an operator, a dtype, a value and operands")
-    op, dtype = checked_text(data[0], place), checked_text(data[1], place)
-    value, args = data[2], data[3:]
-    if op not in ARITY or ARITY[op] != len(args):
+    op, dtype, value, *args = data
+    if ARITY.get(op) != len(args):
         raise UserError(f"{place}: operator {op[:40]!r} with {len(args)} operands")
     if not _DTYPE.fullmatch(dtype):
         raise UserError(f"{place}: dtype {dtype[:40]!r}")
-    if op == "Var" and variables.get(checked_text(value, place)) != dtype:
-        raise UserError(f"{place}: no variable {value[:40]!r} of dtype {dtype}")
-    if op == "IntImm":
-        checked_whole(value, place, *limits(dtype))
-    elif op != "Var" and value is not None:
+    if op == "Var" and (not isinstance(value, str) or variables.get(value) != dtype):
+        raise UserError(f"{place}: no variable {str(value)[:40]!r} of dtype {dtype}")
+    if op == "IntImm" and not _in_range(value, dtype):
+        raise UserError(f"{place}: not a constant of {dtype}")
+    if op not in ("Var", "IntImm") and value is not None:
         raise UserError(f"{place}: {op} has no value")
     operands = tuple(_node_from_json(arg, f"{place}[{index}]", variables) for index, arg in enumerate(args, 3))
     node = Node(op, dtype, operands, value)
     if not well_typed(node):
         raise UserError(f"{place}: {op} of {', '.join(arg.dtype for arg in operands)} with dtype {dtype}")
     return node
+
+
+def _in_range(value: object, dtype: str) -> bool:
+    least, greatest = limits(dtype)
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= greatest
 
 
 def well_typed(node: Node) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,9 +20,10 @@ from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
 from tzerlike.bundles.bundle import Confirmation
-from tzerlike.campaign import CampaignDir, EventLog, read_json, write_atomic
+from tzerlike.campaign import CampaignDir, write_atomic
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import Fault
+from tzerlike.events import EventLog
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.faults.book import FaultBook
 from tzerlike.faults.bundle import Occasion
@@ -33,6 +34,8 @@ from tzerlike.limits import Limits
 from tzerlike.observation import NOBODYS, Exit, Observation
 from tzerlike.oracles.finding import Signed
 from tzerlike.shard import Interrupted, Shard
+from tzerlike.stats import STATE, read_state
+from tzerlike.storage import Room
 
 BATCH = 2000
 """Iterations a child: a second or so."""
@@ -88,6 +91,7 @@ class ArithWorker:
         elapsed_before: float,
         notes: Notes,
         culprit: Mapping[str, Any] | None = None,
+        tell_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
         """`notes` is told what the worker does, and `culprit` is what the one before it was ended over, if it was."""
         self.number = number
@@ -97,6 +101,8 @@ class ArithWorker:
         self.directory = directory
         self.executor = executor
         self.shard = Shard(number, config, executor, elapsed_before)
+        self.room = Room(self._waits, tell_pause)
+        self.facts = directory.read_environment()
         self.saved = 0.0
         self.iterations = 0
         self.valid = 0
@@ -110,11 +116,11 @@ class ArithWorker:
         self.findings: Counter[str] = Counter()
         self.unconfirmed: Counter[str] = Counter()
         self.signatures: set[str] = set()
-        self.environment = read_json(directory.environment)
-        self.faults = FaultBook(directory.faults, number, config, self.environment)
-        self.known = known_filter(config.known, str(self.environment["tvm"]))
+        self.environment = self.facts
+        self.faults = FaultBook(directory.faults, number, config, self.environment, self.room)
+        self.known = known_filter(config.known, self.facts["tvm"])
         self.last_finding = ""
-        self.events = EventLog(directory.worker_events(number))
+        self.events = EventLog(directory.worker(number))
 
     def run(self) -> None:
         """Scan until it is time to stop; everything is saved on the way out, whatever the reason."""
@@ -136,6 +142,11 @@ class ArithWorker:
             pass
         finally:
             self.save()
+
+    def _waits(self) -> bool:
+        """Give a sign of life while the disk is full; returns whether it is time to stop."""
+        self.notes.beat(self.iterations, "wait for room on the disk")
+        return self.shard.over
 
     def _scanned(self, count: int) -> None:
         """Scan the next `count` iterations; where a fault of ours keeps that from ending, lead on behind the first."""
@@ -263,15 +274,18 @@ class ArithWorker:
             self.unconfirmed[finding.kind] += 1
             return
         self.signatures.add(finding.signature)
-        path = write_arith_bundle(
-            self.directory.findings,
-            finding,
-            ArithCase(check, problem, self.config.seed, self.number, iteration),
-            first.seen,
-            first.outcome,
-            limits,
-            confirmation,
-            self.environment,
+        environment = {**self.facts, "found_after_s": round(self.shard.elapsed(), 3)}
+        path = self.room.keep(
+            lambda: write_arith_bundle(
+                self.directory.findings,
+                finding,
+                ArithCase(check, problem, self.config.seed, self.number, iteration),
+                first.seen,
+                first.outcome,
+                limits,
+                confirmation,
+                environment,
+            )
         )
         if path is not None:
             self.findings[finding.kind] += 1
@@ -285,17 +299,21 @@ class ArithWorker:
         path = self.directory.worker_state(self.number)
         if not path.exists():
             return
-        state = read_json(path)
+        state = read_state(path)
         self.iterations = state["iterations"]
         self.valid = state["valid"]
         for name in _COUNTERS:
             getattr(self, name).update(state[name])
-        self.known.seen.update(state.get("known", {}))
+        self.known.seen.update(state["known"])
         self.faults.restore(state)
         self.last_finding = state["last_finding"]
 
     def save(self) -> None:
-        """Write the shard's state whole, and flush its events."""
+        """Write the shard's state whole, and flush its events; waits while the disk is full."""
+        self.room.keep(self._save)
+        self.saved = time.monotonic()
+
+    def _save(self) -> None:
         self.events.flush()
         state: dict[str, Any] = {
             "worker": self.number,
@@ -323,8 +341,7 @@ class ArithWorker:
             "pending": 0,
             **{name: dict(sorted(getattr(self, name).items())) for name in _COUNTERS},
         }
-        write_atomic(self.directory.worker_state(self.number), json.dumps(state))
-        self.saved = time.monotonic()
+        write_atomic(self.directory.worker_state(self.number), json.dumps(STATE.stamped(state)))
 
 
 _COUNTERS = ("exits", "rejected", "tried", "claimed", "suspected", "hints", "seconds", "findings", "unconfirmed")

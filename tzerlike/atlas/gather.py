@@ -13,7 +13,8 @@ from tzerlike.atlas.places import Places, joined
 from tzerlike.atlas.recover import recovered
 from tzerlike.atlas.symbolise import symbolised
 from tzerlike.atlas.totals import Bits
-from tzerlike.campaign import CampaignDir, read_json
+from tzerlike.campaign import CampaignDir
+from tzerlike.coverage.snapshot import Identity, read_snapshot
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.tvm_builds.store import with_debug_information
@@ -34,17 +35,21 @@ class Covered:
 def read_covered(root: Path) -> Covered:
     """Read a campaign's coverage; UserError when it has none."""
     directory = CampaignDir(root)
-    environment = read_json(directory.environment)
-    library, backend, total = (environment.get(key) for key in _SAME)
+    environment = directory.read_environment()
+    library, backend = environment.get("compiler_library", ""), environment.get("coverage_backend", "")
+    total = environment.get("coverage_total", 0)
     if not total:
         raise UserError(f"{root}: the campaign ran without coverage")
-    reached = np.zeros(int(total), np.bool_)
-    for path in sorted(root.glob("workers/*/coverage.bits")):
-        bits = np.frombuffer(path.read_bytes(), np.uint8)
-        if len(bits) != (len(reached) + 7) // 8:
-            raise UserError(f"{path}: not of the {total} blocks that the campaign had")
-        reached |= np.unpackbits(bits, bitorder="little")[: len(reached)].astype(np.bool_)
-    return Covered(directory, (str(library), str(backend), int(total)), reached)
+    identity = Identity(backend, library, total)
+    paths = sorted(root.glob("workers/*/coverage.bits"))
+    snapshots = [read_snapshot(path).bits_of(identity, path) for path in paths]
+    # Only now: a number in a file allocates nothing by itself.
+    if not snapshots:
+        raise UserError(f"{root}: no workers/*/coverage.bits in it")
+    reached = np.zeros(total, np.bool_)
+    for bits in snapshots:
+        reached |= np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[:total].astype(np.bool_)
+    return Covered(directory, (library, backend, total), reached)
 
 
 def places_of(covered: Covered, cache: Path, open_family: Callable[[str], Family]) -> Places:

@@ -12,11 +12,12 @@ from tzerlike.bundles.bisection import Bisection, write_bisection
 from tzerlike.bundles.bundle import read_bundle
 from tzerlike.case import Case
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.fitness import require_fit
 from tzerlike.executor.lane import Lane
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.outcome import Ending
-from tzerlike.reduction import REDUCED
+from tzerlike.reduction.place import reduced_in
 from tzerlike.walk.ask import ask_walk
 from tzerlike.walk.localise import CODE_GENERATION, first_fault, to_blame
 from tzerlike.walk.walk import Change, Walk
@@ -33,11 +34,12 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     path = Path(params["path"])
     whole = read_bundle(path)
     kind = whole.kind
-    reduced = (path / REDUCED / "case.json").is_file()
-    bundle = read_bundle(path / REDUCED if reduced else path)
+    reduced = reduced_in(path)
+    bundle = whole if reduced is None else read_bundle(reduced)
     case = bundle.stored.case
-    effort = replace(effort_for(params["oracles"]), inputs=str((bundle.path / "inputs.npz").resolve()))
+    effort = replace(effort_for(params["oracles"]), inputs=str(bundle.path.resolve() / "inputs.npz"))
     executor = ForkExecutor(lane, runner, bundle.limits, effort)
+    require_fit(executor.call, case, effort.inputs)
     seen = executor.run([case], count=False)[0]
     judges = make_oracles(params["oracles"])
 
@@ -57,8 +59,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
-        build = "reference" if reference else "optimised"
-        write_bisection(path, replace(found, build=build, reduced=reduced))
+        found = replace(found, build="reference" if reference else "optimised", reduced=reduced is not None)
+        write_bisection(path, found)
     report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tzerlike.campaign import write_json
-from tzerlike.errors import UserError
 from tzerlike.outcome import Difference
-from tzerlike.untrusted import Fields, read_json
+from tzerlike.schema import Count, Schema, Text
 from tzerlike.walk.walk import Change
 
 BISECTION = "bisect.json"
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,39 +27,19 @@ class Bisection:
     diff, or the TIR that a pass failed on. `reduced` says that all this is of the reduced case.
     """
 
-    signature: str
-    guilty: str
-    build: str = "optimised"
+    signature: Text
+    guilty: Text
+    build: Literal["optimised", "reference"] = "optimised"
     change: Change = Change.NONE
-    index: int | None = None
-    passes: int = 0
-    detail: str = ""
+    index: Count | None = None
+    passes: Count = 0
+    detail: Text = ""
     difference: Difference | None = None
-    diff: str = ""
+    diff: Text = ""
     reduced: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, data: object) -> Bisection:
-        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
-        root = Fields.of(data, "bisection")
-        if root.whole("schema_version") != SCHEMA_VERSION:
-            raise UserError(f"bisection: schema_version {root.whole('schema_version')} is not {SCHEMA_VERSION}")
-        difference = root.optional("difference")
-        return cls(
-            signature=root.text("signature"),
-            guilty=root.text("guilty"),
-            build=root.choice("build", ("optimised", "reference")),
-            change=Change(root.choice("change", tuple(Change))),
-            index=None if root.data.get("index") is None else root.whole("index", 0),
-            passes=root.whole("passes", 0),
-            detail=root.text("detail"),
-            difference=None if difference is None else Difference.of(difference),
-            diff=root.text("diff"),
-            reduced=root.flag("reduced"),
-        )
+        return _SCHEMA.stamped(asdict(self))
 
     def line(self) -> str:
         """The verdict in a few words."""
@@ -79,6 +58,9 @@ class Bisection:
         return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
 
 
+_SCHEMA = Schema(Bisection, "bisection")
+
+
 def write_bisection(bundle: Path, bisection: Bisection) -> None:
     """Write `bisect.json` of a bundle, whole or not at all."""
     write_json(bundle / BISECTION, bisection.to_json())
@@ -87,9 +69,4 @@ def write_bisection(bundle: Path, bisection: Bisection) -> None:
 def read_bisection(bundle: Path) -> Bisection | None:
     """Return what `bisect.json` of a bundle says; None where there is none, UserError where it cannot be read."""
     file = bundle / BISECTION
-    if not file.exists():
-        return None
-    try:
-        return Bisection.from_json(read_json(file))
-    except UserError as error:
-        raise UserError(str(error) if str(error).startswith(str(file)) else f"{file}: {error}") from error
+    return _SCHEMA.read(file) if os.path.lexists(file) else None

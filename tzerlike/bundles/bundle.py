@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from tzerlike.archive import no_arrays
-from tzerlike.campaign import StoredCase, json_text, read_json, read_stored_case, write_atomic
-from tzerlike.errors import StorageError, UserError
+from tzerlike.campaign import StoredCase, json_text, read_stored_case, write_atomic
+from tzerlike.errors import UserError
 from tzerlike.issue.markdown import report
 from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Subject
 from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
 from tzerlike.oracles.finding import KINDS, ROUND_TRIP, Finding, Signed
-from tzerlike.untrusted import Fields
-
-SCHEMA_VERSION = 1
-
-_SIGNATURE = re.compile(r"[0-9a-f]{12}")
+from tzerlike.schema import Count, Schema, Text
+from tzerlike.storage import storage_error
 
 
 class About(Enum):
@@ -71,8 +70,8 @@ class Bundle:
 class Confirmation:
     """How many of the runs after the first showed the same signature."""
 
-    runs: int
-    same: int
+    runs: Count
+    same: Count
 
     @classmethod
     def of(cls, finding: Signed, again: Sequence[Signed | None]) -> Confirmation:
@@ -113,7 +112,7 @@ def write_bundle(
         test,
     )
     files: dict[str, str | bytes] = {
-        "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
+        "case.json": json_text(stored.to_json()),
         "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
         "inputs.npz": no_arrays() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
@@ -132,18 +131,16 @@ def observation_text(
     environment: Mapping[str, Any],
 ) -> str:
     """Return the contents of a bundle's observation.json."""
-    return json_text(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "kind": finding.kind,
-            "signature": finding.signature,
-            "parts": list(finding.parts),
-            "limits": {"seconds": limits.seconds, "memory": limits.memory},
-            "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
-            "observation": seen.to_json(),
-            "environment": dict(environment),
-        }
-    )
+    record = {
+        "kind": finding.kind,
+        "signature": finding.signature,
+        "parts": list(finding.parts),
+        "limits": {"seconds": limits.seconds, "memory": limits.memory},
+        "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
+        "observation": seen.to_json(),
+        "environment": dict(environment),
+    }
+    return json_text(_RECORD.stamped(record))
 
 
 def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | bytes]) -> Path | None:
@@ -166,10 +163,65 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     except OSError as error:
         if target.exists():
             return None
-        raise StorageError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
+        raise storage_error(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target
+
+
+class _StoredLimits(msgspec.Struct):
+    """At most ten hours and 4 TiB."""
+
+    seconds: Annotated[float, Meta(ge=1e-3, le=36_000)]
+    memory: Annotated[int, Meta(ge=1, le=1 << 42)]
+
+
+class _StoredRecord(msgspec.Struct):
+    kind: str
+    signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{12}\Z")]
+    parts: tuple[Text, ...]
+    limits: _StoredLimits
+    confirmed: Confirmation
+    observation: dict[str, Any]
+    environment: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind {self.kind[:40]!r} is none of {', '.join(KINDS)}")
+
+
+_RECORD = Schema(_StoredRecord, "bundle")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a bundle's observation.json says, of either harness."""
+
+    kind: str
+    signature: str
+    parts: tuple[str, ...]
+    limits: Limits
+    confirmed: Confirmation
+    observation: Observation
+    environment: Mapping[str, Any]
+
+    @property
+    def version(self) -> str:
+        """The TVM that it was found on, "" where that is not said."""
+        version = self.environment.get("tvm")
+        return version if isinstance(version, str) else ""
+
+
+def read_record(bundle: Path) -> Record:
+    """Read the observation.json of a bundle; UserError in one line that names the file and the field at fault."""
+    file = bundle / "observation.json"
+    stored = _RECORD.read(file)
+    try:
+        seen = Observation.from_json(stored.observation)
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error
+    limits = Limits(stored.limits.seconds, stored.limits.memory)
+    return Record(stored.kind, stored.signature, stored.parts, limits, stored.confirmed, seen, stored.environment)
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -180,46 +232,15 @@ def read_bundle(path: Path) -> Bundle:
     if not path.is_dir():
         raise UserError(f"{path}: not a bundle (no such directory)")
     stored = read_stored_case(path / "case.json")
-    file = path / "observation.json"
-    data = read_json(file)
-    try:
-        root = Fields.of(data, "bundle")
-        if root.whole("schema_version") != SCHEMA_VERSION:
-            raise UserError(f"schema_version {root.whole('schema_version')} is not {SCHEMA_VERSION}")
-        return Bundle(
-            path=path,
-            stored=stored,
-            kind=read_kind(root),
-            signature=read_signature(root),
-            parts=root.texts("parts"),
-            observation=Observation.from_json(root.inner("observation").data),
-            limits=read_limits(root.inner("limits")),
-            environment=dict(root.inner("environment").data),
-            flaky=read_flaky(root),
-        )
-    except UserError as error:
-        raise UserError(f"{file}: {error}") from error
-
-
-def read_kind(root: Fields) -> str:
-    """The kind that an observation.json states."""
-    return root.choice("kind", KINDS)
-
-
-def read_signature(root: Fields) -> str:
-    """The signature that an observation.json states."""
-    signature = root.text("signature")
-    if not _SIGNATURE.fullmatch(signature):
-        raise UserError(f"{root.where}.signature: not twelve hexadecimal digits")
-    return signature
-
-
-def read_flaky(root: Fields) -> bool:
-    """Whether the finding did not show in every run that was to confirm it."""
-    confirmed = root.inner("confirmed")
-    return confirmed.whole("same", 0) < confirmed.whole("runs", 0)
-
-
-def read_limits(fields: Fields) -> Limits:
-    """The limits that an observation.json states: at most ten hours and 4 TiB."""
-    return Limits(fields.number("seconds", 1e-3, 36_000), fields.whole("memory", 1, 1 << 42))
+    record = read_record(path)
+    return Bundle(
+        path=path,
+        stored=stored,
+        kind=record.kind,
+        signature=record.signature,
+        parts=record.parts,
+        observation=record.observation,
+        limits=record.limits,
+        environment=record.environment,
+        flaky=record.confirmed.flaky,
+    )

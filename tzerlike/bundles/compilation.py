@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundles.bundle import SCHEMA_VERSION, Confirmation, observation_text, store_bundle, write_bundle
+from tzerlike.bundles.bundle import Confirmation, observation_text, store_bundle, write_bundle
 from tzerlike.bundles.readable import readable_script
 from tzerlike.campaign import StoredCase, json_text, write_atomic
 from tzerlike.case import Case
@@ -99,7 +99,7 @@ def bundle_plainly(
     for people to read. None when its signature has one already."""
     stored = replace(stored, case=finding.case)
     files: dict[str, str | bytes] = {
-        "case.json": json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}),
+        "case.json": json_text(stored.to_json()),
         "module.py": "# tzerlike failed to print this module; case.json holds it.\n",
         "inputs.npz": evidence.archive,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tzerlike.campaign import CampaignDir, read_json, write_atomic
+from tzerlike.campaign import CampaignDir, write_atomic
 from tzerlike.corpora.carried import case_ids, owner_of
 from tzerlike.errors import UserError
+from tzerlike.stats import read_state
+from tzerlike.untrusted import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,14 @@ class Carry:
         The rest compiled no more, or reached nothing that the others do not. What is new is written before anything is
         removed, so an interruption loses nothing.
         """
-        states = [
-            read_json(p, limit=1 << 30) for number in range(jobs) if (p := campaign.worker_state(number)).exists()
-        ]
-        through = {int(state["worker"]): str(state.get("carried_through", "")) for state in states}
-        superseded = {case_id for state in states for case_id in state.get("superseded", [])}
+        states = [read_state(p) for number in range(jobs) if (p := campaign.worker_state(number)).exists()]
+        through = {state["worker"]: state["carried_through"] for state in states}
+        superseded = {case_id for state in states for case_id in state["superseded"]}
         kept = set(campaign.corpus_ids()) - superseded
         before = set(self.ids())
         untried = {case_id for case_id in before if case_id > through.get(owner_of(case_id, jobs), "")}
         for case_id in sorted(kept - before):
-            write_atomic(self.corpus / f"{case_id}.json", (campaign.corpus / f"{case_id}.json").read_bytes())
+            write_atomic(self.corpus / f"{case_id}.json", read_bytes(campaign.corpus / f"{case_id}.json"))
         for case_id in before - kept - untried:
             (self.corpus / f"{case_id}.json").unlink(missing_ok=True)
 

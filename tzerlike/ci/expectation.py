@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tzerlike.arith.case import ArithBundle
+from tzerlike.bundles.bundle import Bundle
 from tzerlike.ci.outcome import Item, Outcome, Status
 from tzerlike.errors import UserError
 from tzerlike.family import Family
 from tzerlike.oracles.finding import KINDS, kind_of
-from tzerlike.replay import Replayed, load_bundle, replay_bundles
+from tzerlike.replay import Replayed, load_bundle, replay_bundle
 from tzerlike.triage.sightings import bundles_in
 
 SHOWS, FIXED = "shows", "fixed"
@@ -29,18 +31,39 @@ def judged_replay(paths: Sequence[Path], times: int, expected: str, open_family:
     if not bundles:
         raise UserError(f"{paths[0]}: no bundles in it")
     began = time.monotonic()
-    unreadable = {bundle: problem for bundle in bundles if (problem := _problem(bundle))}
-    readable = [bundle for bundle in bundles if bundle not in unreadable]
-    ran = dict(zip(readable, replay_bundles(readable, times, open_family), strict=True)) if readable else {}
-    items = []
-    for bundle in bundles:
-        if bundle in ran:
-            items.append(judged(ran[bundle], expected))
-        else:
-            items.append(Item(Status.UNEXPECTED, kind_of(bundle.name), bundle.name, (), bundle, unreadable[bundle]))
+    results = _replayed(bundles, times, open_family)
+    items = [_item(path, results[path], expected) for path in bundles]
     facts = (("bundles", str(len(bundles))), ("runs of each", str(times)), ("expected", expected))
     ordered = tuple(sorted(items, key=lambda item: not item.status.fails))
     return Outcome("replay", ordered, time.monotonic() - began, facts)
+
+
+def _replayed(
+    paths: Sequence[Path], times: int, open_family: Callable[[], Family]
+) -> Mapping[Path, Replayed | UserError]:
+    """Run each bundle, or say why it cannot be."""
+    results: dict[Path, Replayed | UserError] = {}
+    readable: dict[Path, Bundle | ArithBundle] = {}
+    for path in paths:
+        try:
+            readable[path] = load_bundle(path)
+        except UserError as error:
+            results[path] = error
+    if not readable:
+        return results
+    with open_family() as family:
+        for path, bundle in readable.items():
+            try:
+                results[path] = replay_bundle(bundle, times, family)
+            except UserError as error:
+                results[path] = error
+    return results
+
+
+def _item(path: Path, result: Replayed | UserError, expected: str) -> Item:
+    if isinstance(result, Replayed):
+        return judged(result, expected)
+    return Item(Status.UNEXPECTED, kind_of(path.name), path.name, (), path, str(result))
 
 
 def judged(ran: Replayed, expected: str) -> Item:
@@ -51,12 +74,3 @@ def judged(ran: Replayed, expected: str) -> Item:
     detail = f"shows in {ran.same} of {ran.times} runs" + ("" if ran.same == ran.times else f"; last run: {ran.seen}")
     status = Status.EXPECTED if good else Status.UNEXPECTED
     return Item(status, kind_of(path.name), path.name, (ran.bundle.signature,), path, detail)
-
-
-def _problem(bundle: Path) -> str:
-    """What keeps a bundle from being read, or ""."""
-    try:
-        load_bundle(bundle)
-    except UserError as error:
-        return str(error)
-    return ""

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from tzerlike.campaign import CampaignDir, read_json
+from tzerlike.campaign import CampaignDir
 from tzerlike.commands.shared import print_table
 from tzerlike.doctor import examine
+from tzerlike.stats import read_stats
 from tzerlike.surroundings import cache_directory, zygote_environment
 
 
@@ -110,7 +111,7 @@ def passes_list(campaign: Path | None, as_json: bool) -> None:
 def _print_yields(table: str, rows: list[dict[str, Any]], campaign: Path | None, as_json: bool) -> None:
     """Print rows that have a name, with that name's counters in a campaign if one is given."""
     if campaign is not None:
-        yields: Mapping[str, Any] = read_json(CampaignDir(campaign).stats)[table]
+        yields: Mapping[str, Any] = read_stats(CampaignDir(campaign).stats)[table]
         rows = [{**row, **yields.get(row["name"], {})} for row in rows]
     if as_json:
         click.echo(json.dumps(rows))

@@ -140,7 +140,7 @@ def traced(paths: Mapping[str, Path], oracles: Sequence[str], open_family: Calla
         for start in range(0, len(names), _BATCH):
             batch = names[start : start + _BATCH]
             params = {
-                "paths": [str(paths[name].resolve()) for name in batch],
+                "paths": [str(paths[name].parent.resolve() / paths[name].name) for name in batch],
                 "oracles": list(oracles),
                 "out": scratch,
                 "seconds": limits.seconds,

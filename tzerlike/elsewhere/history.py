@@ -88,7 +88,7 @@ def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) 
     item = {
         "do": "judge",
         "case": bundle.stored.case.to_json(),
-        "inputs": str((bundle.path / "inputs.npz").resolve()) if bundle.kind == "wrong-code" else "",
+        "inputs": str(bundle.path.resolve() / "inputs.npz") if bundle.kind == "wrong-code" else "",
         "reference": results is not None and results.blame in ("reference", "both"),
         "seconds": bundle.limits.seconds,
         "memory": bundle.limits.memory,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tzerlike.config import CampaignConfig
 from tzerlike.errors import Fault, contained
 from tzerlike.faults.bundle import Occasion, write_fault
+from tzerlike.storage import Room
 
 _T = TypeVar("_T")
 
@@ -23,18 +25,27 @@ TOLERATED = 1 / 200
 class FaultBook:
     """Keeps the faults of one worker, in the directory `faults` of its campaign; `environment` is what it runs on."""
 
-    def __init__(self, directory: Path, worker: int, campaign: CampaignConfig, environment: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        worker: int,
+        campaign: CampaignConfig,
+        environment: dict[str, Any],
+        room: Room | None = None,
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self._recent: deque[int] = deque()
         self._directory, self._worker = directory, worker
         self._campaign, self._environment = campaign, environment
+        self._room = room or Room(lambda: True, lambda why: None)
 
     def note(self, fault: Fault, occasion: Occasion) -> None:
         """Count a fault and keep it, if it is the first of its signature; StorageError when the disk is full."""
         self.counts[fault.signature] += 1
         self._recent.append(occasion.iteration)
         whence = (self._worker, self._campaign, self._environment)
-        contained(lambda: write_fault(self._directory, fault, occasion, *whence), "fault bundle")
+        write = partial(write_fault, self._directory, fault, occasion, *whence)
+        contained(lambda: self._room.keep(write), "fault bundle")
 
     def keep(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns, or None where it fails of a fault, which is noted."""

@@ -11,16 +11,18 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from tzerlike.allowlist.stored import require_graph
 from tzerlike.campaign import StoredCase, json_text, read_stored_case, write_atomic
 from tzerlike.config import CampaignConfig
-from tzerlike.errors import Fault, StorageError, UserError
+from tzerlike.errors import Fault
 from tzerlike.mutation import Mutation
-from tzerlike.untrusted import read_bytes
+from tzerlike.schema import Count, Schema, Text
+from tzerlike.storage import storage_error
 
 SCHEMA_VERSION = 1
 FILE = "fault.json"
@@ -60,14 +62,17 @@ class FaultFile(msgspec.Struct, frozen=True):
     signature: str
     kind: str
     frames: tuple[str, ...]
-    doing: str
-    text: str
-    worker: int
-    iteration: int
+    doing: Text
+    text: Text
+    worker: Annotated[int, Meta(ge=0, lt=256)]
+    iteration: Count
     mutation: Mutation | None
     donors: tuple[Donor, ...]
     campaign: CampaignConfig
     environment: dict[str, Any]
+
+
+_SCHEMA = Schema(FaultFile, "fault", SCHEMA_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +133,13 @@ def write_fault(
         write_atomic(temporary / FILE, msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
         for name, stored in ((_CASE, occasion.stored), (_PARENT, occasion.parent)):
             if stored is not None:
-                write_atomic(temporary / name, json_text({"schema_version": SCHEMA_VERSION, **stored.to_json()}))
+                write_atomic(temporary / name, json_text(stored.to_json()))
         os.rename(temporary, target)
     except FileExistsError:
         return
     except OSError as error:
         if not target.exists():
-            raise StorageError(f"{target}: {error.strerror}; make room, then go on with --resume") from error
+            raise storage_error(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -147,14 +152,7 @@ def kept_faults(directory: Path) -> list[Path]:
 def read_fault(path: Path) -> FaultBundle:
     """Read the bundle of a fault, whoever wrote it; UserError in one line that names the file and what is wrong."""
     place = path / FILE
-    try:
-        file = msgspec.json.decode(read_bytes(place), type=FaultFile)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UserError(f"{place}: {str(error)[:200]}") from error
-    except UserError as error:
-        raise UserError(str(error) if str(place) in str(error) else f"{place}: {error}") from error
-    if file.schema_version != SCHEMA_VERSION:
-        raise UserError(f"{place}: schema_version {file.schema_version} is not {SCHEMA_VERSION}")
+    file = _SCHEMA.read(place)
     for donor in file.donors:
         require_graph(donor.ir, f"{place}: donors")
     stored, parent = (read_stored_case(path / name) if (path / name).exists() else None for name in (_CASE, _PARENT))

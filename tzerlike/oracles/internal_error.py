@@ -6,8 +6,6 @@ Ought to: the program is well-formed, and it builds without optimisation or is d
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tzerlike.case import Case
 from tzerlike.observation import Exit, Observation, Stage, message_template
 from tzerlike.oracles.finding import Finding
@@ -27,7 +25,7 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         if not (internal and rejection.well_formed and rejection.support):
             return None
         where = observation.pass_name.rpartition(".")[2] or observation.stage.value
-        named = tuple(replace(frame, function=function_name(frame.function)) for frame in observation.backtrace)
+        named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in telling(named)))[:TOP_FRAMES]
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)

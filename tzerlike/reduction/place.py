@@ -7,6 +7,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from tzerlike.reduction import REDUCED
+from tzerlike.untrusted import is_directory
+
 
 def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:
     """Rename the directory `new` to `target`, in the place of what is there.
@@ -15,7 +18,7 @@ def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] =
     """
     old = target.with_name(f".old-{target.name}")
     shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
+    if os.path.lexists(target):
         rename(target, old)
     rename(new, target)
     shutil.rmtree(old, ignore_errors=True)
@@ -24,6 +27,13 @@ def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] =
 def recovered(target: Path) -> Path | None:
     """Return `target` if it is there, put back first where a kill came between two renames; else None."""
     old = target.with_name(f".old-{target.name}")
-    if not target.exists() and old.exists():
+    if not os.path.lexists(target) and is_directory(old):
         os.rename(old, target)
-    return target if target.is_dir() else None
+    return target if is_directory(target) else None
+
+
+def reduced_in(bundle: Path) -> Path | None:
+    """Return the reduced bundle in a bundle; None where there is none, or a link that leads out of the bundle."""
+    reduced = bundle / REDUCED
+    whole = is_directory(reduced) and all((reduced / name).is_file() for name in ("case.json", "observation.json"))
+    return reduced if whole else None

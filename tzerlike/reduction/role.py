@@ -14,6 +14,7 @@ from tzerlike.case import Case
 from tzerlike.child.stop import on_stop
 from tzerlike.errors import UserError
 from tzerlike.executor.execute import ForkExecutor
+from tzerlike.executor.fitness import require_fit
 from tzerlike.executor.lane import Lane
 from tzerlike.oracles import effort_for
 from tzerlike.reduction import REDUCED
@@ -78,6 +79,7 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
             }
         )
 
+    require_fit(executor.call, first)
     earlier = _earlier(bundle)
     same, times = judge.times_shown(first)
     if same < times:

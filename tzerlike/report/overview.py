@@ -6,7 +6,6 @@ Works on a campaign that runs, was interrupted or lost files: what cannot be rea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,8 +16,8 @@ from tzerlike.config import CampaignConfig
 from tzerlike.errors import UserError
 from tzerlike.faults.bundle import kept_faults, read_fault
 from tzerlike.report.sights import Sight, sights_in
-from tzerlike.stats import CSV_HEADER, CurvePoint
-from tzerlike.untrusted import read_bytes, read_json
+from tzerlike.stats import CurvePoint, read_curve
+from tzerlike.untrusted import read_json
 
 POINTS = 360
 """Points of a curve at most: more than a screen can show."""
@@ -196,33 +195,15 @@ def _object(path: Path, notes: list[str]) -> Mapping[str, Any]:
 
 def _curve(path: Path, notes: list[str]) -> tuple[CurvePoint, ...]:
     try:
-        lines = read_bytes(path).decode(errors="replace").splitlines()
+        points, bad = read_curve(path)
     except UserError as error:
         notes.append(f"{_first_line(error)}; there are no curves")
         return ()
-    points: list[CurvePoint] = []
-    bad = 0
-    for line in lines[1:] if lines[:1] == [CSV_HEADER] else lines:
-        point = _point(line)
-        if point is None or (points and point.elapsed_s < points[-1].elapsed_s):
-            bad += 1
-        elif not points or point != points[-1]:
-            points.append(point)
     if bad:
-        notes.append(f"{path}: {bad} of {len(lines) - 1} lines do not read and are left out")
+        notes.append(f"{path}: {bad} of {len(points) + bad} lines do not read and are left out")
     elif not points:
         notes.append(f"{path}: no point yet; there are no curves")
-    return thinned(points)
-
-
-def _point(line: str) -> CurvePoint | None:
-    try:
-        point = CurvePoint.from_csv(line)
-    except (ValueError, TypeError):
-        return None
-    numbers = (point.iterations, point.blocks, point.corpus, point.valuable_tests, point.findings)
-    sane = math.isfinite(point.elapsed_s) and point.elapsed_s >= 0 and all(0 <= each < 1 << 62 for each in numbers)
-    return point if sane else None
+    return thinned([point for index, point in enumerate(points) if index == 0 or point != points[index - 1]])
 
 
 def _number(value: object) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tzerlike.arith.case import is_arith_bundle
 from tzerlike.bundles.bisection import read_bisection
-from tzerlike.bundles.bundle import read_bundle
+from tzerlike.bundles.bundle import read_bundle, read_record
 from tzerlike.campaign import write_atomic
 from tzerlike.cuda.memcheck import REPORT as MEMCHECK
 from tzerlike.issue.markdown import report
@@ -14,7 +14,8 @@ from tzerlike.issue.pytest_file import TEST_FILE
 from tzerlike.issue.subject import Guilt, Subject
 from tzerlike.oracles.finding import Signed
 from tzerlike.reduction import REDUCED
-from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
+from tzerlike.reduction.place import reduced_in
+from tzerlike.untrusted import SCRIPT_BYTES, read_bytes
 
 REPORT = "report.md"
 
@@ -42,23 +43,22 @@ def refresh_report(path: Path) -> None:
 
 
 def _subject(path: Path) -> Subject:
-    reduced = path / REDUCED
-    best = reduced if is_bundle(reduced) else path
-    bundle = read_bundle(best)
-    confirmed = Fields.of(read_json(best / "observation.json"), "bundle").inner("confirmed")
+    reduced = reduced_in(path)
+    best = path if reduced is None else reduced
+    bundle, confirmed = read_bundle(best), read_record(best).confirmed
     test, memcheck = best / TEST_FILE, path / MEMCHECK
     return Subject(
         finding=Signed(bundle.kind, bundle.parts),
         case=bundle.stored.case,
         seen=bundle.observation,
-        runs=confirmed.whole("runs", 0),
-        same=confirmed.whole("same", 0),
-        environment=read_bundle(path).environment,
+        runs=confirmed.runs,
+        same=confirmed.same,
+        environment=read_record(path).environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
         guilt=_guilt(path, bundle.signature),
-        folder=f"{REDUCED}/" if best == reduced else "",
-        original_lines=len(_script(path).splitlines()) if best == reduced else 0,
+        folder="" if reduced is None else f"{REDUCED}/",
+        original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
     )
 

@@ -10,17 +10,17 @@ from typing import Any
 
 from tzerlike.arith.case import is_arith_bundle
 from tzerlike.bundles.bisection import read_bisection
-from tzerlike.bundles.bundle import read_kind, read_signature
+from tzerlike.bundles.bundle import read_record
 from tzerlike.campaign import CampaignDir, read_stored_case
 from tzerlike.case import print_sequence
 from tzerlike.errors import UserError
 from tzerlike.issue.layout import cut, trace
 from tzerlike.issue.markdown import headline
 from tzerlike.issue.subject import Subject
-from tzerlike.observation import Observation, Stage
+from tzerlike.observation import Stage
 from tzerlike.oracles.finding import Signed, kind_of
-from tzerlike.reduction import REDUCED
-from tzerlike.untrusted import SCRIPT_BYTES, Fields, read_bytes, read_json
+from tzerlike.reduction.place import reduced_in
+from tzerlike.untrusted import SCRIPT_BYTES, read_bytes
 
 SHOWN = 400
 """Findings that a page shows with their programs; it counts the others."""
@@ -95,18 +95,16 @@ def _chosen(bundles: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _sight(path: Path, with_texts: bool) -> Sight:
-    best = path / REDUCED if (path / REDUCED / "observation.json").is_file() else path
-    root = Fields.of(read_json(best / "observation.json"), "bundle")
-    seen = Observation.from_json(root.inner("observation").data)
-    parts = root.texts("parts")
-    confirmed = root.inner("confirmed")
+    best = reduced_in(path) or path
+    record = read_record(best)
+    seen, parts = record.observation, record.parts
     facts = [("where", f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage))]
     if seen.stage is Stage.DONE:
         facts.clear()
     facts += [
-        ("seen again", f"{confirmed.whole('same', 0)} of {confirmed.whole('runs', 0)} runs"),
+        ("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"),
     ]
-    kind, signature = read_kind(root), read_signature(root)
+    kind, signature = record.kind, record.signature
     title = _title(path)
     if not is_arith_bundle(path):
         stored = read_stored_case(best / "case.json")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from tzerlike.arith.case import is_arith_bundle
 from tzerlike.bundles.bisection import read_bisection
-from tzerlike.bundles.bundle import read_bundle, read_kind, read_signature
+from tzerlike.bundles.bundle import read_record
 from tzerlike.campaign import CampaignDir, read_json, read_stored_case
 from tzerlike.case import canonical_json, content_hash
 from tzerlike.errors import UserError
+from tzerlike.events import event_lines
 from tzerlike.observation import Observation
+from tzerlike.schema import Seconds, Text
+from tzerlike.stats import read_stats
 from tzerlike.triage.cause import Cause, cause_of, shape_of
-from tzerlike.untrusted import Fields
+from tzerlike.untrusted import is_directory
 
 _ANALYZER = "arithmetic analyzer"
 """What is guilty in the arithmetic harness: its analyses are built upon each other, so the one asked says little."""
@@ -105,13 +110,14 @@ def collect(paths: Iterable[Path]) -> Sightings:
 
 def bundles_in(path: Path) -> list[Path]:
     """Return the bundles of a campaign, in a directory, or the one that `path` is; UserError when it is none."""
-    if (path / "observation.json").is_file():
+    if os.path.lexists(path / "observation.json"):
         return [path]
     if (path / "campaign.toml").is_file() or (path / "findings").is_dir():
         return list(CampaignDir(path).bundles())
     if not path.is_dir():
         raise UserError(f"{path}: no such directory" if not path.exists() else f"{path}: not a directory")
-    below = sorted(file.parent for file in path.glob("*/observation.json") if not file.parent.name.startswith("."))
+    inside = [one for one in path.iterdir() if not one.name.startswith(".") and is_directory(one)]
+    below = sorted(one for one in inside if os.path.lexists(one / "observation.json"))
     if not below and any(path.iterdir()):
         raise UserError(f"{path}: neither a campaign, nor a bundle, nor a directory of bundles")
     return below
@@ -119,82 +125,84 @@ def bundles_in(path: Path) -> list[Path]:
 
 def _version_of(campaign: CampaignDir) -> set[str]:
     try:
-        return {str(read_json(campaign.environment)["tvm"])}
-    except (UserError, KeyError, TypeError):
+        return {campaign.read_environment()["tvm"]}
+    except UserError:
         return set()
 
 
 def _hidden_in(campaign: CampaignDir) -> dict[str, int]:
     try:
-        return {str(label): int(count) for label, count in read_json(campaign.stats).get("known", {}).items()}
-    except (UserError, AttributeError, TypeError, ValueError):
+        known: dict[str, int] = read_stats(campaign.stats)["known"]
+    except UserError:
         return {}
+    return known
 
 
 def first_moments(root: Path) -> dict[str, float]:
     """Return when each signature was first seen, in seconds into the campaign at `root`; nothing if there is none."""
     moments: dict[str, float] = {}
-    for events in root.glob("workers/*/events.jsonl"):
-        with events.open("rb") as lines:
-            for line in lines:
-                if b'"finding":["' not in line:
-                    continue
-                try:
-                    event = json.loads(line)
-                    moment = float(event["t"])
-                    signatures = [str(signature) for signature in event["finding"]]
-                except (ValueError, KeyError, TypeError):
-                    continue
-                for signature in signatures:
-                    moments[signature] = min(moment, moments.get(signature, moment))
+    for worker in root.glob("workers/*"):
+        for line in event_lines(worker):
+            if b'"finding":["' not in line:
+                continue
+            try:
+                event = _EVENT.decode(line)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                continue
+            for signature in event.finding:
+                moments[signature] = min(event.t, moments.get(signature, event.t))
     return moments
+
+
+class _Event(msgspec.Struct):
+    t: Seconds
+    finding: list[Text]
+
+
+_EVENT = msgspec.json.Decoder(_Event)
 
 
 def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     """UserError when the bundle cannot be read."""
-    file = path / "observation.json"
+    record = read_record(path)
     arith = is_arith_bundle(path)
     if arith:
         text = canonical_json(read_json(path / "case.json"))
         case_id, size = content_hash(text), len(text)
     else:
-        stored = read_bundle(path).stored
-        case_id, size = stored.case.id, len(stored.case.ir)
-    data = read_json(file)
-    try:
-        root = Fields.of(data, "bundle")
-        kind, signature = read_kind(root), read_signature(root)
-        parts = root.texts("parts")
-        seen = Observation.from_json(root.inner("observation").data)
-        confirmed = root.inner("confirmed")
-        runs, same = confirmed.whole("runs", 0), confirmed.whole("same", 0)
-        version = root.inner("environment").optional_text("tvm") or ""
-    except UserError as error:
-        raise UserError(f"{file}: {error}") from error
+        case = read_stored_case(path / "case.json").case
+        case_id, size = case.id, len(case.ir)
+    seen, signature = record.observation, record.signature
     reduced = "" if arith else _reduced(path)
     guilty = _bisected(path, signature)
     known = guilty or _localised(seen)
     return Sighting(
         path=path,
-        kind=kind,
+        kind=record.kind,
         signature=signature,
-        title=f"{kind}: {' / '.join(parts)}",
+        title=f"{record.kind}: {' / '.join(record.parts)}",
         message=seen.message,
-        cause=cause_of(kind, seen, _ANALYZER if arith else known, shape_of(reduced)),
+        cause=cause_of(record.kind, seen, _ANALYZER if arith else known, shape_of(reduced)),
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
-        version=version,
-        first_seen=moments.get(signature),
-        runs=runs,
-        same=same,
+        version=record.version,
+        first_seen=_moment(record.environment.get("found_after_s"), moments.get(signature)),
+        runs=record.confirmed.runs,
+        same=record.confirmed.same,
     )
+
+
+def _moment(said: object, logged: float | None) -> float | None:
+    """When a finding came about: as its bundle says or, in one of before, the log of its worker."""
+    return said if isinstance(said, float) and said >= 0 else logged
 
 
 def _reduced(path: Path) -> str:
     """The reduced program's text, or "": a reduction that cannot be read is none."""
+    reduced = path / "reduced"
     try:
-        return read_stored_case(path / "reduced" / "case.json").case.ir
+        return read_stored_case(reduced / "case.json").case.ir if is_directory(reduced) else ""
     except UserError:
         return ""
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from tzerlike.outcome import Difference
-from tzerlike.untrusted import Fields
+from tzerlike.schema import Count, Text, converted
 
 VERIFYING = "verifying"
 """The key of a record that says which module TVM's verifiers are asked about from now on."""
@@ -42,14 +42,14 @@ class Walk:
     as a unified diff, where that was asked for.
     """
 
-    passes: int
+    passes: Count
     change: Change = Change.NONE
-    suspects: tuple[str, ...] = ()
-    index: int | None = None
-    detail: str = ""
+    suspects: tuple[Text, ...] = ()
+    index: Count | None = None
+    detail: Text = ""
     difference: Difference | None = None
-    diff: str = ""
-    unjudged: tuple[str, ...] = ()
+    diff: Text = ""
+    unjudged: tuple[Text, ...] = ()
 
     @property
     def innocent(self) -> bool:
@@ -62,15 +62,4 @@ class Walk:
     @classmethod
     def from_json(cls, data: object) -> Walk:
         """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
-        root = Fields.of(data, "walk")
-        difference = root.optional("difference")
-        return cls(
-            passes=root.whole("passes", 0),
-            change=Change(root.choice("change", tuple(Change))),
-            suspects=root.texts("suspects"),
-            index=None if root.data.get("index") is None else root.whole("index", 0),
-            detail=root.text("detail"),
-            difference=None if difference is None else Difference.of(difference),
-            diff=root.text("diff"),
-            unjudged=root.texts("unjudged"),
-        )
+        return converted(data, cls, "walk")

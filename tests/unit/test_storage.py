@@ -1,0 +1,121 @@
+"""Files that are whole or absent, stay where they are, and wait for room on a full disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tzerlike.errors import StorageError
+from tzerlike.storage import NoSpace, Room, write_atomic
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("as it was")
+    path = tmp_path / "report.md"
+    path.symlink_to(outside)
+    trap = tmp_path / f".tmp-{os.getpid()}-report.md"
+    trap.symlink_to(outside)
+    write_atomic(path, "new")
+    assert path.read_text() == "new"
+    assert not path.is_symlink()
+    assert outside.read_text() == "as it was"
+    assert not os.path.lexists(trap)
+
+
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "inside").touch()
+    for path in (tmp_path / "a", tmp_path / "no" / "file", tmp_path / "a" / "inside" / "x"):
+        with pytest.raises(StorageError, match=str(path)) as error:
+            write_atomic(path, "x")
+        assert "\n" not in str(error.value)
+        assert not isinstance(error.value, NoSpace)
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["a", "inside"]
+
+
+def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tzerlike.storage import write_atomic\n"
+        "from tzerlike.errors import StorageError\n"
+        "try: write_atomic(Path(sys.argv[1]), b'x' * 20_000)\n"
+        "except StorageError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "file")],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "File too large" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    path = tmp_path / "state.json"
+    write_atomic(path, "old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(NoSpace, match="no space left"):
+        write_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["state.json"]
+
+
+class Disk:
+    """A disk that is full for the first tries."""
+
+    def __init__(self, full_for: int) -> None:
+        self.left = full_for
+        self.told: list[str] = []
+        self.slept = 0
+
+    def write(self) -> str:
+        if self.left:
+            self.left -= 1
+            raise NoSpace("no space left for x")
+        return "written"
+
+    def sleep(self, seconds: float) -> None:
+        self.slept += 1
+
+
+def test_work_goes_on_once_there_is_room_and_says_so_once() -> None:
+    disk = Disk(3)
+    room = Room(lambda: False, disk.told.append, disk.sleep)
+    assert room.keep(disk.write) == "written"
+    assert room.keep(disk.write) == "written"
+    assert disk.told == ["no space left for x", ""]
+    assert disk.slept == 3
+
+
+def test_work_ends_where_there_is_no_room_when_the_time_is_up() -> None:
+    disk = Disk(99)
+    room = Room(lambda: disk.slept >= 2, disk.told.append, disk.sleep)
+    with pytest.raises(NoSpace):
+        room.keep(disk.write)
+    assert disk.told == ["no space left for x"]
+    assert disk.left == 96
+
+
+def test_other_errors_do_not_wait() -> None:
+    disk = Disk(0)
+    room = Room(lambda: False, disk.told.append, disk.sleep)
+
+    def refused() -> None:
+        raise StorageError("x: Permission denied")
+
+    with pytest.raises(StorageError):
+        room.keep(refused)
+    assert not disk.slept and not disk.told
