@@ -508,8 +508,6 @@ def raised_by_tvm(error: BaseException) -> bool:
 
 
 def _neutral(file: str) -> bool:
-    return (
-        file.startswith("<")
-        or file.startswith(_NEUTRAL)
-        and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))
+    return file.startswith("<") or (
+        file.startswith(_NEUTRAL) and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))
     )
