@@ -333,6 +333,7 @@ class Shard:
     done: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
+    deaths: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def path(self) -> Path:
@@ -342,10 +343,10 @@ class Shard:
         if self.path.exists():
             data = json.loads(self.path.read_text())
             self.done, self.counts = data["done"], Counter(data["counts"])
-            self.faults = Counter(data["faults"])
+            self.faults, self.deaths = Counter(data["faults"]), data["deaths"]
 
     def save(self) -> None:
-        data = {"done": self.done, "counts": self.counts, "faults": self.faults}
+        data = {"done": self.done, "counts": self.counts, "faults": self.faults, "deaths": self.deaths}
         fresh = self.path.with_suffix(".new")
         fresh.write_text(json.dumps(data, indent=1))
         fresh.rename(self.path)
@@ -366,6 +367,7 @@ class Shard:
     def _learn(self, number: int, text: str | None, death: str) -> None:
         if text is None:
             self.counts[death] += 1
+            self.deaths.append((number, death))
             return
         answer = json.loads(text)
         self.counts.update(answer["counts"])
