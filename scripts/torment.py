@@ -113,16 +113,10 @@ def kills(options: argparse.Namespace, directory: Path) -> list[str]:
         time.sleep(rng.uniform(0, 2 * options.gap))
         if process.poll() is not None:
             break
-        victims = until(lambda kind=kind: tree.of(kind), 30)  # type: ignore[misc]
-        if not victims:
-            continue
         before |= files(root)
         done = iterations(root)
         lost.append(unsaved_seconds(root))
-        victim = rng.choice(victims)
-        try:
-            victim.send_signal(number)
-        except psutil.NoSuchProcess:
+        if not hit(tree, kind, number, rng):
             continue
         hits[kind, number.name] += 1
         if number is signal.SIGSTOP:
@@ -162,6 +156,17 @@ def kills(options: argparse.Namespace, directory: Path) -> list[str]:
         wrong.append(f"still running: {tree.left()}")
     print("\n".join(line for line in out.splitlines() if "restarted" in line or "again" in line or "ended" in line))
     return wrong
+
+
+def hit(tree: Tree, kind: str, number: signal.Signals, rng: random.Random) -> bool:
+    """Send a signal to a process of that kind; whether there was one in the end. They come and go."""
+    while victims := until(lambda: tree.of(kind), 30):
+        try:
+            rng.choice(victims).send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+        return True
+    return False
 
 
 def signals(options: argparse.Namespace, directory: Path) -> list[str]:

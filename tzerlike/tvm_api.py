@@ -495,8 +495,8 @@ _NEUTRAL = tuple(
 def raised_by_tvm(error: BaseException) -> bool:
     """Whether TVM raised `error`, and not code of ours, of a plug-in or of a test.
 
-    The innermost frame decides that belongs to TVM or to somebody who uses it: the standard library and NumPy act on
-    behalf of their caller.
+    The innermost frame decides that belongs to TVM or to somebody who uses it: the standard library, NumPy and code
+    without a file, such as the lines of a script that TVM's parser evaluates, act on behalf of their caller.
     """
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     for file in reversed(files):
@@ -508,4 +508,6 @@ def raised_by_tvm(error: BaseException) -> bool:
 
 
 def _neutral(file: str) -> bool:
-    return file.startswith(_NEUTRAL) and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))
+    return file.startswith("<") or (
+        file.startswith(_NEUTRAL) and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))
+    )

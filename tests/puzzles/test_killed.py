@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import signal
 import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -20,6 +20,7 @@ from tzerlike import forks
 from tzerlike.case import Case
 from tzerlike.coverage import NoCoverage
 from tzerlike.errors import RunnerLost
+from tzerlike.executor import execute
 from tzerlike.executor import served as of_child
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.executor.lane import Lane
@@ -57,32 +58,27 @@ def test_a_spare_child_that_is_stopped_is_not_blamed_on_the_case(executor: ForkE
 
 
 @pytest.fixture
-def counter(tmp_path: Path) -> Path:
-    return tmp_path / "memory.events"
-
-
-@pytest.fixture
-def killed(counter: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, int], ForkExecutor]]:
+def killed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, int], ForkExecutor]]:
     """An executor whose case "victim" is killed so many times, some by the kernel, which counts those."""
-    left = counter.with_name("left")
+    left, by_kernel, counted = range(3)
+    shared = mmap.mmap(-1, 3)
 
     def victim() -> None:
-        times, by_kernel = map(int, left.read_text().split())
-        left.write_text(f"{max(0, times - 1)} {max(0, by_kernel - 1)}")
-        if by_kernel:
-            counter.write_text(f"oom_kill {int(counter.read_text().split()[1]) + 1}\n")
-        if times:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if not shared[left]:
+            return
+        shared[left] -= 1
+        if shared[by_kernel]:
+            shared[by_kernel] -= 1
+            shared[counted] += 1
+        os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(of_child, "run_case", fake_run_case)
+    monkeypatch.setattr(execute, "oom_kills", lambda counters: shared[counted])
     monkeypatch.setitem(conftest.BEHAVIOUR, "victim", victim)
-    counter.write_text("oom_kill 7\n")
-    # Not confined: the victim keeps books in a file.
-    with served(Lane.prepare(0, NoCoverage(), confined=False), LIMITS) as made:
-        made._oom_counters = (counter,)
+    with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
 
-        def of(times: int, by_kernel: int) -> ForkExecutor:
-            left.write_text(f"{times} {by_kernel}")
+        def of(times: int, kernels: int) -> ForkExecutor:
+            shared[left], shared[by_kernel] = times, kernels
             return made
 
         yield of

@@ -43,6 +43,12 @@ def error_of(step: Callable[[], object]) -> BaseException:
         lambda: tvm_ffi.get_global_func("no.such.function"),
         lambda: tvm.ir.load_json("{"),
         lambda: structural_map(LOOP, [(tirx.For, lambda node: tirx.Add(1, "x"))]),
+        lambda: parse_script("""
+@T.prim_func
+def main(A: T.Buffer((4,), "int32")):
+    for i in T.thread_binding(1, thread="blockIdx.x", unroll=1):
+        A[i] = i
+"""),
     ],
 )
 def test_what_tvm_raises_is_its_own(step: Callable[[], object]) -> None:
