@@ -11,6 +11,8 @@ import numpy
 import pytest
 
 from tzerlike.child.apart import run_apart
+from tzerlike.cuda.lowered import with_memory_inside
+from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.limits import mapped_bytes
 from tzerlike.reference import Judgement, interpret, prepare
 from tzerlike.tvm_api import parse_script, tirx
@@ -115,5 +117,9 @@ def test_a_program_that_is_nested_too_deeply_is_unknown() -> None:
     body = func.body
     for _ in range(5000):
         body = tirx.IfThenElse(tirx.IntImm("bool", 1), body, None)
-    judgement = interpret(func.with_body(body), [numpy.arange(8), numpy.zeros(8, numpy.int64)])
+    deep = func.with_body(body)
+    judgement = interpret(deep, [numpy.arange(8), numpy.zeros(8, numpy.int64)])
     assert (judgement.verdict, judgement.where) == ("unknown", "nested too deeply")
+    assert keeps_to_its_threads(deep) and launches_threads(deep)
+    assert with_memory_inside(deep) is None
+    assert with_memory_inside(func) is not None

@@ -84,10 +84,12 @@ def with_memory_inside(func: Any) -> Any | None:
     """Return a kernel whose memory of blocks and threads is allocated inside of the innermost launch.
 
     TVM allocates such memory in front of a launch or between two; on the device each block or thread has its own.
-    None where TVM's constructors refuse what a pass has left behind.
+    None where TVM's constructors refuse what a pass has left behind, or launches are nested too deeply.
     """
     try:
         return func.with_body(_sunk(func.body, ()))
+    except RecursionError:
+        return None
     except tvm_api.CONSTRUCTION_ERRORS as error:
         if not tvm_api.raised_by_tvm(error):
             raise

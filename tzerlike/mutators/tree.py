@@ -325,28 +325,37 @@ class Tree:
 
     def __post_init__(self) -> None:
         self.sites = []
-        self._walk(self.func.body, Kind.STMT, None, "body", -1)
+        self._walk()
 
     @property
     def size(self) -> int:
         """The number of sites."""
         return len(self.sites)
 
-    def _walk(self, node: Node, kind: Kind, parent: Site | None, role: str, index: int) -> None:
+    def _walk(self) -> None:
+        """Without recursion: a program may be nested more deeply than Python's stack."""
         sites = self.sites
-        site = Site(node, kind, parent, role, index, len(sites))
-        sites.append(site)
-        shape = SHAPES.get(type(node))
-        if shape is not None:
-            for name, child_kind, is_list in shape.children:
+        pending: list[tuple[Node, Kind, Site | None, str, int]] = [(self.func.body, Kind.STMT, None, "body", -1)]
+        while pending:
+            node, kind, parent, role, index = pending.pop()
+            site = Site(node, kind, parent, role, index, len(sites), len(sites) + 1)
+            sites.append(site)
+            shape = SHAPES.get(type(node))
+            if shape is None:
+                continue
+            for name, child_kind, is_list in reversed(shape.children):
                 child = getattr(node, name)
                 if is_list:
-                    for position, element in enumerate(array_items(child)):
-                        if not _settled(node, element):
-                            self._walk(element, child_kind, site, name, position)
+                    pending += [
+                        (element, child_kind, site, name, position)
+                        for position, element in reversed([*enumerate(array_items(child))])
+                        if not _settled(node, element)
+                    ]
                 elif child is not None:
-                    self._walk(child, child_kind, site, name, -1)
-        site.end = len(sites)
+                    pending.append((child, child_kind, site, name, -1))
+        for site in reversed(sites):
+            if site.parent is not None:
+                site.parent.end = max(site.parent.end, site.end)
 
     def statements(self) -> list[Site]:
         """The sites of statements."""
