@@ -233,7 +233,7 @@ def stopped(number: signal.Signals, group: bool, moment: float, root: Path) -> S
 
 def unsaved(root: Path) -> list[str]:
     """What of a campaign that was stopped is not in its saved states."""
-    corpus = {path.stem for path in root.glob("corpus/*.json")}
+    corpus = {path.stem for path in root.glob("corpus/[!.]*.json")}
     saved: set[str] = set()
     for path in root.glob("workers/*/state.json"):
         state = json.loads(path.read_text())
@@ -244,7 +244,7 @@ def unsaved(root: Path) -> list[str]:
 
 def files(root: Path) -> set[str]:
     """Corpus entries and findings."""
-    return {str(path.relative_to(root)) for glob in ("corpus/*.json", "findings/[a-z]*") for path in root.glob(glob)}
+    return {str(path.relative_to(root)) for glob in ("corpus/[!.]*.json", "findings/[a-z]*") for path in root.glob(glob)}
 
 
 def unsaved_seconds(root: Path) -> float:
