@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tzerlike.events import event_lines
+
 ORACLES = "crash,inconsistency,internal-error,performance,roundtrip,metamorphic"
 COMMAND = Path(sys.executable).with_name("tzerlike")
 LOCALES = ("C", "C.UTF-8", "POSIX", "en_US.UTF-8", "")
@@ -67,8 +69,8 @@ def run(number: int, options: argparse.Namespace, scratch: Path) -> Path:
 
 
 def events(out: Path) -> list[dict[str, Any]]:
-    lines = (out / "workers" / "0" / "events.jsonl").read_text().splitlines()
-    return [{name: event[name] for name in _UNTIMED} for event in map(json.loads, lines)]
+    found = map(json.loads, event_lines(out / "workers" / "0"))
+    return [{name: event[name] for name in _UNTIMED} for event in found if "i" in event]
 
 
 def outcome(out: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from tzerlike.allowlist.stored import require_allowed
 from tzerlike.case import Case, Provenance
 from tzerlike.errors import UserError
 from tzerlike.schema import VERSION, Count, Scalar, Schema, Text, converted
-from tzerlike.storage import TEMPORARY
+from tzerlike.storage import TEMPORARY, remove
 from tzerlike.storage import json_text as json_text
 from tzerlike.storage import write_atomic as write_atomic
 from tzerlike.storage import write_json as write_json
@@ -103,10 +102,7 @@ class CampaignDir:
     def sweep(self) -> None:
         """Remove the temporary files that an interrupted writer left."""
         for path in list(self.root.rglob(f"{TEMPORARY}*")):
-            if is_directory(path):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            remove(path)
 
     def save_case(self, stored: StoredCase) -> None:
         path = self.corpus / f"{stored.case.id}.json"

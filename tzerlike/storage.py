@@ -6,12 +6,14 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from tzerlike.errors import StorageError
+from tzerlike.untrusted import is_directory
 
 TEMPORARY = ".tmp-"
 """How the names of files begin that are being written."""
@@ -61,6 +63,18 @@ def sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def remove(path: Path) -> None:
+    """Remove what lies at `path`, if anything does: a file, a pipe, a link itself, a directory with all that is in it.
+
+    What cannot be removed stays.
+    """
+    if is_directory(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def write_json(path: Path, value: object) -> None:

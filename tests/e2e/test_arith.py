@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.conftest import Command, kill_group, start, wait_until
 from tzerlike.campaign import CampaignDir
+from tzerlike.events import event_lines
 
 FUZZ = ("fuzz", "--harness", "arith", "--seed", "3", "--ui", "none")
 ITERATIONS = 600
@@ -55,7 +56,7 @@ def test_one_seed_gives_one_campaign(campaigns: tuple[Path, Path]) -> None:
     assert one["valid_rate"] > 0.6
     assert 'harness = "arith"' in CampaignDir(first).config.read_text()
     assert CampaignDir(first).coverage_csv.read_text().startswith("elapsed_s,iterations,blocks")
-    events = [json.loads(line) for line in CampaignDir(first).worker_events(0).read_text().splitlines()]
+    events = [json.loads(line) for line in event_lines(CampaignDir(first).worker(0))]
     assert sum(event.get("n", 0) for event in events) >= ITERATIONS - one["exits"].get("crash", 0)
 
 

@@ -144,7 +144,7 @@ def test_memory_of_a_thread_that_another_thread_reads_is_the_programs_own_fault(
 def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
     def endings() -> str:
         found = []
-        for seed in builtin_seeds(CACHE, "cuda"):
+        for seed in seeds:
             if seed.origin == "handwritten" or "transpose" in seed.name or "softmax" in seed.name:
                 watch = ModuleBefore(JUDGED_BEFORE)
                 target = target_of("cuda")
@@ -156,6 +156,7 @@ def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
         return "\n".join(found)
 
     CACHE.mkdir(parents=True, exist_ok=True)
+    seeds = builtin_seeds(CACHE, "cuda")
     text, signal = run_apart(endings)
     assert signal == 0 and text is not None
     lines = text.splitlines()

@@ -75,7 +75,7 @@ def test_what_the_passes_lowered_is_compiled_without_the_default_pipeline() -> N
     config = ContextConfig(pipeline="none")
     with target, pass_context(config):
         module = bind_target(parse_script(SCRIPT), target)
-        function = build(lower(module, config), target, config.pipeline)["main"]
+        function = build(lower(module, config), target, config.pipeline).executable["main"]
         with pytest.raises((tvm.error.InternalError, TypeError, RuntimeError)):
             build(module, target, config.pipeline)
     a = np.arange(128, dtype="float32").reshape(8, 16)

@@ -30,6 +30,7 @@ from tzerlike.child.effort import Check, Effort
 from tzerlike.child.tray import Tray
 from tzerlike.config import CampaignConfig
 from tzerlike.coverage import NoCoverage
+from tzerlike.events import event_lines
 from tzerlike.executor import execute as of_executor
 from tzerlike.executor import served as of_child
 from tzerlike.executor.lane import Lane
@@ -208,15 +209,19 @@ def state(directory: CampaignDir) -> dict[str, Any]:
     return data
 
 
+def events_of(directory: CampaignDir) -> list[dict[str, Any]]:
+    return [event for line in event_lines(directory.worker(0)) if "i" in (event := json.loads(line))]
+
+
 def brought_nothing(directory: CampaignDir) -> list[int]:
     """The iterations that left neither an entry nor a finding behind."""
-    events = [json.loads(line) for line in directory.worker_events(0).read_text().splitlines()]
+    events = events_of(directory)
     return [e["i"] for e in events if not e["new"] and not e["case"] and not e["finding"] and e["exit"] == "ok"]
 
 
 def found(directory: CampaignDir) -> list[int]:
     """The iterations that brought a finding."""
-    events = [json.loads(line) for line in directory.worker_events(0).read_text().splitlines()]
+    events = events_of(directory)
     return [event["i"] for event in events if event["finding"]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from pathlib import Path
 
@@ -94,3 +95,16 @@ def test_a_link_to_itself_is_one_line(tmp_path: Path) -> None:
     for read in (load_bundle, bundles_in, report_of):
         with pytest.raises(UserError, match="loop"):
             read(loop)
+
+
+def test_a_pipe_in_the_place_of_a_reduction_holds_nobody_up(bundle: Path) -> None:
+    """Whoever opens a pipe waits for its other end."""
+    os.mkfifo(bundle / "reduced")
+    os.mkfifo(bundle / ".old-reduced")
+    for round_ in range(2):
+        new = bundle / "new"
+        new.mkdir()
+        (new / "round").write_text(str(round_))
+        put_in_place(new, bundle / "reduced")
+        assert (bundle / "reduced" / "round").read_text() == str(round_)
+    assert not os.path.lexists(bundle / ".old-reduced")

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -198,6 +199,16 @@ def test_a_disk_that_fills_up_on_the_way() -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/x/y")
     with pytest.raises(PermissionError), space_needed():
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_build_that_another_tzerlike_made_finds_the_packages_of_this_one(bench: Bench) -> None:
+    bench.make()
+    (build,) = bench.store.builds()
+    build.packages.mkdir(parents=True, exist_ok=True)
+    needs = build.packages / "tzerlike-needs.pth"
+    needs.write_text("/gone/site-packages\n")
+    bench.store.ready("toy")
+    assert needs.read_text() == sysconfig.get_path("purelib") + "\n"
 
 
 def test_names_belong_to_one_build_each(bench: Bench, tmp_path: Path) -> None:

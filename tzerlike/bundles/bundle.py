@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -23,7 +22,7 @@ from tzerlike.limits import Limits
 from tzerlike.observation import Observation, Stage
 from tzerlike.oracles.finding import KINDS, ROUND_TRIP, Finding, Signed
 from tzerlike.schema import Count, Schema, Text
-from tzerlike.storage import storage_error
+from tzerlike.storage import remove, storage_error
 
 
 class About(Enum):
@@ -152,7 +151,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     if target.exists() or any(directory.glob(f"*-{finding.signature}")):
         return None
     temporary = directory / f".tmp-{os.getpid()}-{finding.signature}"
-    shutil.rmtree(temporary, ignore_errors=True)
+    remove(temporary)
     try:
         temporary.mkdir()
         for name, content in files.items():
@@ -165,7 +164,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
             return None
         raise storage_error(target, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove(temporary)
     return target
 
 

@@ -18,6 +18,7 @@ from tzerlike.bundles.roundtrip import UNEQUAL, Fault, round_trip
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
 from tzerlike.child.job import Job
+from tzerlike.child.refusal import CompilerRefused, ask_compiler
 from tzerlike.child.tray import Tray
 from tzerlike.executor.execute import ForkExecutor
 from tzerlike.observation import Exit, Observation, Stage
@@ -61,7 +62,12 @@ def examine(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     """Print and parse a program, and lay down what is wrong with the outcome."""
     tray.enter_stage(Stage.TEXT)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    fault = round_trip(load_ir(item["ir"]))
+    try:
+        module = ask_compiler(lambda: load_ir(item["ir"]))
+    except CompilerRefused:
+        tray.add_result({"fault": None})
+        return
+    fault = round_trip(module)
     signal.setitimer(signal.ITIMER_PROF, 0)
     tray.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
 

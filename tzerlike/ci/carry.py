@@ -12,6 +12,7 @@ from tzerlike.campaign import CampaignDir, write_atomic
 from tzerlike.corpora.carried import case_ids, owner_of
 from tzerlike.errors import UserError
 from tzerlike.stats import read_state
+from tzerlike.storage import remove
 from tzerlike.untrusted import read_bytes
 
 
@@ -68,11 +69,11 @@ class Carry:
             if path.name.rpartition("-")[2] in present:
                 continue
             temporary = self.findings / f".tmp-{os.getpid()}-{path.name}"
-            shutil.rmtree(temporary, ignore_errors=True)
+            remove(temporary)
             try:
                 shutil.copytree(path, temporary, symlinks=True)
                 os.rename(temporary, self.findings / path.name)
             except OSError as error:
                 raise UserError(f"--carry: {self.findings / path.name}: {error.strerror}") from error
             finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                remove(temporary)

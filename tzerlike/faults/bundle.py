@@ -8,7 +8,6 @@ parent.json   the case that a mutation changed, where the fault came about in on
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from tzerlike.config import CampaignConfig
 from tzerlike.errors import Fault
 from tzerlike.mutation import Mutation
 from tzerlike.schema import Count, Schema, Text
-from tzerlike.storage import storage_error
+from tzerlike.storage import remove, storage_error
 
 SCHEMA_VERSION = 1
 FILE = "fault.json"
@@ -127,7 +126,7 @@ def write_fault(
         environment=environment,
     )
     temporary = directory / f".tmp-{os.getpid()}-{fault.signature}"
-    shutil.rmtree(temporary, ignore_errors=True)
+    remove(temporary)
     try:
         temporary.mkdir(parents=True)
         write_atomic(temporary / FILE, msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
@@ -141,7 +140,7 @@ def write_fault(
         if not target.exists():
             raise storage_error(target, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove(temporary)
 
 
 def kept_faults(directory: Path) -> list[Path]:

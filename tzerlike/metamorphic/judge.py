@@ -93,8 +93,11 @@ class Suspect:
 
 
 def base_of(ir: str, input_seed: int, effort: Effort) -> Base | str:
-    """Interpret the original; why it says nothing, where it is not defined."""
-    func = tvm_api.entry_of(tvm_api.load_ir(ir))
+    """Interpret the original; why it says nothing, where TVM does not load it or it is not defined."""
+    try:
+        func = ask_compiler(lambda: tvm_api.entry_of(tvm_api.load_ir(ir)))
+    except CompilerRefused:
+        return "does not load"
     inputs, judgement, results = interpret(func, input_seed, effort)
     if inputs is None or judgement is None or not results.defined:
         return f"{results.verdict} before"

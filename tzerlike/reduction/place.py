@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from tzerlike.reduction import REDUCED
+from tzerlike.storage import remove
 from tzerlike.untrusted import is_directory
 
 
@@ -17,11 +17,11 @@ def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] =
     Between the two renames that this takes, the old one lies next to it as `.old-` and its name; see `recovered`.
     """
     old = target.with_name(f".old-{target.name}")
-    shutil.rmtree(old, ignore_errors=True)
+    remove(old)
     if os.path.lexists(target):
         rename(target, old)
     rename(new, target)
-    shutil.rmtree(old, ignore_errors=True)
+    remove(old)
 
 
 def recovered(target: Path) -> Path | None:

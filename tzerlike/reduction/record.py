@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from tzerlike.reduction import REDUCED
 from tzerlike.reduction.judge import Judge
 from tzerlike.reduction.place import put_in_place
 from tzerlike.reduction.sight import Sight
+from tzerlike.storage import remove
 
 SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
@@ -53,7 +53,7 @@ class Recorder:
         if finding is None:
             return False
         temporary = self._bundle.path / f".tmp-{os.getpid()}-{REDUCED}"
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove(temporary)
         try:
             temporary.mkdir()
             path = self._sight.write(temporary, finding, self._bundle.stored, self._environment)
@@ -63,6 +63,6 @@ class Recorder:
         except OSError as error:
             raise UserError(f"{self._bundle.path / REDUCED}: {error.strerror}") from error
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            remove(temporary)
         self.saved = case
         return True

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,9 +29,8 @@ def make_environment(build: BuildDir, recipe: Recipe, environment: Mapping[str, 
     source = recipe.source
     if not build.python.exists():
         _run([sys.executable, "-m", "venv", "--without-pip", str(build.env)], environment, "cannot make an environment")
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(build.env), "platbase": str(build.env)}))
-    # What tzerlike and TVM need besides comes from where tzerlike itself has it; this is searched last.
-    (packages / "tzerlike-needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = build.packages
+    build.share_packages()
     wanted = f"{_FFI_PACKAGE}=={source.ffi}.*"
     if not any(packages.glob(f"apache_tvm_ffi-{source.ffi}*.dist-info")):
         command = [

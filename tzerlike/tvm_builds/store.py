@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import shutil
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,17 @@ class BuildDir:
     @property
     def python(self) -> Path:
         return self.env / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        """Where the environment has its packages."""
+        return Path(sysconfig.get_path("purelib", vars={"base": str(self.env), "platbase": str(self.env)}))
+
+    def share_packages(self) -> None:
+        """Have the environment find what tzerlike and TVM need besides where this tzerlike has it; searched last."""
+        needs, here = self.packages / "tzerlike-needs.pth", sysconfig.get_path("purelib") + "\n"
+        if not needs.is_file() or needs.read_text() != here:
+            needs.write_text(here)
 
     @property
     def log(self) -> Path:
@@ -115,6 +127,9 @@ class Store:
         if build.described["state"] != "ready":
             raise UserError(f"--tvm: the build {name!r} is unfinished; go on with it: tzerlike tvm build --name {name}")
         build.cache.mkdir(exist_ok=True)
+        if build.packages.is_dir():
+            # The tzerlike that made it may be another one, or gone.
+            build.share_packages()
         return build
 
     def remove(self, name: str) -> int:
