@@ -221,3 +221,25 @@ def test_only_a_wrong_build_is_a_finding() -> None:
     right = Results("defined", optimised=Ran(Ending.AGREES))
     assert judge_metamorphic(case, Observation(Exit.OK, Stage.MUTATE, results=right)) is None
     assert judge_metamorphic(case, Observation(Exit.OK, Stage.DONE, results=wrong)) is None
+
+
+STAGED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in T.serial(4, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        with T.sblock("both"):
+            T.reads()
+            T.writes()
+            with T.sblock("first"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] + 1
+            with T.sblock("second"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = A[vi] * 2
+"""
+
+
+def test_stages_of_a_pipeline_inside_of_a_block_may_be_honest() -> None:
+    made = base_of(dump_ir(module_of(parse_script(STAGED))), 0, Effort())
+    assert isinstance(made, Base)
+    assert honest(made.func(), made.inputs.arguments, STEPS)

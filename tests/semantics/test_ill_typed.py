@@ -62,6 +62,16 @@ def named(nodes: list[dict[str, Any]], kind: str, what: Any) -> int:
     raise KeyError(kind)
 
 
+@pytest.mark.parametrize("name", ["vi", "i"])
+def test_a_variable_of_another_dtype_than_what_it_counts_is_unknown(name: str) -> None:
+    graph = json.loads(dump_ir(module_of(parse_script(WHOLE))))
+    nodes = graph["nodes"]
+    variable = nodes[named(nodes, "ir.Var", name)]
+    variable["data"]["ty"] = named(nodes, "ir.PrimType", {"span": 0, "dtype": "float32"})
+    arguments = [numpy.ones((4, 2), numpy.int64), numpy.ones(4), 1]
+    assert interpret(entry_of(load_ir(json.dumps(graph))), arguments).verdict is Verdict.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("kind", "field", "other"),
     [

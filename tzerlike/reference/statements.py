@@ -127,13 +127,17 @@ class StatementCompiler:
         return run, _total(cost for _, cost in compiled)
 
     def _staged(self, step: Step, stage: int, order: int) -> Step:
-        """A statement of a software pipeline; the loop has put its iteration at the end of the path."""
+        """A statement of a software pipeline; the loop has put its iteration into the path."""
         state = self.state
 
         def run() -> Flow:
-            *outer, (execution, iteration) = path = state.path
+            path = state.path
+            # The loop's own iteration; a block between it and the statement may have added its point.
+            place = max(place for place, (_, iteration) in enumerate(path) if isinstance(iteration, int))
+            execution, iteration = path[place]
             assert isinstance(iteration, int)
-            state.path = (*outer, (execution, PipelinePoint(iteration, iteration + stage, order)))
+            point = PipelinePoint(iteration, iteration + stage, order)
+            state.path = (*path[:place], (execution, point), *path[place + 1 :])
             flow = step()
             state.path = path
             return flow

@@ -62,9 +62,11 @@ def layout_misfit(buffer: Node) -> str:
     """What does not fit in the declaration of a buffer."""
     if buffer_dtype(buffer) is None:
         return "what is no buffer of numbers"
-    strides = array_items(buffer.ty.strides)
-    if strides and len(strides) != len(array_items(buffer.ty.shape)):
+    shape, strides, offset = array_items(buffer.ty.shape), array_items(buffer.ty.strides), buffer.ty.elem_offset
+    if strides and len(strides) != len(shape):
         return f"{len(strides)} strides of the buffer {name_of(buffer)}"
+    if not all(map(_is_whole, [*shape, *strides, *([] if offset is None else [offset])])):
+        return f"the buffer {name_of(buffer)} laid out by what is no integer"
     return ""
 
 
@@ -83,9 +85,15 @@ def block_misfit(realize: Node) -> str:
     axes = array_items(realize.block.iter_vars)
     if len(axes) != len(array_items(realize.iter_values)):
         return "a block with other values than axes"
-    if any(axis.dom is None for axis in axes):
-        return "an axis without a domain"
+    if any(axis.dom is None or not _is_whole(axis.var) for axis in axes):
+        return "an axis without a domain of integers"
     return ""
+
+
+def _is_whole(node: Node) -> bool:
+    """Whether an expression is one integer."""
+    dtype = dtype_of(node)
+    return dtype is not None and dtype.is_int and dtype.lanes == 1
 
 
 def _says(fits: bool, node: Node) -> str:
