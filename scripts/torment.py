@@ -244,7 +244,9 @@ def unsaved(root: Path) -> list[str]:
 
 def files(root: Path) -> set[str]:
     """Corpus entries and findings."""
-    return {str(path.relative_to(root)) for glob in ("corpus/[!.]*.json", "findings/[a-z]*") for path in root.glob(glob)}
+    return {
+        str(path.relative_to(root)) for glob in ("corpus/[!.]*.json", "findings/[a-z]*") for path in root.glob(glob)
+    }
 
 
 def unsaved_seconds(root: Path) -> float:

@@ -133,7 +133,7 @@ def fuzz(directory: CampaignDir, faults: dict[int, str], iterations: int = ITERA
         mutators=MUTATORS,
     )  # fmt: skip
     directory.create(1)
-    write_json(directory.environment, {"tvm": "0.27"})
+    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
     tray = Tray()
     lane = Lane(0, tray, os.memfd_create("stderr"), NoDeath(), Blocks(tray), lambda: None, {})  # type: ignore[arg-type]
     with worker_here(), planted(Plan(tray, faults)), served(lane, Limits(LOOP, 1 << 30)) as executor:

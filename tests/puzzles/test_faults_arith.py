@@ -46,7 +46,7 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[int, Fau
     """Run an arithmetic campaign whose children, at the iterations `planted`, fail as these say."""
     directory = CampaignDir(root)
     directory.create(1)
-    write_json(directory.environment, {"tvm": "0.27"})
+    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
     config = CampaignConfig(seed=3, jobs=1, iterations=ITERATIONS, harness="arith", coverage="none")
 
     def problem_of(seed: int, worker: int, iteration: int) -> Problem:

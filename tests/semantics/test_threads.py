@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import threading
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike.child.apart import run_apart
 from tzerlike.cuda.lowered import with_memory_inside
 from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.limits import mapped_bytes
@@ -46,15 +46,19 @@ def test_a_thousand_threads_fit_into_a_child(monkeypatch: pytest.MonkeyPatch, te
 
     monkeypatch.setattr(threading.Thread, "start", never)
 
-    def look() -> str:
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
         limit = mapped_bytes() + ROOM
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         judgement = judged(text)
-        return json.dumps([judgement.verdict, judgement.rule, judgement.expected[0].values.tolist()])
-
-    answer, signal = run_apart(look)
-    assert signal == 0
-    assert answer is not None
+        with open(theirs, "w") as pipe:
+            json.dump([judgement.verdict, judgement.rule, judgement.expected[0].values.tolist()], pipe)
+        os._exit(0)
+    os.close(theirs)
+    with open(ours) as pipe:
+        answer = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
     assert json.loads(answer) == ["defined", "", [2 * (1023 - place) for place in range(1024)]]
 
 

@@ -81,10 +81,10 @@ def test_what_is_known_of_results_outlives_the_child_and_not_its_case() -> None:
     tray.begin_case(0)
     assert tray.partial_results() is None
     results = Results("defined", steps=7, scheme="small", reference=Ran(Ending.AGREES))
-    if os.fork() == 0:
+    if (child := os.fork()) == 0:
         tray.note_results(results)
         os._exit(0)
-    os.wait()
+    os.waitpid(child, 0)
     assert tray.partial_results() == results
     tray.begin_case(1)
     assert tray.partial_results() is None
