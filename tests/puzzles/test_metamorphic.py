@@ -11,7 +11,7 @@ import pytest
 from tzerlike.case import Case
 from tzerlike.child.effort import Effort
 from tzerlike.metamorphic.honest import honest
-from tzerlike.metamorphic.judge import SAME, STEPS, SUSPECT, Base, base_of, claim_of, first_wrong
+from tzerlike.metamorphic.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
 from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import judge_metamorphic
@@ -243,3 +243,16 @@ def test_stages_of_a_pipeline_inside_of_a_block_may_be_honest() -> None:
     made = base_of(dump_ir(module_of(parse_script(STAGED))), 0, Effort())
     assert isinstance(made, Base)
     assert honest(made.func(), made.inputs.arguments, STEPS)
+
+
+def test_a_trace_that_tvm_cannot_write_is_reported_by_the_names_of_its_calls() -> None:
+    schedule = scheduled(base(SUM), lambda sch: sch.parallel(sch.get_loops(sch.get_sblock("sum"))[0]))
+
+    class Unwritten:
+        insts = schedule.trace.insts
+
+        def as_python(self) -> list[str]:
+            raise TypeError("Mismatched type on argument #2")
+
+    assert any("sch.parallel(" in call for call in calls_in(schedule.trace))
+    assert calls_in(Unwritten()) == ["GetSBlock", "GetLoops", "Parallel"]

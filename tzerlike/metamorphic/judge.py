@@ -267,6 +267,14 @@ def examine_again(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     _bear_out(base, schedule, item["input_seed"], effort, tray, paced)
 
 
+def calls_in(trace: Any) -> list[str]:
+    """Return the calls of a trace as TVM writes them; their names alone where it cannot write one."""
+    try:
+        return [str(line) for line in ask_compiler(trace.as_python)]
+    except CompilerRefused:
+        return [str(instruction.kind.name) for instruction in tvm_api.array_items(trace.insts)]
+
+
 def _pace(seconds: float) -> Callable[[bool], None]:
     def paced(limited: bool) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
@@ -298,7 +306,7 @@ def _bear_out(
         "primitive": suspect.primitive,
         "claim": f"{suspect.claim.what}: {suspect.claim.detail}",
         "trace": str(tvm.ir.save_json(suspect.trace.as_json())),
-        "calls": [str(line) for line in suspect.trace.as_python()],
+        "calls": calls_in(suspect.trace),
         "archive": base64.b64encode(pack_inputs(base.inputs, arrays)).decode(),
     }
     tray.add_result(record)
