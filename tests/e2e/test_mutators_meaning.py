@@ -17,7 +17,7 @@ def main(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32")):
     S = T.alloc_buffer((8, 4), "float32")
     for i, j in T.grid(8, 4):
         S[i, j] = A[i, j] * T.float32(3)
-    for i in T.parallel(8):
+    for i in range(8):
         for j in range(4):
             B[i, j] = S[i, 3 - j] + S[i, j]
 """
