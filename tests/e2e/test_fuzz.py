@@ -255,27 +255,3 @@ def test_a_campaign_of_another_tvm_is_not_resumed(tzerlike: Command, tmp_path: P
     assert done.returncode == 2
     assert "tvm 0.26.0" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount the small file system that this test fills")
-def test_a_full_disk_stops_with_one_line_and_loses_nothing(tzerlike: Command, tmp_path: Path) -> None:
-    root = tmp_path / "small"
-    root.mkdir()
-    if os.system(f"mount -t tmpfs -o size=3m tmpfs {root} 2>/dev/null") != 0:
-        pytest.skip("this machine does not let tests mount a file system")
-    try:
-        out = root / "c"
-        done = tzerlike(*FUZZ, "--budget", "1h", "--jobs", "1", "--out", out)
-        assert done.returncode == 2, done.stderr
-        assert "no space left" in done.stderr
-        assert len(done.stderr.splitlines()) == 1
-        check_whole(out)
-        ids = CampaignDir(out).corpus_ids()
-        assert ids
-        os.system(f"mount -o remount,size=64m {root}")
-        before = read(out / "workers/0/state.json")["iterations"]
-        done = tzerlike("fuzz", "--resume", "--iterations", str(before + 10), "--out", out, "--ui", "none")
-        assert done.returncode == 0, done.stderr
-        assert set(ids) <= set(CampaignDir(out).corpus_ids())
-    finally:
-        os.system(f"umount {root}")
