@@ -93,5 +93,14 @@ def contained(step: Callable[[], _T], doing: str) -> _T | Fault:
         return Fault.of(error, doing)
 
 
+def kept(step: Callable[[], _T], doing: str, note: Callable[[Fault], object]) -> _T | None:
+    """Return what `step` returns, or None where it fails of a fault, which `note` is given; else as `contained`."""
+    got = contained(step, doing)
+    if not isinstance(got, Fault):
+        return got
+    note(got)
+    return None
+
+
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""

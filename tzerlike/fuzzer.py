@@ -14,7 +14,7 @@ from tzerlike.bandit import Yields, shares
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.corpus import Corpus, Entry
-from tzerlike.errors import Fault, contained
+from tzerlike.errors import Fault, contained, kept
 from tzerlike.faults.bundle import Donor, Occasion
 from tzerlike.mutation import Mutation
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
@@ -326,11 +326,7 @@ class Fuzzer:
 
     def _kept(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns; None where it fails of a fault of ours, which is passed on."""
-        got = contained(step, doing)
-        if not isinstance(got, Fault):
-            return got
-        self.on_fault(got, occasion)
-        return None
+        return kept(step, doing, lambda fault: self.on_fault(fault, occasion))
 
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tzerlike.case import SEEDS
+from tzerlike.case import check_seed
 from tzerlike.rng import rng_for
 from tzerlike.schema import Whole, converted
 
@@ -27,8 +27,7 @@ class Mutation:
     parent: _Name
 
     def __post_init__(self) -> None:
-        if not SEEDS[0] <= self.seed <= SEEDS[1]:
-            raise ValueError("seed is out of range")
+        check_seed(self.seed)
 
     @property
     def rng(self) -> Random:

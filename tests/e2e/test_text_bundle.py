@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command, environment
-from tzerlike.bundles.roundtrip import PARSER, PRINTER, UNEQUAL, Fault, round_trip
+from tzerlike.bundles.roundtrip import PARSER, PRINTER, UNEQUAL, TextFault, round_trip
 from tzerlike.bundles.text import reportable
 from tzerlike.campaign import CampaignDir
 from tzerlike.case import Case
@@ -39,16 +39,16 @@ def test_only_what_tvmscript_does_not_mean_to_do_is_reportable() -> None:
     assert fault is not None
     assert (fault.stage, fault.cause) == (UNEQUAL, "attr_key: virtual_thread becomes thread_extent")
     assert reportable(fault)
-    assert not reportable(Fault(UNEQUAL, "Max is rewritten", ""))
-    assert not reportable(Fault(UNEQUAL, "layout: TileLayout becomes NoneType", ""))
+    assert not reportable(TextFault(UNEQUAL, "Max is rewritten", ""))
+    assert not reportable(TextFault(UNEQUAL, "layout: TileLayout becomes NoneType", ""))
     assert not reportable(
-        Fault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.layout.shard[0].extent.value: 12")
+        TextFault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.layout.shard[0].extent.value: 12")
     )
-    assert reportable(Fault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.shape[0].value: 12"))
+    assert reportable(TextFault(UNEQUAL, "value: <n> becomes <n>", "<root>.body.buffer.ty.shape[0].value: 12"))
     folding = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
-    assert not reportable(Fault(PRINTER, folding, folding))
+    assert not reportable(TextFault(PRINTER, folding, folding))
     unread = "DiagnosticError: error: unsupported operand type(s) for *: 'Var' and 'FloatImm'"
-    assert reportable(Fault(PARSER, unread, unread))
+    assert reportable(TextFault(PARSER, unread, unread))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import msgspec
 from tzerlike.arith.model import Problem
 from tzerlike.bundles.bundle import read_record
 from tzerlike.campaign import read_json
-from tzerlike.case import SEEDS
+from tzerlike.case import check_seed
 from tzerlike.errors import UserError
 from tzerlike.limits import Limits
 from tzerlike.schema import Schema, Text, Whole
@@ -51,8 +51,7 @@ class _Origin(msgspec.Struct):
     iteration: Whole
 
     def __post_init__(self) -> None:
-        if not SEEDS[0] <= self.seed <= SEEDS[1]:
-            raise ValueError("seed is out of range")
+        check_seed(self.seed)
 
 
 class _StoredCase(msgspec.Struct):

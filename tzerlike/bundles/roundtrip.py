@@ -19,7 +19,7 @@ PRINTER, PARSER, UNEQUAL = "the printer raises", "the parser raises", "another p
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TextFault:
     """What goes wrong (`stage`), the part of it that does not depend on the program (`cause`), and all of it."""
 
     stage: str
@@ -27,20 +27,20 @@ class Fault:
     detail: str
 
 
-def round_trip(module: Any) -> Fault | None:
+def round_trip(module: Any) -> TextFault | None:
     """Print an IRModule and parse the text; return what is wrong with the outcome, or None."""
     script = _asked(PRINTER, lambda: tvm_api.script_of(module))
-    if isinstance(script, Fault):
+    if isinstance(script, TextFault):
         return script
     again = _asked(PARSER, lambda: tvm_api.parse_script(script))
-    if isinstance(again, Fault):
+    if isinstance(again, TextFault):
         return again
     mismatch = tvm_ffi.get_first_structural_mismatch(module, again)
     if mismatch is None:
         return None
     ours, theirs = mismatch
     had, got = resolved(module, ours), resolved(again, theirs)
-    return Fault(UNEQUAL, _change(_fields(ours), had, got), f"{ours}: {str(had)[:500]}\n{theirs}: {str(got)[:500]}")
+    return TextFault(UNEQUAL, _change(_fields(ours), had, got), f"{ours}: {str(had)[:500]}\n{theirs}: {str(got)[:500]}")
 
 
 def resolved(root: Any, path: Any) -> Any:
@@ -55,7 +55,7 @@ def resolved(root: Any, path: Any) -> Any:
 
 
 def _asked(stage: str, step: Callable[[], Any]) -> Any:
-    """Return what TVM makes of `step`, a Fault where it raises."""
+    """Return what TVM makes of `step`, a TextFault where it raises."""
     try:
         return step()
     except Exception as error:
@@ -64,7 +64,7 @@ def _asked(stage: str, step: Callable[[], Any]) -> Any:
         text = f"{type(error).__name__}: {error}"
         # A diagnostic shows the source first and says what is wrong in the line that starts with "error:".
         telling = re.search(r"^error: .*", str(error), re.MULTILINE)
-        return Fault(stage, message_template(telling[0] if telling else text), text)
+        return TextFault(stage, message_template(telling[0] if telling else text), text)
 
 
 _ATTRIBUTE = tvm_ffi.access_path.AccessKind.ATTR

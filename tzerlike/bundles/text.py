@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.bundles.roundtrip import UNEQUAL, Fault, round_trip
+from tzerlike.bundles.roundtrip import UNEQUAL, TextFault, round_trip
 from tzerlike.campaign import StoredCase
 from tzerlike.case import Case
 from tzerlike.child.job import Job
@@ -50,7 +50,7 @@ _REFUSED = (r"\bp[ab]->(value|ty)\b", r"not supported for")
 are never computed, or does not take an operator with a dtype."""
 
 
-def reportable(fault: Fault) -> bool:
+def reportable(fault: TextFault) -> bool:
     """Whether a fault is one that TVMScript does not mean to have."""
     if fault.stage == UNEQUAL:
         by_design = any(re.search(pattern, fault.cause) for pattern in _BY_DESIGN)
@@ -81,7 +81,7 @@ def look_at_text(executor: ForkExecutor, case: Case) -> Finding | None:
     records, death = executor.call("round-trip", {"ir": case.ir})
     if death is not None or not records or records[0]["fault"] is None:
         return None
-    fault = Fault(*records[0]["fault"])
+    fault = TextFault(*records[0]["fault"])
     if not reportable(fault):
         return None
     seen = Observation(Exit.REJECTED, Stage.TEXT, f"{fault.cause}\n{fault.detail}", fault.stage)

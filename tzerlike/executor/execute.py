@@ -391,7 +391,7 @@ class ForkExecutor:
         results = tray.partial_results()
         if exit_ is Exit.CONFINED:
             message, results = confined_by(death), None
-        if results is not None and tray.stage() in (Stage.RUN_REFERENCE, Stage.RUN):
+        if results is not None and tray.stage() in _RUNNING:
             results = results.died(tray.stage() is Stage.RUN_REFERENCE, message)
         frames: tuple[Frame, ...] = ()
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tzerlike.config import CampaignConfig
-from tzerlike.errors import Fault, contained
+from tzerlike.errors import Fault, contained, kept
 from tzerlike.faults.bundle import Occasion, write_fault
 from tzerlike.storage import Room
 
@@ -49,11 +49,7 @@ class FaultBook:
 
     def keep(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns, or None where it fails of a fault, which is noted."""
-        got = contained(step, doing)
-        if not isinstance(got, Fault):
-            return got
-        self.note(got, occasion)
-        return None
+        return kept(step, doing, lambda fault: self.note(fault, occasion))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up where `to_json` left off."""
