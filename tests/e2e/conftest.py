@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -71,10 +72,14 @@ def wait_until(condition: Callable[[], bool], patience: float = 300.0) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def seeds_are_cached() -> None:
     """Make the seeds once, so that no test measures or interrupts their making by accident."""
-    subprocess.run(
-        [sys.executable, "-m", "tzerlike", "seeds", "list", "--json"],
-        env=environment(),
-        capture_output=True,
-        check=True,
-        timeout=600,
-    )
+    around = environment()
+    with (CACHE / ".making-seeds").open("w") as lock:
+        # One process of the tests makes them, and the others read what it made.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(
+            [sys.executable, "-m", "tzerlike", "seeds", "list", "--json"],
+            env=around,
+            capture_output=True,
+            check=True,
+            timeout=600,
+        )

@@ -46,6 +46,7 @@ def signatures(root: Path) -> list[str]:
     return [path.name for path in CampaignDir(root).bundles()]
 
 
+@pytest.mark.long
 def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path) -> None:
     # The first run has to find the blocks and make the seeds, the second finds both in the cache.
     for name in ("a", "b"):
@@ -59,9 +60,6 @@ def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path) -> None:
     one, two = read(first.stats), read(second.stats)
     assert one["coverage"] == two["coverage"] > 50_000
     assert one["mutators"] == two["mutators"]
-    assert set(one) >= CONTRACT
-    assert one["iterations"] == 250
-    assert first.coverage_csv.read_text().startswith("elapsed_s,iterations,blocks,corpus,valuable_tests,findings\n")
 
 
 def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) -> None:
@@ -70,7 +68,13 @@ def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) 
         done = tzerlike("fuzz", "--seed", seed, "--iterations", "30", "--jobs", "1", "--out", tmp_path / seed)
         assert done.returncode == 0, done.stderr
         assert f"seed {seed}" in done.stdout
-        ids.append(CampaignDir(tmp_path / seed).corpus_ids())
+        directory = CampaignDir(tmp_path / seed)
+        stats = read(directory.stats)
+        assert set(stats) >= CONTRACT
+        assert stats["iterations"] == 30
+        header = "elapsed_s,iterations,blocks,corpus,valuable_tests,findings\n"
+        assert directory.coverage_csv.read_text().startswith(header)
+        ids.append(directory.corpus_ids())
     assert ids[0] != ids[1]
 
 
@@ -97,7 +101,8 @@ def test_a_killed_campaign_resumes_with_all_that_it_had(tzerlike: Command, tmp_p
 
 
 def corpus_files(root: Path) -> set[str]:
-    return {path.name for path in root.glob("corpus/*.json")}
+    """The entries; what is being written bears another name until it is whole."""
+    return {path.name for path in root.glob("corpus/[!.]*.json")}
 
 
 def wait_for_more(root: Path, process: subprocess.Popen[str], number: int) -> None:
@@ -116,7 +121,7 @@ def wait_for_iterations(root: Path, process: subprocess.Popen[str], number: int)
 
 def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path) -> None:
     root = tmp_path / "c"
-    done = tzerlike(*FUZZ, "--iterations", "300", "--jobs", "2", "--out", root)
+    done = tzerlike(*FUZZ, "--iterations", "200", "--jobs", "2", "--oracles", "crash", "--out", root)
     assert done.returncode == 0, done.stderr
     directory = CampaignDir(root)
     for number in (0, 1):

@@ -22,7 +22,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("campaign") / "c"
     for seed in range(7, 20):
         shutil.rmtree(root, ignore_errors=True)
-        options = ["--seed", str(seed), "--iterations", "250", "--jobs", "1", "--out", str(root), "--ui", "none"]
+        options = ["--seed", str(seed), "--iterations", "250", "--jobs", "1", "--oracles", "crash"]
+        options += ["--out", str(root), "--ui", "none"]
         subprocess.run([sys.executable, "-m", "tzerlike", "fuzz", *options], env=environment(), check=True, timeout=600)
         for path in CampaignDir(root).bundles():
             if path.name.startswith("crash-"):

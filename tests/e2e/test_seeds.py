@@ -98,6 +98,7 @@ def test_cached_load_is_fast_and_equal(collection: Collection, cache: Path) -> N
     assert again == collection
 
 
+@pytest.mark.long
 def test_another_process_makes_the_same_seeds(collection: Collection, cache: Path, tmp_path: Path) -> None:
     def digest(directory: Path, hash_seed: str) -> str:
         command = ["env", f"PYTHONHASHSEED={hash_seed}", sys.executable, "-c", DIGEST, str(directory)]

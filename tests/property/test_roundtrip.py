@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tzerlike.bundles.roundtrip import PARSER, UNEQUAL, round_trip
 from tzerlike.testing import sample_functions
 from tzerlike.tvm_api import module_of, parse_script, tirx, well_formed
@@ -63,6 +65,7 @@ def test_a_program_read_back_from_a_script_survives() -> None:
     assert round_trip(module_of(parse_script(script))) is None
 
 
+@pytest.mark.long
 def test_the_script_writes_a_repro_for_each_cause(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, SCRIPTS / "print_parse_chains.py", tmp_path, "12", "10"],
