@@ -4,8 +4,8 @@
 
 Mutates the built-in seeds for llvm and cuda, up to eight mutators deep, bends the JSON of some, lowers each mutant
 (50,000 when N is not given) by random passes and the rest of the default pipeline, and hands the program and every
-module that a pass leaves to whatever of ours looks at programs: the interpreter, the walk, the judges of kernels and
-schedules, facts and labels, the comparison of memory. Whatever these raise is a fault. One of each kind is kept in
+module that a pass leaves to whatever of ours looks at programs: what reads stored cases, the interpreter, the walk, the
+judges of kernels and schedules, facts and labels, the comparison of memory. Whatever these raise is a fault. One of each kind is kept in
 DIRECTORY, with its program; what killed a process is counted. A run that was interrupted goes on where it was, and
 `--show` prints what it has come to. Exits 1 when there is a fault.
 """
@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 from standalone import cache_directory
 
 from tzerlike import reference, tvm_api
+from tzerlike.allowlist.stored import require_graph
 from tzerlike.case import ContextConfig, PassSpec
 from tzerlike.child.apart import each_apart, run_apart, silence
 from tzerlike.child.effort import Effort
@@ -146,6 +147,7 @@ class World:
         target = "cuda" if rng.random() < CUDA_SHARE else "llvm"
         func, parent = self._descendant(target, rng, log)
         module = tvm_api.module_of(func)
+        log.guard("stored", module, partial(require_graph, tvm_api.dump_ir(module), "ir"))
         if rng.random() < BENT_SHARE:
             log.stage("load")
             module, parent = bent(module, rng) or module, None

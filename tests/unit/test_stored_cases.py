@@ -141,6 +141,16 @@ def test_nodes_of_programs_are_allowed() -> None:
     require_allowed(replace(PLAIN, ir='{"nodes": [{"type": "float", "data": Infinity}]}'))
 
 
+def test_integers_beyond_63_bits_are_allowed() -> None:
+    def big(digits: object) -> Case:
+        return replace(PLAIN, ir=graph({"type": "ffi.BigInt", "data": digits}))
+
+    require_allowed(big("18446744073709551615"))
+    require_allowed(big("-9223372036854775809"))
+    for digits in ("9" * 40, "0x1", "", 1, None):
+        assert "no integer" in complaint(big(digits))
+
+
 def test_what_only_tvm_might_read_as_nodes_is_refused() -> None:
     for text in ('{"nodes": [{"type": "ffi.Module"},]}', '{"nodes": [], "nodes": [{"type": "x"}]}', '{"\\u0074ype"'):
         assert "not JSON" in complaint(replace(PLAIN, ir=text))

@@ -125,7 +125,7 @@ SCOPE_PREFIXES: Final = ("wmma.", "m16n8k8.")
 NODES: Final = _words(
     """
     None bool int float
-    ffi.Array ffi.List ffi.Dict ffi.Map ffi.Shape ffi.SmallStr ffi.String DataType
+    ffi.Array ffi.BigInt ffi.List ffi.Dict ffi.Map ffi.Shape ffi.SmallStr ffi.String DataType
     ir.Call ir.DictAttrs ir.FloatImm ir.FuncType ir.GlobalVar ir.IRModule ir.IntImm ir.Op ir.PointerType ir.PrimType
     ir.Range ir.SequentialSpan ir.Source ir.SourceMap ir.SourceName ir.Span ir.StringImm ir.StringType ir.TensorLoad
     ir.TensorRegion ir.TupleType ir.Type ir.Var

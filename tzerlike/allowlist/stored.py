@@ -18,6 +18,7 @@ from tzerlike.targets import checked_target
 from tzerlike.untrusted import one_line, parse_json
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_BIG = re.compile(r"-?[0-9]{1,39}")
 _PASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,255}")
 _LEAST, _GREATEST = -(1 << 31), (1 << 31) - 1
 
@@ -90,6 +91,8 @@ def _require_texts(node: Mapping[str, Any], nodes: Sequence[Any], place: str) ->
         named = _named(data, nodes)
         if _IDENTIFIER.fullmatch(named) is None:
             raise UserError(f"{place}: {_shown(named)} is not an identifier")
+    if node["type"] == "ffi.BigInt" and not (isinstance(data, str) and _BIG.fullmatch(data)):
+        raise UserError(f"{place}: {_shown(data)} is no integer of 128 bits")
     for text in data.values() if isinstance(data, dict) else (data,):
         if not isinstance(text, str):
             continue
