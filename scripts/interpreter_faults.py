@@ -5,9 +5,9 @@
 Mutates the built-in seeds for llvm and cuda, up to eight mutators deep, bends the JSON of some, lowers each mutant
 (50,000 when N is not given) by random passes and the rest of the default pipeline, and hands the program and every
 module that a pass leaves to whatever of ours looks at programs: what reads stored cases, the interpreter, the walk, the
-judges of kernels and schedules, facts and labels, the comparison of memory. Whatever these raise is a fault. One of each kind is kept in
-DIRECTORY, with its program; what killed a process is counted. A run that was interrupted goes on where it was, and
-`--show` prints what it has come to. Exits 1 when there is a fault.
+judges of kernels and schedules, facts and labels, the comparison of memory. Whatever these raise is a fault. One of
+each kind is kept in DIRECTORY, with its program; what killed a process is counted. A run that was interrupted goes on
+where it was, and `--show` prints what it has come to. Exits 1 when there is a fault.
 """
 
 from __future__ import annotations
