@@ -17,11 +17,11 @@ from typing import Any
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.case import Case, ContextConfig
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.limits import Limits
 from tzerlike.coverage import NoCoverage, open_coverage
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.limits import Limits
-from tzerlike.seedgen import builtin_seeds
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.tir.seeds import builtin_seeds
 
 ITERATIONS = 1200
 BATCHES = (1, 4, 16)
@@ -68,7 +68,7 @@ def seconds_inside(executor: ForkExecutor, case: Case) -> float:
 
 def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
     """Compare the same cases with and without coverage, in turn."""
-    from tzerlike.tvm_api import compiler_library
+    from tzerlike.systems.tvm_api import compiler_library
 
     began = time.perf_counter()
     coverage = open_coverage("breakpoint", compiler_library(), slots=1, cache_dir=cache_dir)

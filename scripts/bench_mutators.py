@@ -4,7 +4,7 @@
 
 Makes NUMBER mutants (5,000 when not given), equally many with each mutator, each of a seed drawn anew. `made` is the
 share of calls that gave one: a mutator that does not apply is asked again with another seed. The other shares are of
-the mutants; what is not well-formed counts against them too. `defined` are those that the reference interpreter calls
+the mutants; what is not well-formed counts against them too. `defined` are those that the interpreter calls
 so on inputs of their own, within STEPS operations. Times are of the calls that gave a mutant, on seeds of at
 most 500 nodes: each mutation is made three times and the shortest counts, since other processes only ever add to it.
 """
@@ -22,21 +22,21 @@ from typing import Any
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.case import Case, ContextConfig, content_hash
-from tzerlike.child.apart import each_apart
-from tzerlike.child.effort import Effort
-from tzerlike.compare.results import interpret
+from tzerlike.core.case import Case, ContextConfig, content_hash
+from tzerlike.core.effort import Effort
+from tzerlike.core.observation import Exit
+from tzerlike.core.rng import rng_for
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor.execute import ForkExecutor
+from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
-from tzerlike.observation import Exit
-from tzerlike.rng import rng_for
-from tzerlike.seedgen import Seed, builtin_seeds
-from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed
+from tzerlike.processes.forked import each_in_child
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed
+from tzerlike.tir.seeds import Seed, builtin_seeds
 
 TARGET = '{"kind": "llvm", "opt-level": 0}'
 REFERENCE = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
-"""The reference build: as little optimisation as TVM and LLVM offer, and the default pipeline."""
+"""The baseline build: as little optimisation as TVM and LLVM offer, and the default pipeline."""
 
 STEPS = 100_000
 """What the interpreter may spend on a mutant; one that takes more is not counted as defined."""
@@ -81,7 +81,7 @@ def columns(executor: ForkExecutor) -> tuple[Column, ...]:
 
 
 def compiles(executor: ForkExecutor, mutant: Mutant) -> bool:
-    """Whether the reference build takes the mutant."""
+    """Whether the baseline build takes the mutant."""
     return executor.run([Case(mutant.ir, config=REFERENCE, target=TARGET)])[0].exit is Exit.OK
 
 
@@ -127,7 +127,7 @@ def mutants_of(mutator: Mutator, programs: Sequence[Program], wanted: int) -> tu
     """Return up to `wanted` mutants, the number of calls that took, and how many of these killed their process."""
     made: list[Mutant] = []
     calls = deaths = 0
-    answers = each_apart(range(LEAST_CALLS * wanted + 100), partial(mutate, mutator, programs))
+    answers = each_in_child(range(LEAST_CALLS * wanted + 100), partial(mutate, mutator, programs))
     for text, number in answers:
         calls += 1
         deaths += number != 0

@@ -19,8 +19,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tzerlike.coverage import MEMCOV, SancovCoverage
-from tzerlike.tvm_builds.tools import find_toolchain
+from tzerlike.core.package import MEMCOV
+from tzerlike.coverage import SancovCoverage
+from tzerlike.systems.builds.tools import find_toolchain
 
 _ROUNDS = 50
 _SOURCE = r"""

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tzerlike.campaign import CampaignDir
-from tzerlike.limits import Limits
-from tzerlike.surroundings import open_family
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.limits import Limits
+from tzerlike.processes.caller import open_client
 
 _BATCH = 200
 
@@ -22,7 +22,7 @@ _BATCH = 200
 def trace(paths: list[str]) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = []
     limits = Limits()
-    with open_family(coverage="breakpoint") as family:
+    with open_client(coverage="breakpoint") as client:
         for start in range(0, len(paths), _BATCH):
             params = {
                 "paths": paths[start : start + _BATCH],
@@ -31,7 +31,7 @@ def trace(paths: list[str]) -> list[dict[str, Any]]:
                 "oracles": ["crash"],
                 "out": "",
             }
-            answers += family.ask("trace", params)
+            answers += client.ask("trace", params)
     return answers
 
 

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tzerlike.events import event_lines
+from tzerlike.campaign.events import event_lines
 
 ORACLES = "crash,inconsistency,internal-error,performance,roundtrip,metamorphic"
 COMMAND = Path(sys.executable).with_name("tzerlike")

@@ -32,20 +32,21 @@ from typing import Any
 
 import numpy
 
-from tzerlike.archive import no_arrays, read_arrays
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.model import Node, Problem, Variable
-from tzerlike.bundles.bundle import Confirmation, observation_text
-from tzerlike.campaign import StoredCase, json_text
-from tzerlike.case import Case, ContextConfig, PassSpec, Provenance
-from tzerlike.errors import UserError
-from tzerlike.limits import Limits
-from tzerlike.mutation import Mutation
-from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.oracles.finding import Finding, Signed
-from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
-from tzerlike.replay import load_bundle
-from tzerlike.untrusted import FILE_BYTES, one_line
+from tzerlike.core.archive import no_arrays, read_arrays
+from tzerlike.core.case import Case, ContextConfig, PassSpec, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.limits import Limits
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.core.storage import json_text
+from tzerlike.core.stored import StoredCase
+from tzerlike.core.untrusted import FILE_BYTES, one_line
+from tzerlike.findings.bundles.bundle import Confirmation, observation_text
+from tzerlike.findings.replay import load_bundle
 
 SECONDS = 10.0
 """Processor time of one load at most; what a file at every bound takes, with room for a slow machine."""

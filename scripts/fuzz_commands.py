@@ -4,7 +4,7 @@
 
 Makes N mutants (3,000 when not given) of the BUNDLEs and of those that fuzz_bundles.py makes up, in directories of SIZE
 (100 when not given), and takes each directory through replay, bisect, reduce and report, a bundle at a time in one
-family of processes, and then through `triage`, `report` and `ci replay` as commands. Exits 1 when anything but a
+client of processes, and then through `triage`, `report` and `ci replay` as commands. Exits 1 when anything but a
 UserError comes of one, or one takes longer than its limits allow.
 """
 
@@ -31,14 +31,14 @@ from typing import Any
 
 from fuzz_bundles import Files, mutant, put_something_else, samples
 
-from tzerlike.bisect.bundles import bisect_bundles
-from tzerlike.errors import UserError
-from tzerlike.family import Family
-from tzerlike.reduction.run import reduce_bundles
-from tzerlike.replay import load_bundle, replay_bundles
-from tzerlike.report.refresh import report_of
-from tzerlike.surroundings import open_family
-from tzerlike.untrusted import one_line
+from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import one_line
+from tzerlike.findings.bisect.bundles import bisect_bundles
+from tzerlike.findings.reduction.run import reduce_bundles
+from tzerlike.findings.refresh import report_of
+from tzerlike.findings.replay import load_bundle, replay_bundles
+from tzerlike.processes.caller import open_client
+from tzerlike.processes.client import Client
 
 WALL = 180
 """Seconds that one bundle may take of one command, beyond what its own limits allow."""
@@ -53,32 +53,32 @@ class TooLong(BaseException):
     """A command runs on; no handler is to take it for its own."""
 
 
-class Kept(Family):
-    """A family that stays when a command is done with it."""
+class Kept(Client):
+    """A client that stays when a command is done with it."""
 
     def __exit__(self, *error: object) -> None:
         pass
 
 
 class Bench:
-    """Runs commands on bundles in one family, and counts what came of them."""
+    """Runs commands on bundles in one client, and counts what came of them."""
 
     def __init__(self) -> None:
-        self._family: Family | None = None
+        self._client: Client | None = None
         self.ended: Counter[str] = Counter()
         self.faults: list[str] = []
 
-    def family(self) -> Family:
-        if self._family is None:
-            self._family = open_family(coverage="none")
-            # The commands leave the context of a family when they are done; this one is to stay.
-            self._family.__class__ = Kept
-        return self._family
+    def family(self) -> Client:
+        if self._client is None:
+            self._client = open_client(coverage="none")
+            # The commands leave the context of a client when they are done; this one is to stay.
+            self._client.__class__ = Kept
+        return self._client
 
     def drop(self) -> None:
-        if self._family is not None:
-            self._family.close()
-            self._family = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     def try_one(self, name: str, path: Path, command: Callable[[Path], object]) -> bool:
         """Run a command on a path; returns whether it went through."""
@@ -145,8 +145,8 @@ def take_through(directory: Path, paths: Sequence[Path], bench: Bench) -> None:
         bench.try_one("report", path, report_of)
         if not bench.try_one("load", path, loaded):
             continue
-        bench.try_one("replay", path, lambda path: replay_bundles([path], 1, bench.family))
-        bench.try_one("bisect", path, lambda path: bisect_bundles([path], bench.family))
+        bench.try_one("replay", path, lambda path: replay_bundles([path], 1, bench.client))
+        bench.try_one("bisect", path, lambda path: bisect_bundles([path], bench.client))
         bench.try_one("reduce", path, lambda path: reduce_bundles([path], 1, SEARCH, lambda slots: bench.family()))
         bench.try_one("report", path, report_of)
     campaign = directory.parent

@@ -30,31 +30,32 @@ from typing import Any, TypeVar
 
 from standalone import cache_directory
 
-from tzerlike import reference, tvm_api
-from tzerlike.allowlist.stored import require_graph
-from tzerlike.case import ContextConfig, PassSpec
-from tzerlike.child.apart import each_apart, run_apart, silence
-from tzerlike.child.effort import Effort
-from tzerlike.child.refusal import CompilerRefused, ask_compiler
-from tzerlike.compare.inputs import Inputs, inputs_for
-from tzerlike.compare.memory import Memory
-from tzerlike.compare.results import Builds, NoNotes, compile_reference, interpret, judge_builds
-from tzerlike.cuda.lowered import with_memory_inside
-from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
-from tzerlike.metamorphic.honest import honest
-from tzerlike.metamorphic.judge import Base, claim_of
+from tzerlike.core.case import ContextConfig, PassSpec
+from tzerlike.core.effort import Effort
+from tzerlike.core.rng import rng_for
+from tzerlike.execution.compare.inputs import Inputs, inputs_for
+from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, interpret, judge_builds
+from tzerlike.execution.cuda.lowered import with_memory_inside
+from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
+from tzerlike.execution.diagnosis.meaning import Meaning
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
-from tzerlike.mutators.tree import Tree
+from tzerlike.oracles.schedules.honest import honest
+from tzerlike.oracles.schedules.judge import Base, claim_of
 from tzerlike.passes.catalog import discover, instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
-from tzerlike.reference import Judgement
-from tzerlike.rng import rng_for
-from tzerlike.seedgen import builtin_seeds
-from tzerlike.tvm_api import PassTrail
-from tzerlike.walk.meaning import Meaning
+from tzerlike.processes.forked import each_in_child, in_child, silence
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import PassTrail
+from tzerlike.tir import interpreter
+from tzerlike.tir.allowlist.stored import require_graph
+from tzerlike.tir.interpreter import Judgement
+from tzerlike.tir.seeds import builtin_seeds
+from tzerlike.tir.tree import Tree
 
 T = TypeVar("T")
 
@@ -189,7 +190,7 @@ class World:
         log.guard("honest", module, lambda: honest(func, inputs.arguments, steps))
         log.guard("compare", module, lambda: _compared(inputs, judgement, rng))
         if rng.random() < NATIVE_SHARE and not launches_threads(func):
-            log.guard("native", module, lambda: run_apart(lambda: _native(func, module, seed)))
+            log.guard("native", module, lambda: in_child(lambda: _native(func, module, seed)))
         if parent is not None:
             log.guard("schedule", module, lambda: _claimed(parent, func, seed))
         return Meaning(func, inputs, judgement)
@@ -293,7 +294,7 @@ def _compared(inputs: Inputs, judgement: Judgement, rng: Random) -> None:
 def _native(func: Any, module: Any, seed: int) -> None:
     """Run the build without optimisation; one that dies takes this process with it and is no fault."""
     notes = NoNotes()
-    builds = Builds(lambda: compile_reference(module, notes), lambda: compile_reference(module, notes))
+    builds = Builds(lambda: compile_baseline(module, notes), lambda: compile_baseline(module, notes))
     judge_builds(func, builds, seed, Effort(steps=STEPS), notes)
 
 
@@ -305,7 +306,7 @@ def _claimed(parent: Any, child: Any, seed: int) -> None:
 
 def _run(func: Any, seed: int) -> None:
     for inputs in inputs_for(func, seed):
-        reference.prepare(func).run(inputs.arguments, STEPS)
+        interpreter.prepare(func).run(inputs.arguments, STEPS)
         return
 
 
@@ -361,7 +362,7 @@ class Shard:
         share = range(self.number, mutants, self.shards)
         while self.done < len(share):
             batch = share[self.done : self.done + BATCH]
-            for number, (text, death) in zip(batch, each_apart(batch, world.examine), strict=True):
+            for number, (text, death) in zip(batch, each_in_child(batch, world.examine), strict=True):
                 self._learn(number, text, f"died in {world.under_way[:].decode().strip()} of signal {death}")
             self.done += len(batch)
             self.save()

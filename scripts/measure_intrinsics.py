@@ -28,9 +28,9 @@ import ml_dtypes
 import numpy
 from numpy.typing import NDArray
 
-from tzerlike import tvm_api as api
+from tzerlike.core.rng import rng_for
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
-from tzerlike.rng import rng_for
+from tzerlike.systems import tvm_api as api
 
 Wide = NDArray[numpy.longdouble]
 Exact = Callable[..., Wide]

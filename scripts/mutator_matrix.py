@@ -15,8 +15,8 @@ import time
 from standalone import cache_directory
 
 from tzerlike.mutators import make_mutators
-from tzerlike.seedgen import builtin_seeds
 from tzerlike.testing import Grid
+from tzerlike.tir.seeds import builtin_seeds
 
 
 def main() -> None:

@@ -22,15 +22,15 @@ from typing import Any
 
 from standalone import cache_directory
 
-from tzerlike.bundles.roundtrip import PRINTER, round_trip
-from tzerlike.case import Case, content_hash
-from tzerlike.child.apart import each_apart, run_apart
+from tzerlike.core.case import Case, content_hash
+from tzerlike.core.rng import rng_for
+from tzerlike.findings.repro.text import text_repro
 from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
-from tzerlike.mutators.tree import Tree
-from tzerlike.repro.text import text_repro
-from tzerlike.rng import rng_for
-from tzerlike.seedgen import builtin_seeds
-from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tvm, script_of, well_formed
+from tzerlike.processes.forked import each_in_child, in_child
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tvm, script_of, well_formed
+from tzerlike.tir.roundtrip import PRINTER, round_trip
+from tzerlike.tir.seeds import builtin_seeds
+from tzerlike.tir.tree import Tree
 
 MAX_NODES = 600
 TRIES = 12
@@ -55,7 +55,7 @@ def next_generation(func: Any, mutators: Sequence[Mutator], rng: Random, env: Mu
     for _ in range(TRIES):
         mutator = mutators[rng.randrange(len(mutators))]
         if mutator.name in SCHEDULE:
-            saved, _ = run_apart(partial(text, mutator))
+            saved, _ = in_child(partial(text, mutator))
             made = None if saved is None else entry_of(load_ir(saved))
         else:
             made = child(mutator)
@@ -92,7 +92,7 @@ def main() -> None:
     counts: Counter[tuple[str, str]] = Counter()
     smallest: dict[tuple[str, str], list[Any]] = {}
     deaths: list[str] = []
-    for index, (text, number) in enumerate(each_apart(range(chains), partial(chain, seeds, generations))):
+    for index, (text, number) in enumerate(each_in_child(range(chains), partial(chain, seeds, generations))):
         if number:
             deaths.append(f"chain {index}: {signal.Signals(number).name}")
         if text is not None:

@@ -1,4 +1,4 @@
-"""Does the reference interpreter agree with TVM's build without optimisation?
+"""Does the interpreter agree with TVM's build without optimisation?
 
     python scripts/reference_agreement.py [MUTANTS [SEED [DIRECTORY]]]
 
@@ -20,14 +20,14 @@ from typing import Any
 
 from standalone import cache_directory
 
-from tzerlike import tvm_api
-from tzerlike.child.apart import each_apart
-from tzerlike.child.effort import THOROUGH_STEPS, Effort
-from tzerlike.compare.results import Builds, NoNotes, compile_reference, judge_builds
+from tzerlike.core.effort import THOROUGH_STEPS, Effort
+from tzerlike.core.results import Ending, Results
+from tzerlike.core.rng import rng_for
+from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, judge_builds
 from tzerlike.mutators import MutationEnv, make_mutators
-from tzerlike.outcome import Ending, Results
-from tzerlike.rng import rng_for
-from tzerlike.seedgen import builtin_seeds
+from tzerlike.processes.forked import each_in_child
+from tzerlike.systems import tvm_api
+from tzerlike.tir.seeds import builtin_seeds
 
 BATCH = 200
 DEEPEST = 4
@@ -37,10 +37,10 @@ ENDS_THE_PROCESS = "batch_to_space"
 
 
 def judged(func: Any, input_seed: int, steps: int) -> Results:
-    """Interpret `func`, and run its reference build where it is defined."""
+    """Interpret `func`, and run its baseline build where it is defined."""
     notes = NoNotes()
     module = tvm_api.module_of(func)
-    builds = Builds(lambda: compile_reference(module, notes), lambda: compile_reference(module, notes))
+    builds = Builds(lambda: compile_baseline(module, notes), lambda: compile_baseline(module, notes))
     return judge_builds(func, builds, input_seed, Effort(steps=steps), notes)
 
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def disagrees(results: Results) -> bool:
-    return results.defined and results.reference.ending not in (Ending.AGREES, Ending.REFUSED)
+    return results.defined and results.baseline.ending not in (Ending.AGREES, Ending.REFUSED)
 
 
 def survey(what: str, numbers: range, work: Any, wanted: int, directory: Path | None) -> int:
@@ -104,7 +104,7 @@ def survey(what: str, numbers: range, work: Any, wanted: int, directory: Path | 
         if verdicts["defined"] >= wanted:
             break
         batch = numbers[start : start + BATCH]
-        for number, (text, death) in zip(batch, each_apart(batch, work), strict=True):
+        for number, (text, death) in zip(batch, each_in_child(batch, work), strict=True):
             if text is None:
                 verdicts[f"died of signal {death}"] += 1
                 continue
@@ -118,10 +118,10 @@ def survey(what: str, numbers: range, work: Any, wanted: int, directory: Path | 
             if results.rule:
                 rules[results.rule] += 1
             if results.defined:
-                endings[results.reference.ending.value] += 1
+                endings[results.baseline.ending.value] += 1
             if disagrees(results):
                 broken += 1
-                print(f"  disagreement {number} ({answer['how']}): {results.reference}", flush=True)
+                print(f"  disagreement {number} ({answer['how']}): {results.baseline}", flush=True)
                 if directory is not None and "ir" in answer:
                     directory.mkdir(parents=True, exist_ok=True)
                     (directory / f"{number}.json").write_text(json.dumps(answer))

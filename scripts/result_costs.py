@@ -13,17 +13,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tzerlike.campaign import CampaignDir
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.child.tray import Tray
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.runner import serve_runner
-from tzerlike.executor.stages import touch
-from tzerlike.limits import Limits
-from tzerlike.zygote import warm_up
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.stages import run_case, touch
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.runner import serve_runner
+from tzerlike.processes.zygote import warm_up
 
 LEVELS = {"LLVM level 0": '{"kind": "llvm", "opt-level": 0}', "LLVM level 3": "llvm"}
 EFFORTS = {
@@ -42,7 +42,7 @@ def children_seconds(pid: int) -> float:
 
 
 def executor_for(effort: Effort, first: Case) -> tuple[ForkExecutor, int]:
-    lane = Lane.prepare(0, NoCoverage(), lambda: touch(first))
+    lane = Lane.prepare(0, NoCoverage(), run_case, prelude=lambda: touch(first))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -55,7 +55,7 @@ def executor_for(effort: Effort, first: Case) -> tuple[ForkExecutor, int]:
 def main() -> None:
     directory = CampaignDir(Path(sys.argv[1]))
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 150
-    warm_up(Tray())
+    warm_up(Channel())
     cases = [directory.load_case(case_id).case for case_id in sorted(directory.corpus_ids())[:count]]
     for level, target in LEVELS.items():
         print(f"{level}, {len(cases)} cases: ms of processor time a case, and the same against compiling alone")

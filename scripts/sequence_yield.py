@@ -14,10 +14,11 @@ from collections import Counter
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.case import Case, ContextConfig
+from tzerlike.campaign.loop import PassSource
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.observation import Exit, message_template
+from tzerlike.core.rng import rng_for
 from tzerlike.coverage import NoCoverage
-from tzerlike.fuzzer import PassSource
-from tzerlike.observation import Exit, message_template
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
@@ -25,8 +26,7 @@ from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.sequence import Sequence
 from tzerlike.passes.source import RandomSource
-from tzerlike.rng import rng_for
-from tzerlike.seedgen import builtin_seeds
+from tzerlike.tir.seeds import builtin_seeds
 
 TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}', "cuda": '{"kind": "cuda", "arch": "sm_90"}'}
 SHOWN = 5

@@ -6,11 +6,13 @@ import os
 import socket
 from pathlib import Path
 
+from tzerlike.core.limits import Limits
 from tzerlike.coverage import Coverage
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.runner import serve_runner
-from tzerlike.limits import Limits
+from tzerlike.execution import rendering
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.stages import run_case
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.runner import serve_runner
 
 
 def cache_directory() -> Path:
@@ -22,7 +24,7 @@ def cache_directory() -> Path:
 
 def executor_with(coverage: Coverage, limits: Limits | None = None) -> ForkExecutor:
     """Return an executor with a runner of its own, forked here: call this early, while the process is small."""
-    lane = Lane.prepare(0, coverage)
+    lane = Lane.prepare(0, coverage, run_case, rendering.JOBS)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         ours.close()

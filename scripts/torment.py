@@ -64,7 +64,9 @@ class Tree:
 
     def of(self, kind: str) -> list[psutil.Process]:
         try:
-            zygotes = [p for p in psutil.Process(self.supervisor).children() if "tzerlike.zygote" in p.cmdline()]
+            zygotes = [
+                p for p in psutil.Process(self.supervisor).children() if "tzerlike.processes.zygote" in p.cmdline()
+            ]
             forks = [process for zygote in zygotes for process in zygote.children()]
             runners = [process for process in forks if any(_leads(child) for child in process.children())]
             found = {

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tzerlike.bundles.bisection import Bisection, write_bisection
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, Provenance
-from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.oracles.finding import Signed
-from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.bundles.bisection import Bisection, write_bisection
 
 LIBRARY = "libtvm_compiler.so"
 
@@ -34,7 +34,7 @@ def wrong(nature: str, blame: str = "optimised", dtype: str = "float32") -> Obse
     bad = Ran(Ending.DIFFERS, difference=Difference(0, "A", dtype, (0,), "1", "0", "2", 1, 4, nature))
     good = Ran(Ending.AGREES)
     builds = {"optimised": (good, bad), "reference": (bad, good), "both": (bad, bad)}[blame]
-    return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=builds[0], optimised=builds[1]))
+    return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=builds[0], optimised=builds[1]))
 
 
 def program(*kinds: str) -> str:

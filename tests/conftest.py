@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tzerlike.cuda.device import devices
+from tzerlike.execution.cuda.device import devices
 
 
 def pytest_configure() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tzerlike.errors import UserError
+from tzerlike.core.errors import UserError
 
 GROUP = "tzerlike.plugins"
 

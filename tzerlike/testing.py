@@ -12,10 +12,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tzerlike import tvm_api
-from tzerlike.child.apart import each_apart
 from tzerlike.mutators import Guarded, MutationEnv, Mutator
-from tzerlike.seedgen.seed import Seed
+from tzerlike.processes.forked import each_in_child
+from tzerlike.systems import tvm_api
+from tzerlike.tir.seeds.seed import Seed
 
 MATMUL = """
 @T.prim_func(s_tir=True)
@@ -181,7 +181,7 @@ class Grid:
         children = 0
         breaches: list[str] = []
         deaths: list[str] = []
-        answers = each_apart(places, partial(self._call, mutator, number))
+        answers = each_in_child(places, partial(self._call, mutator, number))
         for place, (text, signal) in zip(places, answers, strict=True):
             where = f"{mutator.name} on {self._seeds[place].name}, number {number}"
             if signal:

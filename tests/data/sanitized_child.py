@@ -6,27 +6,25 @@ import os
 import socket
 import sys
 
-from tzerlike.case import Case
+from tzerlike.core.case import Case
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Stage
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import served
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.runner import serve_runner
-from tzerlike.limits import Limits
-from tzerlike.observation import Stage
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.oracles.crash import judge_crash
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.runner import serve_runner
 
 library = ctypes.CDLL(sys.argv[1])
 
 
-def bad_access(case, tray, *rest):
-    tray.enter_stage(Stage.BUILD)
+def bad_access(case, channel, *rest):
+    channel.enter_stage(Stage.BUILD)
     library.stale(3)
     return {"exit": "ok", "pass_blocks": []}
 
 
-served.run_case = bad_access
-lane = Lane.prepare(0, NoCoverage())
+lane = Lane.prepare(0, NoCoverage(), bad_access)
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if os.fork() == 0:
     ours.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy
 
 from tests.bundles import add_bundle, wrong
-from tzerlike.oracles.finding import Signed
+from tzerlike.core.finding import Signed
 
 LOOP = """
 @T.prim_func(s_tir=True)
@@ -38,7 +38,7 @@ PROGRAMS = {
 
 _TO_JSON = """
 import json, sys
-from tzerlike import tvm_api
+from tzerlike.systems import tvm_api
 texts = json.load(sys.stdin)
 print(json.dumps([tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))) for text in texts]))
 """

@@ -8,16 +8,16 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.allowlist import names, native
-from tzerlike.allowlist.module import DEVICE, HOST, SOURCE, llvm_intrinsics, objection
-from tzerlike.allowlist.stored import require_allowed
-from tzerlike.case import Case
-from tzerlike.errors import UserError
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
 from tzerlike.mutators.annotate import BLOCK_ANNOTATIONS, FUNCTION_ATTRIBUTES
-from tzerlike.reference import expressions, statements
-from tzerlike.reference.intrinsics import FLOAT, INTEGER
-from tzerlike.tvm_api import tvm
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import tvm
+from tzerlike.tir.allowlist import names, native
+from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, llvm_intrinsics, objection
+from tzerlike.tir.allowlist.stored import require_allowed
+from tzerlike.tir.interpreter import expressions, statements
+from tzerlike.tir.interpreter.intrinsics import FLOAT, INTEGER
 
 HEAD = """
 @T.prim_func

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Command, kill_group, start, wait_until
-from tzerlike.campaign import CampaignDir
-from tzerlike.events import event_lines
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.events import event_lines
 
 FUZZ = ("fuzz", "--harness", "arith", "--seed", "3", "--ui", "none")
 ITERATIONS = 600

@@ -10,14 +10,14 @@ import pytest
 
 from tests.e2e.conftest import Command
 from tests.e2e.test_results import IN_PLACE, REFUSED
-from tzerlike.bundles.bisection import Bisection, read_bisection
-from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, ContextConfig, Provenance, parse_sequence
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.walk.walk import Change
+from tzerlike.core.case import Case, ContextConfig, Provenance, parse_sequence
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.diagnosis.walk import Change
+from tzerlike.findings.bundles.bisection import Bisection, read_bisection
+from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
 
 DIES = """
 @T.prim_func
@@ -57,7 +57,7 @@ def main(A: T.Buffer((4,), "float32")):
 
 def bundle(directory: Path, kind: str, text: str, passes: str = "") -> Path:
     """A bundle as a campaign writes it; what was seen is seen again by who bisects, so that it need not be true."""
-    from tzerlike import tvm_api
+    from tzerlike.systems import tvm_api
 
     script = "# from tvm.script import tirx as T\n" + text
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(script)))

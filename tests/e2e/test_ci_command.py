@@ -11,11 +11,11 @@ import pytest
 
 from tests.bundles import write_case
 from tests.e2e.conftest import Command, kill_group, start, wait_until
-from tzerlike import tvm_api
-from tzerlike.campaign import CampaignDir
-from tzerlike.corpora.carried import case_ids
-from tzerlike.seedgen.handwritten import definitions
+from tzerlike.campaign.corpora.carried import case_ids
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.systems import tvm_api
 from tzerlike.testing import sample_functions
+from tzerlike.tir.seeds.handwritten import definitions
 
 ROOT = Path(__file__).resolve().parents[2]
 BUG = ROOT / "docs" / "bugs" / "bfloat16_in_a_bind.py"

@@ -11,28 +11,29 @@ import pytest
 
 from tests.e2e.conftest import ROOT, Command, environment
 from tests.puzzles.conftest import served
-from tzerlike.case import Case, ContextConfig
-from tzerlike.child.apart import run_apart
-from tzerlike.child.confine import why_unconfined
-from tzerlike.child.effort import Effort
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Ending, Ran, Rejection, Results
+from tzerlike.core.targets import target_text
 from tzerlike.coverage import NoCoverage
-from tzerlike.cuda.source import first_refusal
-from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
-from tzerlike.executor import rejection
-from tzerlike.executor.lane import Lane
-from tzerlike.issue.regression import regression_test
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.execution import rejection
+from tzerlike.execution.cuda.source import first_refusal
+from tzerlike.execution.cuda.toolchain import Compiler, Toolchain, find_toolchain
+from tzerlike.execution.stages import run_case
+from tzerlike.findings.issue.regression import regression_test
+from tzerlike.findings.repro.script import repro_script
 from tzerlike.oracles import effort_for
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
-from tzerlike.outcome import Ending, Ran, Rejection, Results
 from tzerlike.passes.label import Label
-from tzerlike.repro.script import repro_script
-from tzerlike.seedgen import Seed, builtin_seeds
-from tzerlike.targets import target_text
-from tzerlike.tvm_api import bind_target, build, cuda_sources, load_ir, target_of
+from tzerlike.processes.confine import why_unconfined
+from tzerlike.processes.forked import in_child
+from tzerlike.processes.lane import Lane
+from tzerlike.systems.tvm_api import bind_target, build, cuda_sources, load_ir, target_of
+from tzerlike.tir.seeds import Seed, builtin_seeds
 
 CACHE = ROOT / "build" / "test-cache" / "tzerlike"
 KERNELS = ROOT / "seeds" / "gpu.py"
@@ -55,7 +56,7 @@ def source_of(seed: Seed) -> str:
             (source,) = cuda_sources(build(bind_target(load_ir(seed.ir), target), target))
         return source
 
-    source, signal = run_apart(work)
+    source, signal = in_child(work)
     assert signal == 0 and source is not None
     return source
 
@@ -90,7 +91,7 @@ def test_nvrtc_does_its_work_in_a_confined_child(seeds: dict[str, Seed]) -> None
         said = first_refusal(toolchain, ["__global__ void f() { nobody(); }"], "sm_90") or ""
         return "" if first_refusal(toolchain, [source], "sm_90") is None and "nobody" in said else f"it says {said}"
 
-    assert run_apart(work) == ("", 0)
+    assert in_child(work) == ("", 0)
 
 
 INTERNAL = Label.INTERNAL_ERROR.value
@@ -101,9 +102,9 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
     toolchain = Toolchain(Compiler.NVCC, nvcc)
-    for module in ("tzerlike.executor.stages", "tzerlike.executor.rejection", "tzerlike.executor.sources"):
+    for module in ("tzerlike.execution.stages", "tzerlike.execution.rejection", "tzerlike.execution.sources"):
         monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
-    with served(Lane.prepare(0, NoCoverage(), jobs=rejection.JOBS), Limits()) as executor:
+    with served(Lane.prepare(0, NoCoverage(), run_case, rejection.JOBS), Limits()) as executor:
         (seen,) = executor.run([case], count=False, effort=effort)
     return seen
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.case import ContextConfig
-from tzerlike.child.apart import run_apart
-from tzerlike.child.effort import Effort
-from tzerlike.compare.results import NoNotes
-from tzerlike.cuda.lowered import JUDGED_BEFORE, judge_lowered
-from tzerlike.outcome import Ending, Results
-from tzerlike.seedgen import builtin_seeds
-from tzerlike.tvm_api import (
+from tzerlike.core.case import ContextConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.results import Ending, Results
+from tzerlike.execution.compare.results import NoNotes
+from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
+from tzerlike.processes.forked import in_child
+from tzerlike.systems.tvm_api import (
     ModuleBefore,
     bind_target,
     build,
@@ -24,6 +23,7 @@ from tzerlike.tvm_api import (
     pass_context,
     target_of,
 )
+from tzerlike.tir.seeds import builtin_seeds
 
 CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"
 
@@ -157,7 +157,7 @@ def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
 
     CACHE.mkdir(parents=True, exist_ok=True)
     seeds = builtin_seeds(CACHE, "cuda")
-    text, signal = run_apart(endings)
+    text, signal = in_child(endings)
     assert signal == 0 and text is not None
     lines = text.splitlines()
     assert not [line for line in lines if "differs" in line or "undefined:" in line]

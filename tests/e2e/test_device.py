@@ -12,17 +12,17 @@ import pytest
 
 from tests.e2e.conftest import ROOT
 from tests.e2e.test_cuda_lowered import PROGRAM
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.compare.evidence import evidence_for
-from tzerlike.compare.results import interpret
-from tzerlike.cuda.device import Device, Devices
-from tzerlike.cuda.run import is_fault
-from tzerlike.limits import Limits
-from tzerlike.outcome import Ending, Results
-from tzerlike.seedgen.handwritten import definitions
-from tzerlike.targets import target_text
-from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.results import Ending, Results
+from tzerlike.core.targets import target_text
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.cuda.device import Device, Devices
+from tzerlike.execution.cuda.run import is_fault
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script
+from tzerlike.tir.seeds.handwritten import definitions
 
 LIMITS = Limits(seconds=0.3)
 RESULTS = Effort(frozenset({Check.RESULTS}))
@@ -78,7 +78,7 @@ def gpu() -> Iterator[Device]:
 def test_a_right_program_agrees_on_device_and_host(stand_in: Device, tmp_path: Path) -> None:
     for _ in range(2):
         results = judged(stand_in, ADD, ADD, tmp_path)
-        assert (results.optimised.ending, results.reference.ending, results.device) == ("agrees", "agrees", "llvm")
+        assert (results.optimised.ending, results.baseline.ending, results.device) == ("agrees", "agrees", "llvm")
     assert stand_in.starts == 1
 
 
@@ -120,8 +120,8 @@ def test_both_builds_are_timed_by_the_clock_of_the_device(stand_in: Device, tmp_
     effort = Effort(frozenset({Check.RESULTS, Check.SPEED}))
     results = judged(stand_in, WITH_THREADS, WITH_THREADS, tmp_path, effort=effort)
     assert results.timing is not None
-    assert len(results.timing.reference) == len(results.timing.optimised) == 40
-    assert min(*results.timing.reference, *results.timing.optimised) >= 0
+    assert len(results.timing.baseline) == len(results.timing.optimised) == 40
+    assert min(*results.timing.baseline, *results.timing.optimised) >= 0
     twice = WITH_THREADS.replace("B[t * 32 + i] = A", "A[t * 32 + i] = A")
     assert judged(stand_in, twice, twice, tmp_path, effort=effort).timing is None
 

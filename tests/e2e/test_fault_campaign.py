@@ -11,14 +11,14 @@ from tests.e2e.conftest import Command
 PLANT = """
 import gc, os, sys
 
-if "tzerlike.zygote" in sys.orig_argv:
+if "tzerlike.processes.zygote" in sys.orig_argv:
     freeze = gc.freeze
 
     def plant():
-        from tzerlike import fuzzer, worker
-        from tzerlike.compare import results
-        from tzerlike.executor import execute
-        from tzerlike.faults import limit
+        from tzerlike.campaign import loop, worker
+        from tzerlike.execution.compare import results
+        from tzerlike.execution import executor
+        from tzerlike.findings.faults import limit
 
         limit.LIMIT = 2.0
         every = {"interpret": 13, "localised": 17, "attempted": 3, "look_at_text": 3}
@@ -37,7 +37,7 @@ if "tzerlike.zygote" in sys.orig_argv:
 
             setattr(module, name, failing)
 
-        for module, name in ((results, "interpret"), (execute, "localised"), (fuzzer, "attempted"),
+        for module, name in ((results, "interpret"), (executor, "localised"), (loop, "attempted"),
                              (worker, "look_at_text")):
             planted(module, name)
         freeze()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command, kill_group, start, wait_until
-from tzerlike.campaign import CampaignDir
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import read_state, read_stats
 from tzerlike.coverage.snapshot import read_snapshot
-from tzerlike.stats import read_state, read_stats
 
 pytestmark = pytest.mark.long
 

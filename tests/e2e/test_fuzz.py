@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Command, kill_group, start, wait_until
-from tzerlike.campaign import CampaignDir
+from tzerlike.campaign.directory import CampaignDir
 
 FUZZ = ("fuzz", "--seed", "7", "--ui", "none")
 

@@ -17,8 +17,10 @@ import pytest
 
 from tests.e2e.conftest import environment
 from tests.e2e.hostile import PROGRAMS, programs, write_bundles
-from tzerlike.campaign import read_json, read_stored_case, write_json
-from tzerlike.child.confine import why_unconfined
+from tzerlike.core.storage import write_json
+from tzerlike.core.untrusted import read_json
+from tzerlike.processes.confine import why_unconfined
+from tzerlike.tir.stored import read_stored_case
 
 needs_confinement = pytest.mark.skipif(why_unconfined() != "", reason="this machine cannot confine a process")
 

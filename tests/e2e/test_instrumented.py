@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import ROOT, Command, environment
-from tzerlike.campaign import read_json
-from tzerlike.errors import UserError
-from tzerlike.tvm_builds import Store
-from tzerlike.tvm_builds.tools import find_symbolizer
+from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import read_json
+from tzerlike.systems.builds import Store
+from tzerlike.systems.builds.tools import find_symbolizer
 
 SEED = """
 @T.prim_func(s_tir=True)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tzerlike.child.apart import each_apart
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
-from tzerlike.tvm_api import module_of, target_of, tirx, tvm, well_formed
+from tzerlike.processes.forked import each_in_child
+from tzerlike.systems.tvm_api import module_of, target_of, tirx, tvm, well_formed
+from tzerlike.tir import dtypes
 
 TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}', "cuda": '{"kind": "cuda", "arch": "sm_90"}'}
 
@@ -77,7 +77,7 @@ def test_every_listed_dtype_compiles(target: str) -> None:
         return ""
 
     tried = trials(target)
-    answers = each_apart(tried, compiles)
+    answers = each_in_child(tried, compiles)
     refused = [
         f"{entry.op} of {dtype}: {text or number}"
         for (entry, dtype), (text, number) in zip(tried, answers, strict=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command, environment
-from tzerlike.campaign import CampaignDir
+from tzerlike.campaign.directory import CampaignDir
 
 SEED = """
 from tvm.script import tirx as T

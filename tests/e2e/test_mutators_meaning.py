@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tzerlike.mutators import MutationEnv, make_mutators
-from tzerlike.tvm_api import module_of, parse_script, script_of, tvm
+from tzerlike.systems.tvm_api import module_of, parse_script, script_of, tvm
 
 SCRIPT = """
 @T.prim_func

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tzerlike.case import PassSpec, parse_sequence, print_sequence
-from tzerlike.errors import UserError
+from tzerlike.core.case import PassSpec, parse_sequence, print_sequence
+from tzerlike.core.errors import UserError
+from tzerlike.core.rng import rng_for
 from tzerlike.passes import catalog, sequence
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS, OPTIONS, OPTIONS_READ
 from tzerlike.passes.catalog import discover, instantiate, registered_passes, short_name
 from tzerlike.passes.info import Pool
 from tzerlike.passes.preconditions import RULES
-from tzerlike.rng import rng_for
-from tzerlike.tvm_api import pass_constructors, pass_context, tvm
+from tzerlike.systems.tvm_api import pass_constructors, pass_context, tvm
 
 
 def test_every_registered_pass_is_in_the_table_or_excluded_with_a_reason() -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.case import ContextConfig, parse_sequence
-from tzerlike.child.apart import run_apart
+from tzerlike.core.case import ContextConfig, parse_sequence
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.preconditions import legal
-from tzerlike.seedgen import Seed, builtin_seeds
-from tzerlike.tvm_api import bind_target, build, load_ir, pass_context, raised_by_tvm, target_of
+from tzerlike.processes.forked import in_child
+from tzerlike.systems.tvm_api import bind_target, build, load_ir, pass_context, raised_by_tvm, target_of
+from tzerlike.tir.seeds import Seed, builtin_seeds
 
 CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"
 TARGET = '{"kind": "cuda", "arch": "sm_90"}'
@@ -63,8 +63,8 @@ def test_a_wrong_order_fails_and_the_right_one_builds(
     tail = default_pipeline("cuda").passes
     assert legal(parse_sequence(broken) + tail, facts, to_code=True) is not None
     assert legal(parse_sequence(mended) + tail, facts, to_code=True) is None
-    assert run_apart(lambda: outcome(seeds[name], broken))[0] != "built"
-    assert run_apart(lambda: outcome(seeds[name], mended))[0] == "built"
+    assert in_child(lambda: outcome(seeds[name], broken))[0] != "built"
+    assert in_child(lambda: outcome(seeds[name], mended))[0] == "built"
 
 
 def outcome(seed: Seed, passes: str) -> str:

@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import ContextConfig, parse_sequence, print_sequence
-from tzerlike.child.apart import run_apart
+from tzerlike.core.case import ContextConfig, parse_sequence, print_sequence
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.tvm_api import bind_target, build, parse_script, pass_context, structural_equal, target_of, tirx, tvm
+from tzerlike.processes.forked import in_child
+from tzerlike.systems.tvm_api import (
+    bind_target,
+    build,
+    parse_script,
+    pass_context,
+    structural_equal,
+    target_of,
+    tirx,
+    tvm,
+)
 
 SCRIPT = """
 @I.ir_module(s_tir=True)
@@ -87,4 +96,4 @@ def test_what_the_passes_lowered_is_compiled_without_the_default_pipeline() -> N
         return str((result.numpy() == (a + 1) * a).all())
 
     # Threads of a parallel loop in this process would hang those that later tests fork from it.
-    assert run_apart(run) == ("True", 0)
+    assert in_child(run) == ("True", 0)

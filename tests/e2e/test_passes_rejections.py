@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import ContextConfig, parse_sequence
+from tzerlike.core.case import ContextConfig, parse_sequence
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.tvm_api import bind_target, build, dump_ir, module_of, parse_script, pass_context, target_of
+from tzerlike.systems.tvm_api import bind_target, build, dump_ir, module_of, parse_script, pass_context, target_of
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "pass_labels.json").read_text())
 

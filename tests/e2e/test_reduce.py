@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Command, environment, start, wait_until
-from tzerlike import tvm_api
-from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, ContextConfig, Provenance, parse_sequence
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
+from tzerlike.core.case import Case, ContextConfig, Provenance, parse_sequence
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.systems import tvm_api
 
 ORACLES = ["crash", "inconsistency", "internal-error"]
 

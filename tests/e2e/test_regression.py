@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy
 
-from tzerlike import tvm_api
-from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.compare.evidence import evidence_for
-from tzerlike.issue.regression import regression_test, schedule_test
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.findings.issue.regression import regression_test, schedule_test
+from tzerlike.systems import tvm_api
 
 SMALL = """
 @T.prim_func

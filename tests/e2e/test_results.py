@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from tests.e2e.conftest import Command, environment
-from tzerlike.campaign import CampaignDir
+from tzerlike.campaign.directory import CampaignDir
 
 HEADER = "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n"
 

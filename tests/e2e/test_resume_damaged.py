@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.e2e.conftest import Command
-from tzerlike.campaign import CampaignDir
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import read_state
 from tzerlike.coverage.snapshot import read_snapshot, snapshot_bytes
-from tzerlike.stats import read_state
 
 
 def test_what_a_damaged_campaign_covers_is_found_again(tmp_path: Path, tzerlike: Command) -> None:

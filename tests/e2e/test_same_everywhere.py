@@ -66,10 +66,10 @@ def test_two_callers_with_nothing_in_common_find_the_same(tmp_path: Path) -> Non
 MAPPED = """
 import sys
 from pathlib import Path
-from tzerlike.family import Family
-from tzerlike.surroundings import cache_directory, zygote_environment
+from tzerlike.processes.client import Client
+from tzerlike.processes.caller import cache_directory, zygote_environment
 given = dict(pair.split("=", 1) for pair in sys.argv[1:])
-with Family(slots=1, coverage="none", cache_dir=cache_directory(), environment=zygote_environment() | given) as family:
+with Client(slots=1, coverage="none", cache_dir=cache_directory(), environment=zygote_environment() | given) as client:
     (child,) = (int(pid) for pid in Path(f"/proc/self/task/{__import__('os').getpid()}/children").read_text().split())
     sys.stdout.write(Path(f"/proc/{child}/maps").read_text())
 """

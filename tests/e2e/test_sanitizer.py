@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, environment
-from tzerlike.errors import UserError
-from tzerlike.executor.sanitizer import report_in
-from tzerlike.observation import Frame
-from tzerlike.tvm_builds.recipe import Recipe
-from tzerlike.tvm_builds.source import Source
-from tzerlike.tvm_builds.tools import Toolchain
+from tzerlike.core.errors import UserError
+from tzerlike.core.observation import Frame
+from tzerlike.execution.sanitizer import report_in
+from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.source import Source
+from tzerlike.systems.builds.tools import Toolchain
 
 CODE = """
 extern "C" __attribute__((noinline)) int peek(const int* p, int n) { return p[n]; }

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike import seedgen, tvm_api
-from tzerlike.case import Case
-from tzerlike.rng import rng_for
-from tzerlike.seedgen.cache import Collection
-from tzerlike.seedgen.check import canonical_ir, digest_of
-from tzerlike.seedgen.generate import Recipe, generate
-from tzerlike.seedgen.seed import Seed
+from tzerlike.core.case import Case
+from tzerlike.core.rng import rng_for
+from tzerlike.systems import tvm_api
+from tzerlike.tir import seeds
+from tzerlike.tir.seeds.cache import Collection
+from tzerlike.tir.seeds.check import canonical_ir, digest_of
+from tzerlike.tir.seeds.generate import Recipe, generate
+from tzerlike.tir.seeds.seed import Seed
 
 PAPER = 629
 """The number of initial functions in the paper."""
@@ -56,15 +57,15 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def collection(cache: Path) -> Collection:
-    return seedgen.builtin_collection(cache)
+    return seeds.builtin_collection(cache)
 
 
 def test_enough_distinct_functions(collection: Collection) -> None:
-    seeds = [seed for seed in collection.seeds if seed.target == "llvm"]
-    digests = {tvm_api.structural_hash(tvm_api.load_ir(seed.ir)) for seed in seeds}
-    assert len(digests) == len(seeds) >= PAPER
+    programs = [seed for seed in collection.seeds if seed.target == "llvm"]
+    digests = {tvm_api.structural_hash(tvm_api.load_ir(seed.ir)) for seed in programs}
+    assert len(digests) == len(programs) >= PAPER
     assert [seed.name for seed in collection.seeds] == sorted({seed.name for seed in collection.seeds})
-    assert {seed.origin for seed in collection.seeds} == set(seedgen.SOURCES)
+    assert {seed.origin for seed in collection.seeds} == set(seeds.SOURCES)
 
 
 def test_every_source_gives_all_it_promises(collection: Collection) -> None:
@@ -93,7 +94,7 @@ def test_seeds_compile_at_default_settings(collection: Collection) -> None:
 
 def test_cached_load_is_fast_and_equal(collection: Collection, cache: Path) -> None:
     began = time.monotonic()
-    again = seedgen.builtin_collection(cache)
+    again = seeds.builtin_collection(cache)
     assert time.monotonic() - began < 2
     assert again == collection
 
@@ -108,8 +109,8 @@ def test_another_process_makes_the_same_seeds(collection: Collection, cache: Pat
 
 
 def test_target_filter(collection: Collection, cache: Path) -> None:
-    every = seedgen.builtin_seeds(cache)
-    parts = [seedgen.builtin_seeds(cache, target) for target in ("llvm", "cuda")]
+    every = seeds.builtin_seeds(cache)
+    parts = [seeds.builtin_seeds(cache, target) for target in ("llvm", "cuda")]
     assert every == collection.seeds
     assert sorted(parts[0] + parts[1], key=lambda seed: seed.name) == list(every)
     assert parts[1]
@@ -132,15 +133,15 @@ def test_directory(collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "graph.json").write_text('{"root_index": 7, "nodes": [{"type": "None"}]}')
     (tmp_path / "syntax.py").write_text("def f(:\n")
     (tmp_path / "empty.py").write_text("x = 1\n")
-    seeds, problems = seedgen.seeds_from_directory(tmp_path)
-    assert [(seed.name, seed.target) for seed in seeds] == [
+    found, problems = seeds.seeds_from_directory(tmp_path)
+    assert [(seed.name, seed.target) for seed in found] == [
         ("case.json", "cuda"),
         ("deep/script.py::good", "llvm"),
         ("entry.json", "llvm"),
         ("ir.json", "llvm"),
         ("kernel.py", "cuda"),
     ]
-    assert {seed.origin for seed in seeds} == {"dir"}
+    assert {seed.origin for seed in found} == {"dir"}
     assert [path.name for path, _ in problems] == [
         "broken.json",
         "script.py",
@@ -156,7 +157,7 @@ def test_directory(collection: Collection, tmp_path: Path) -> None:
 def test_a_users_file_is_parsed_and_never_run(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
     (tmp_path / "evil.py").write_text(f"open({str(witness)!r}, 'w').close()\n{SCRIPT}")
-    seedgen.seeds_from_directory(tmp_path)
+    seeds.seeds_from_directory(tmp_path)
     assert not witness.exists()
 
 

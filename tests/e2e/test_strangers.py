@@ -16,20 +16,21 @@ import pytest
 
 from tests.bundles import add_bundle, wrong
 from tests.e2e.conftest import CACHE, Command
-from tzerlike.campaign import StoredCase, write_json
-from tzerlike.case import Case, PassSpec, Provenance
-from tzerlike.elsewhere.host import Guest
-from tzerlike.errors import UserError
-from tzerlike.family import Family
-from tzerlike.observation import Stage
-from tzerlike.oracles.finding import Signed
-from tzerlike.replay import load_bundle
-from tzerlike.surroundings import zygote_environment
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Stage
+from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.replay import load_bundle
+from tzerlike.findings.versions.host import Guest
+from tzerlike.processes.caller import zygote_environment
+from tzerlike.processes.client import Client
 
 PROGRAM = """
 import json
 
-from tzerlike import tvm_api
+from tzerlike.systems import tvm_api
 
 func = tvm_api.parse_script('''
 @T.prim_func(s_tir=True)
@@ -59,25 +60,25 @@ def irs() -> tuple[str, str, str, str]:
 
 
 @pytest.fixture(scope="module")
-def family() -> Iterator[Family]:
+def family() -> Iterator[Client]:
     CACHE.mkdir(parents=True, exist_ok=True)
-    with Family(slots=1, coverage="none", cache_dir=CACHE, environment=zygote_environment()) as family:
-        yield family
+    with Client(slots=1, coverage="none", cache_dir=CACHE, environment=zygote_environment()) as client:
+        yield client
 
 
-def judge(family: Family, case: Case, place: Path, inputs: Path | None = None) -> dict[str, Any]:
+def judge(client: Client, case: Case, place: Path, inputs: Path | None = None) -> dict[str, Any]:
     """The observation of a case; UserError as `tzerlike run` would have it."""
     path = place / "case.json"
     write_json(path, StoredCase(case, Provenance("test")).to_json())
     item = {"path": str(path), "seconds": 5.0, "memory": 2 << 30, "times": 1, "inputs": str(inputs or "")}
-    (answer,) = family.ask("judge-files", {"items": [item], "oracles": ["crash", "inconsistency"]})
+    (answer,) = client.ask("judge-files", {"items": [item], "oracles": ["crash", "inconsistency"]})
     observation: dict[str, Any] = answer["observation"]
     return observation
 
 
-def test_what_is_no_program_is_told_in_a_line(family: Family, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
+def test_what_is_no_program_is_told_in_a_line(client: Client, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
     module, func, other, _ = irs
-    assert judge(family, Case(module), tmp_path)["exit"] == "ok"
+    assert judge(client, Case(module), tmp_path)["exit"] == "ok"
     for case, complaint in (
         (Case(func), "not the JSON of an IRModule"),
         (Case(other), "no function 'main'"),
@@ -85,23 +86,23 @@ def test_what_is_no_program_is_told_in_a_line(family: Family, irs: tuple[str, st
         (Case(module, (PassSpec("tirx.UnrollLoop", (("x", 1),)),)), "tirx.UnrollLoop"),
     ):
         with pytest.raises(UserError, match=complaint) as refused:
-            judge(family, case, tmp_path)
+            judge(client, case, tmp_path)
         assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, '{"root_index":9,"nodes":[]}', "\0"], ids=repr)
-def test_what_tvm_cannot_load_is_an_observation(family: Family, tmp_path: Path, text: str) -> None:
-    seen = judge(family, Case(text), tmp_path)
+def test_what_tvm_cannot_load_is_an_observation(client: Client, tmp_path: Path, text: str) -> None:
+    seen = judge(client, Case(text), tmp_path)
     assert seen["stage"] == "load"
     assert seen["exit"] in ("rejected", "crash")
 
 
-def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
+def test_inputs_that_do_not_fit_are_named(client: Client, irs: tuple[str, str, str, str], tmp_path: Path) -> None:
     case = Case(irs[0])
     good = {"scheme": numpy.array("small"), "argument0": numpy.ones(4), "argument1": numpy.zeros(4)}
     path = tmp_path / "inputs.npz"
     numpy.savez(path, **good)  # type: ignore[arg-type]
-    assert judge(family, case, tmp_path, path)["results"]["verdict"] == "defined"
+    assert judge(client, case, tmp_path, path)["results"]["verdict"] == "defined"
     for damage, complaint in (
         ({"argument0": numpy.ones(5)}, "argument0 does not fit"),
         ({"argument0": numpy.ones(4, numpy.int64)}, "argument0 does not fit"),
@@ -109,14 +110,14 @@ def test_inputs_that_do_not_fit_are_named(family: Family, irs: tuple[str, str, s
     ):
         numpy.savez(path, **(good | damage))
         with pytest.raises(UserError, match=complaint):
-            judge(family, case, tmp_path, path)
+            judge(client, case, tmp_path, path)
     numpy.savez(path, scheme=good["scheme"])
     with pytest.raises(UserError, match="no argument0"):
-        judge(family, case, tmp_path, path)
+        judge(client, case, tmp_path, path)
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(UserError, match="not a regular file"):
-        judge(family, case, tmp_path, path)
+        judge(client, case, tmp_path, path)
 
 
 def test_another_python_judges_alike(irs: tuple[str, str, str, str], tmp_path: Path) -> None:
@@ -159,22 +160,22 @@ def bundle_of(case: Case, place: Path) -> Path:
 
 
 def test_a_call_of_the_shell_is_named_and_not_made(
-    family: Family, irs: tuple[str, str, str, str], tmp_path: Path
+    client: Client, irs: tuple[str, str, str, str], tmp_path: Path
 ) -> None:
     marker = tmp_path / "ran"
     case = Case(irs[3].replace("COMMAND", f"touch {marker}"))
-    results = judge(family, case, tmp_path)["results"]
+    results = judge(client, case, tmp_path)["results"]
     assert (results["verdict"], results["rule"]) == ("unknown", "not-allowed")
     assert results["where"] == "not run: calls tirx.call_extern of 'system'"
     assert results["reference"]["ending"] == results["optimised"]["ending"] == "not-run"
     asked = {"path": str(bundle_of(case, tmp_path / "findings")), "oracles": ["crash", "inconsistency"]}
-    (answer,) = family.ask("bisect", asked)
+    (answer,) = client.ask("bisect", asked)
     assert not answer["shows"] and "'system'" in answer["why"]
-    (answer,) = family.ask("reduce", {**asked, "seconds": 10.0, "environment": {}})
+    (answer,) = client.ask("reduce", {**asked, "seconds": 10.0, "environment": {}})
     assert answer["status"] == "does not show" and "'system'" in answer["why"]
     assert not marker.exists()
     # Its twin calls a function of the table, and both builds are run.
-    twin = judge(family, Case(irs[3].replace("system", "fabsf").replace('"COMMAND"', '"x"')), tmp_path)["results"]
+    twin = judge(client, Case(irs[3].replace("system", "fabsf").replace('"COMMAND"', '"x"')), tmp_path)["results"]
     assert twin["rule"] == "step-budget" and twin["reference"]["ending"] != "not-run"
 
 

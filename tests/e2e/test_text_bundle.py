@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command, environment
-from tzerlike.bundles.roundtrip import PARSER, PRINTER, UNEQUAL, TextFault, round_trip
-from tzerlike.bundles.text import reportable
-from tzerlike.campaign import CampaignDir
-from tzerlike.case import Case
-from tzerlike.tvm_api import dump_ir, module_of, parse_script, tirx, tvm
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.case import Case
+from tzerlike.findings.bundles.text import reportable
+from tzerlike.systems.tvm_api import dump_ir, module_of, parse_script, tirx, tvm
+from tzerlike.tir.roundtrip import PARSER, PRINTER, UNEQUAL, TextFault, round_trip
 
 SCRIPT = """
 @T.prim_func

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tzerlike.campaign import read_json
+from tzerlike.core.untrusted import read_json
 
 ITERATIONS = 100
 

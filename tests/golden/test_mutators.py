@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from tzerlike import tvm_api
 from tzerlike.mutators import ALL, MutationEnv, make_mutators
+from tzerlike.systems import tvm_api
 from tzerlike.testing import LOOPS, MATMUL, THREADS, VECTORS, sample_functions
 
 DIRECTORY = Path(__file__).parent / "mutators"

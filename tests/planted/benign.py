@@ -17,19 +17,8 @@ from tests.planted.rewrite import (
     loads_of,
 )
 from tests.planted.statements import reads_itself
-from tzerlike.mutators.tree import (
-    Node,
-    Site,
-    Tree,
-    dtype_of,
-    is_jump,
-    key,
-    loop_with,
-    renamed,
-    seq,
-    substitute,
-)
-from tzerlike.tvm_api import array_items, function_with, s_tir, structural_walk, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, function_with, s_tir, structural_walk, tirx, tvm
+from tzerlike.tir.tree import Node, Site, Tree, dtype_of, is_jump, key, loop_with, renamed, seq, substitute
 
 OUTLINED = ("int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 """What may be bound to a variable; TVM 0.27 fails to legalise a bound bfloat16 or float8."""

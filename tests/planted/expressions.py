@@ -13,8 +13,8 @@ from tests.planted.rewrite import (
     is_int,
     same_call,
 )
-from tzerlike.mutators.tree import Node, Site, dtype_of
-from tzerlike.tvm_api import array_items, structural_equal, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, structural_equal, tirx, tvm
+from tzerlike.tir.tree import Node, Site, dtype_of
 
 
 def is_condition(site: Site) -> bool:

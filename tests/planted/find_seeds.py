@@ -22,12 +22,13 @@ import click
 
 from tests.planted.rewrite import Pass
 from tests.planted.table import HARMLESS, MISCOMPILES
-from tzerlike import reference, tvm_api
-from tzerlike.child.apart import each_apart
-from tzerlike.child.effort import Effort
-from tzerlike.compare.results import Builds, NoNotes, compile_reference, interpret, judge_builds
-from tzerlike.outcome import Ending
-from tzerlike.seedgen import Seed, builtin_seeds
+from tzerlike.core.effort import Effort
+from tzerlike.core.results import Ending
+from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, interpret, judge_builds
+from tzerlike.processes.forked import each_in_child
+from tzerlike.systems import tvm_api
+from tzerlike.tir import interpreter
+from tzerlike.tir.seeds import Seed, builtin_seeds
 
 STEPS = 20_000
 WANTED = 8
@@ -63,7 +64,7 @@ def endings(seed: Seed, passes: Sequence[str], table: Mapping[str, Pass]) -> Ite
     """Yield (pass, how its build ended) for those of `passes` that apply to `seed`; nothing for an undefined one."""
     func = tvm_api.entry_of(tvm_api.load_ir(seed.ir))
     effort, notes = Effort(steps=STEPS), NoNotes()
-    cost = reference.estimate_steps(func)
+    cost = interpreter.estimate_steps(func)
     if (cost is not None and cost > STEPS) or not interpret(func, 0, effort)[2].defined:
         return
 
@@ -72,10 +73,10 @@ def endings(seed: Seed, passes: Sequence[str], table: Mapping[str, Pass]) -> Ite
         if made is None:
             return ""
         module = tvm_api.module_of(made)
-        builds = Builds(None, lambda: compile_reference(module, notes))
+        builds = Builds(None, lambda: compile_baseline(module, notes))
         return str(judge_builds(func, builds, 0, effort, notes).optimised)
 
-    for name, (answer, signal) in zip(passes, each_apart(passes, work), strict=True):
+    for name, (answer, signal) in zip(passes, each_in_child(passes, work), strict=True):
         if signal or answer:
             yield name, answer or "died"
 

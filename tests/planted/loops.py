@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.planted.rewrite import as_constant, constant, first, last, loads_of, mentions, stores_of
-from tzerlike.mutators.tree import Node, Site, Tree, key, loop_with, renamed, seq, substitute
-from tzerlike.tvm_api import array_items, structural_equal, tirx
+from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
+from tzerlike.tir.tree import Node, Site, Tree, key, loop_with, renamed, seq, substitute
 
 SERIAL, PARALLEL, VECTORISED, UNROLLED = 0, 1, 2, 3
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.dtypes import parse
-from tzerlike.mutators.tree import Kind, Node, Site, Tree, dtype_of, key
-from tzerlike.tvm_api import structural_equal, structural_walk, tirx, tvm
+from tzerlike.core.dtypes import parse
+from tzerlike.systems.tvm_api import structural_equal, structural_walk, tirx, tvm
+from tzerlike.tir.tree import Kind, Node, Site, Tree, dtype_of, key
 
 Pass = Callable[[Any], Any]
 """PrimFunc to PrimFunc, or to None where it does not apply."""

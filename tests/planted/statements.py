@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.planted.rewrite import anywhere, constant, everywhere, first, is_int, last, loads_of, mentions, stores_of
-from tzerlike.mutators.tree import Node, Site, Tree, dtype_of, key, seq, substitute
-from tzerlike.tvm_api import array_items, s_tir, structural_equal, structural_map, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_map, tirx, tvm
+from tzerlike.tir.tree import Node, Site, Tree, dtype_of, key, seq, substitute
 
 NOTHING = tirx.Evaluate(tirx.IntImm("int32", 0))
 

@@ -12,9 +12,9 @@ import pytest
 from tests.planted.find_seeds import apply
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tests.planted.test_planted import SEEDS, programs
-from tzerlike.case import Case, ContextConfig
-from tzerlike.child.apart import run_apart
-from tzerlike.walk.walk import Change, Walk
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.execution.diagnosis.walk import Change, Walk
+from tzerlike.processes.forked import in_child
 
 __all__ = ["programs"]
 
@@ -32,10 +32,10 @@ BUGS = {
 
 
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
-    """Walk along the reference build of a program, with one pass more at its beginning."""
-    from tzerlike import tvm_api
-    from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
-    from tzerlike.walk.job import meaning_of, where_meaning_is_lost
+    """Walk along the baseline build of a program, with one pass more at its beginning."""
+    from tzerlike.execution.diagnosis.job import meaning_of, where_meaning_is_lost
+    from tzerlike.systems import tvm_api
+    from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
 
     def work() -> str:
         case = Case(ir)
@@ -52,13 +52,13 @@ def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") ->
         assert meaning is not None
         return json.dumps(where_meaning_is_lost(meaning, trail)[0].to_json())
 
-    answer, signal = run_apart(work)
+    answer, signal = in_child(work)
     assert answer is not None, f"died of signal {signal}"
     return Walk.from_json(json.loads(answer))
 
 
 def planted(programs: dict[str, str], name: str) -> Walk:
-    from tzerlike import tvm_api
+    from tzerlike.systems import tvm_api
 
     def step(module: Any) -> Any:
         return tvm_api.module_of(apply({**MISCOMPILES, **HARMLESS}[name], tvm_api.entry_of(module)))
@@ -83,7 +83,7 @@ def test_nobody_is_guilty_of_a_harmless_rewrite(programs: dict[str, str], name: 
     "path", sorted((Path(__file__).parents[2] / "docs" / "bugs").glob("*.py")), ids=lambda p: p.stem
 )
 def test_known_bugs_are_named(path: Path) -> None:
-    from tzerlike import tvm_api
+    from tzerlike.systems import tvm_api
 
     walk = walked(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(path.read_text()))))
     assert walk.suspects == BUGS[path.stem]
@@ -102,8 +102,8 @@ def main(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "bfloat16"), n: T.int3
 
 def test_packed_arguments_and_small_floats_as_integers_are_understood() -> None:
     """Every module down to code generation can be judged here, and is right."""
-    from tzerlike import tvm_api
-    from tzerlike.walk.job import meaning_of
+    from tzerlike.execution.diagnosis.job import meaning_of
+    from tzerlike.systems import tvm_api
 
     def work() -> str:
         module = tvm_api.module_of(tvm_api.parse_script("# from tvm.script import tirx as T\n" + SMALL_FLOATS))
@@ -115,7 +115,7 @@ def test_packed_arguments_and_small_floats_as_integers_are_understood() -> None:
             tvm_api.build(tvm_api.bind_target(module, target), target)
         return json.dumps([(turn.name, meaning.look(turn.after).state) for turn in trail.turns])
 
-    answer, _ = run_apart(work)
+    answer, _ = in_child(work)
     assert answer is not None
     looks = json.loads(answer)
     assert {state for _, state in looks} == {"right"}

@@ -13,12 +13,12 @@ import pytest
 
 from tests.planted.find_seeds import apply
 from tests.planted.table import HARMLESS, MISCOMPILES
-from tzerlike.case import Case
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
 from tzerlike.oracles.inconsistency import judge_inconsistency
-from tzerlike.outcome import Results
-from tzerlike.seedgen import builtin_seeds
+from tzerlike.tir.seeds import builtin_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS: dict[str, list[str]] = json.loads((ROOT / "tests" / "data" / "planted_seeds.json").read_text(encoding="utf-8"))
@@ -38,9 +38,9 @@ def programs() -> dict[str, str]:
 
 def findings(programs: dict[str, str], name: str, sides: Sides) -> list[Finding | None]:
     """What the inconsistency oracle says of each seed of the pass `name`, with the pass run on one of the sides."""
-    from tzerlike.child.apart import each_apart
-    from tzerlike.compare.results import compare_builds
-    from tzerlike.tvm_api import entry_of, load_ir, module_of
+    from tzerlike.execution.compare.results import compare_builds
+    from tzerlike.processes.forked import each_in_child
+    from tzerlike.systems.tvm_api import entry_of, load_ir, module_of
 
     planted = {**MISCOMPILES, **HARMLESS}[name]
 
@@ -54,7 +54,7 @@ def findings(programs: dict[str, str], name: str, sides: Sides) -> list[Finding 
         return json.dumps(results.to_json())
 
     found = []
-    for seed, (answer, signal) in zip(SEEDS[name][:TRIED], each_apart(SEEDS[name][:TRIED], work), strict=False):
+    for seed, (answer, signal) in zip(SEEDS[name][:TRIED], each_in_child(SEEDS[name][:TRIED], work), strict=False):
         assert answer is not None, f"{name} on {seed} died of signal {signal}"
         results = Results.from_json(json.loads(answer))
         observation = Observation(Exit.OK, Stage.DONE, results=results)

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.archive import read_arrays
-from tzerlike.errors import UserError
-from tzerlike.replay import load_bundle
-from tzerlike.untrusted import ARRAY_BYTES, JSON_DEPTH, JSON_ITEMS, one_line, parse_json, read_bytes, read_json
+from tzerlike.core.archive import read_arrays
+from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import ARRAY_BYTES, JSON_DEPTH, JSON_ITEMS, one_line, parse_json, read_bytes, read_json
+from tzerlike.findings.replay import load_bundle
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz_bundles.py"
 KINDS = ("arith", "crash", "ice-on-valid", "mutation", "slow-code", "wrong-code")

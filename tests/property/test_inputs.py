@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.compare.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
-from tzerlike.compare.storage import Cell, representable
-from tzerlike.dtypes import parse
-from tzerlike.errors import UserError
+from tzerlike.core.dtypes import parse
+from tzerlike.core.errors import UserError
+from tzerlike.execution.compare.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
+from tzerlike.execution.compare.storage import Cell, representable
+from tzerlike.systems import tvm_api
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

@@ -4,13 +4,13 @@ from random import Random
 
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.errors import UserError
+from tzerlike.core.errors import UserError
+from tzerlike.core.rng import rng_for
 from tzerlike.mutators import ALL, STARTER, MutationEnv, make_mutators
-from tzerlike.mutators.tree import Kind, Tree
-from tzerlike.rng import rng_for
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import tirx
 from tzerlike.testing import check_mutator, sample_functions
-from tzerlike.tvm_api import tirx
+from tzerlike.tir.tree import Kind, Tree
 
 
 @pytest.fixture(scope="module")

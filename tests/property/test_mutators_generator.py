@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tzerlike import tvm_api
-from tzerlike.mutators import MutationEnv, dtypes, make_mutators
+from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
 from tzerlike.mutators.generate import EXCLUDED_NODES, IMPLIED_NODES, fill, make_generator
 from tzerlike.mutators.generator import Value
 from tzerlike.mutators.intrinsics import EXCLUDED_OPS, EXCLUDED_PREFIXES, INTRINSICS, STRUCTURAL, covered
-from tzerlike.mutators.scope import scope_at
 from tzerlike.mutators.statements import STATEMENTS, evaluate
-from tzerlike.mutators.tree import Kind, Tree, dtype_of, seq
-from tzerlike.reference import interpret
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import tirx, tvm, tvm_ffi
 from tzerlike.testing import sample_functions
-from tzerlike.tvm_api import tirx, tvm, tvm_ffi
+from tzerlike.tir import dtypes
+from tzerlike.tir.interpreter import interpret
+from tzerlike.tir.scope import scope_at
+from tzerlike.tir.tree import Kind, Tree, dtype_of, seq
 
 DTYPES = ["int8", "int32", "int64", "uint8", "uint32", "float16", "float32", "bfloat16", "bool", "int32x4", "float32x4"]
 
@@ -190,7 +191,7 @@ def test_indices_of_defined_mode_are_in_bounds_whatever_the_loop_variables_are(s
 def test_children_are_the_same_in_every_process(hash_seed):
     program = (
         "from random import Random\n"
-        "from tzerlike import tvm_api\n"
+        "from tzerlike.systems import tvm_api\n"
         "from tzerlike.mutators import MutationEnv, make_mutators\n"
         "from tzerlike.testing import sample_functions\n"
         "functions = sample_functions()\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tzerlike.bandit import shares
+from tzerlike.core.bandit import shares
 from tzerlike.mutators import Guarded, MutationEnv
+from tzerlike.systems.tvm_api import tirx
 from tzerlike.testing import sample_functions
-from tzerlike.tvm_api import tirx
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.compare.inputs import inputs_for
+from tzerlike.execution.compare.inputs import inputs_for
 from tzerlike.mutators import MutationEnv, make_mutators
-from tzerlike.reference import Verdict, prepare
+from tzerlike.systems import tvm_api
+from tzerlike.tir.interpreter import Verdict, prepare
 
 KERNEL = """
 @T.prim_func

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tzerlike.mutators import MutationEnv, make_mutators
-from tzerlike.tvm_api import module_of, parse_script, script_of, well_formed
+from tzerlike.systems.tvm_api import module_of, parse_script, script_of, well_formed
 
 SCRIPT = """
 @T.prim_func(s_tir=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tzerlike.mutators import ALL, SCHEDULE, Mutator, make_mutators
-from tzerlike.seedgen import builtin_seeds
 from tzerlike.testing import Grid
+from tzerlike.tir.seeds import builtin_seeds
 
 CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tzerlike.errors import UserError
+from tzerlike.core.errors import UserError
 from tzerlike.mutators import ALL, MutationEnv, make_mutators
-from tzerlike.mutators.tree import Tree
+from tzerlike.systems.tvm_api import tirx
 from tzerlike.testing import check_mutator, sample_functions
-from tzerlike.tvm_api import tirx
+from tzerlike.tir.tree import Tree
 
 SAMPLE = Path(__file__).parents[1] / "data" / "sample_plugin"
 

@@ -3,7 +3,7 @@
 from random import Random
 
 from tzerlike.mutators import SCHEDULE, MutationEnv, make_mutators
-from tzerlike.tvm_api import ENTRY, module_of, parse_script
+from tzerlike.systems.tvm_api import ENTRY, module_of, parse_script
 
 POINT = parse_script("""
 @T.prim_func(s_tir=True)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tzerlike.case import ContextConfig, PassSpec, parse_sequence, print_sequence
+from tzerlike.core.case import ContextConfig, PassSpec, parse_sequence, print_sequence
+from tzerlike.core.rng import rng_for
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Parameter, PassInfo, Pool
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.plan import PlannedSource, enabled, ordered_sequence, repaired, shrunk
 from tzerlike.passes.preconditions import RULES, composed, facts_after, legal
-from tzerlike.rng import rng_for
 
 ARGUMENT = Parameter("value", (None, True, 3, 2.5, 'a "quoted"; {text}'), True)
 CATALOG = tuple(PassInfo(name, name, (ARGUMENT,) if index % 3 == 0 else ()) for index, name in enumerate(sorted(RULES)))

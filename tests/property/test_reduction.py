@@ -8,12 +8,12 @@ from hashlib import blake2b
 
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.case import Case, ContextConfig, parse_sequence
-from tzerlike.reduction.catalogue import REDUCERS
-from tzerlike.reduction.judge import is_well_formed
-from tzerlike.reduction.order import Size, size_of
-from tzerlike.reduction.search import Outcome, Task, search
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
+from tzerlike.core.shrink import Outcome, Task, search
+from tzerlike.findings.reduction.judge import is_well_formed
+from tzerlike.systems import tvm_api
+from tzerlike.tir.order import Size, size_of
+from tzerlike.tir.reducers.catalogue import REDUCERS
 
 PROGRAMS = {
     "blocks": '''

@@ -8,8 +8,8 @@ import numpy
 import pytest
 
 from tzerlike.mutators.intrinsics import INTRINSICS, STRUCTURAL
-from tzerlike.reference import Verdict, interpret
-from tzerlike.tvm_api import entry_of, module_of, parse_script, tirx, tvm
+from tzerlike.systems.tvm_api import entry_of, module_of, parse_script, tirx, tvm
+from tzerlike.tir.interpreter import Verdict, interpret
 
 OPERANDS = {
     "none": [],

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.bundles.roundtrip import PARSER, UNEQUAL, round_trip
+from tzerlike.systems.tvm_api import module_of, parse_script, tirx, well_formed
 from tzerlike.testing import sample_functions
-from tzerlike.tvm_api import module_of, parse_script, tirx, well_formed
+from tzerlike.tir.roundtrip import PARSER, UNEQUAL, round_trip
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 

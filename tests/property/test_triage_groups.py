@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.known import Known, KnownEntry
-from tzerlike.triage.cause import Cause
-from tzerlike.triage.groups import agreed_cause, triage
-from tzerlike.triage.sightings import Sighting, Sightings
+from tzerlike.findings.known import Known, KnownEntry
+from tzerlike.reporting.triage.cause import Cause
+from tzerlike.reporting.triage.groups import agreed_cause, triage
+from tzerlike.reporting.triage.sightings import Sighting, Sightings
 
 KINDS = ("crash", "wrong-code", "ice-on-valid")
 

@@ -14,19 +14,18 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import Case
-from tzerlike.child.effort import Effort
-from tzerlike.child.stop import STOP
-from tzerlike.child.tray import Tray
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import Results
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import served as of_child
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.runner import serve_runner
-from tzerlike.executor.stages import Surroundings
-from tzerlike.limits import Limits
-from tzerlike.observation import Stage
-from tzerlike.outcome import Results
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.runner import serve_runner
+from tzerlike.processes.stop import STOP
 
 LIMITS = Limits(seconds=1.0, memory=256 << 20)
 
@@ -76,33 +75,33 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
 WILD: dict[str, tuple[Stage, int, int]] = {
     "run writes over the header": (Stage.RUN, 0, 384),
     "run writes over its results": (Stage.RUN, 640, 3456),
-    "reference writes over the records": (Stage.RUN_REFERENCE, (16 << 20) + 4096, 4096),
+    "reference writes over the records": (Stage.RUN_BASELINE, (16 << 20) + 4096, 4096),
     "compiler writes over the records": (Stage.PASSES, (16 << 20) + 4096, 4096),
 }
-"""The stage in which something writes into the tray where it should not: from where on, and how much."""
+"""The stage in which something writes into the channel where it should not: from where on, and how much."""
 
 
-def wild_store(tray: Tray, stage: Stage, start: int, size: int) -> dict[str, Any]:
-    tray.enter_stage(stage)
-    tray.note_results(Results("defined"))
+def wild_store(channel: Channel, stage: Stage, start: int, size: int) -> dict[str, Any]:
+    channel.enter_stage(stage)
+    channel.note_results(Results("defined"))
     if stage is not Stage.PASSES:
-        tray.enter_stage(Stage.COMPARE)
+        channel.enter_stage(Stage.COMPARE)
     if start:
-        tray.add_result({"exit": "ok"})
-    tray.memory[start : start + size] = b"\xd5" * size
+        channel.add_result({"exit": "ok"})
+    channel.memory[start : start + size] = b"\xd5" * size
     os._exit(0)
 
 
-def fake_run_case(case: Case, tray: Tray, around: Surroundings, effort: Effort, known: bool) -> dict[str, Any]:
-    tray.enter_stage(Stage.PASSES)
-    tray.note_pass("fake.Pass")
+def fake_run_case(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+    channel.enter_stage(Stage.PASSES)
+    channel.note_pass("fake.Pass")
     if case.ir == "refuse":
         return {"exit": "rejected", "message": "ValueError: no", "backtrace": ["tvm::f"]}
     os.write(2, b"warning: something\n")
     if case.ir in WILD:
-        return wild_store(tray, *WILD[case.ir])
+        return wild_store(channel, *WILD[case.ir])
     BEHAVIOUR[case.ir]()
-    tray.enter_stage(Stage.DONE)
+    channel.enter_stage(Stage.DONE)
     return {"exit": "ok"}
 
 
@@ -142,7 +141,6 @@ def worker_here() -> Iterator[None]:
 
 
 @pytest.fixture
-def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
-    with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
+def executor() -> Iterator[ForkExecutor]:
+    with served(Lane.prepare(0, NoCoverage(), fake_run_case), LIMITS) as made:
         yield made

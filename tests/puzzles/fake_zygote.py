@@ -1,4 +1,5 @@
-"""A zygote without TVM: `fake_zygote.py -m tzerlike.zygote`, in the place of the interpreter that a Family starts.
+"""A zygote without TVM: `fake_zygote.py -m tzerlike.processes.zygote`, in the place of the interpreter that a Client
+starts.
 
 Its one role, `count`, asks its runner for one child after the other, and writes down after each how many it has had.
 """
@@ -10,25 +11,20 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# What needs TVM, and is asked for nothing here.
-stages = types.ModuleType("tzerlike.executor.stages")
-stages.__dict__.update(Surroundings=None, render_module=None, run_case=None)
-sys.modules[stages.__name__] = stages
-
-from tzerlike import forks, signals, zygote  # noqa: E402
-from tzerlike.child.stop import hold_stop, on_stop  # noqa: E402
-from tzerlike.child.tray import Tray  # noqa: E402
-from tzerlike.coverage import NoCoverage  # noqa: E402
-from tzerlike.executor.lane import Lane  # noqa: E402
-from tzerlike.executor.line import Line  # noqa: E402
-from tzerlike.forks import die_with_parent  # noqa: E402
+from tzerlike.core import forks
+from tzerlike.core.forks import die_with_parent
+from tzerlike.coverage import NoCoverage
+from tzerlike.processes import signals, zygote
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.line import Line
+from tzerlike.processes.stop import hold_stop, on_stop
 
 
 def count(lane: Lane, runner: socket.socket, report: Callable[[dict[str, Any]], None], params: dict[str, Any]) -> None:
@@ -38,30 +34,30 @@ def count(lane: Lane, runner: socket.socket, report: Callable[[dict[str, Any]], 
     done = json.loads(place.read_text())["done"] if place.exists() else 0
     stopped: list[int] = []
     on_stop(lambda number, frame: stopped.append(number))
-    line = Line(runner, lane.tray.renew_beat)
+    line = Line(runner, lane.channel.renew_beat)
     while done < total and not stopped:
-        lane.tray.beat(done, "counting")
+        lane.channel.beat(done, "counting")
         if params["habit"] == "raises":
             raise ValueError("as it was told")
         if params["habit"] == "hangs once" and done == 3 and not (root / "hung").exists():
             (root / "hung").touch()
             while True:
                 pass
-        lane.tray.lay_request({"job": "echo", "item": {"done": done}, "count": False})
+        lane.channel.lay_request({"job": "echo", "item": {"done": done}, "count": False})
         reply = line.ask(5.0, 55.0, 1 << 30)
         if reply is None or not reply.done:
             continue
-        assert [record["done"] for record in lane.tray.results()] == [done]
+        assert [record["done"] for record in lane.channel.results()] == [done]
         done += 1
         state = {"done": done, "pid": os.getpid(), "culprit": params["death"]}
         (root / f"{lane.slot}.tmp").write_text(json.dumps(state))
         os.replace(root / f"{lane.slot}.tmp", place)
 
 
-def echo(item: dict[str, Any], tray: Tray, seconds: float) -> None:
-    tray.begin_case(0)
+def echo(item: dict[str, Any], channel: Channel, seconds: float) -> None:
+    channel.begin_case(0)
     time.sleep(0.02)
-    tray.add_result(item)
+    channel.add_result(item)
 
 
 def refuse_forks(number: int) -> None:

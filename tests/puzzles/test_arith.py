@@ -17,8 +17,8 @@ from tzerlike.arith.claims import Claim
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.inspect import Table, examine
 from tzerlike.arith.model import Node, Problem, Variable, boolean, const, walk
-from tzerlike.child.tray import Tray
-from tzerlike.limits import Limits
+from tzerlike.core.limits import Limits
+from tzerlike.processes.channel import Channel
 
 SEED = 3
 ITERATIONS = 1500
@@ -57,7 +57,7 @@ def even(question: Question) -> tuple[Claim, ...]:
 
 
 def raises_on_select(question: Question) -> tuple[Claim, ...]:
-    from tzerlike import tvm_api
+    from tzerlike.systems import tvm_api
 
     if any(node.op == "Select" for node in walk(question.problem.root)):
         raise tvm_api.tvm.error.InternalError("Check failed: select 0x1f is odd")
@@ -86,10 +86,10 @@ PLANTED: dict[str, tuple[Check, str, list[str]]] = {
 
 
 def suspicions(check: Check) -> list[dict[str, Any]]:
-    tray = Tray()
-    tray.lay_request({})
-    scan({"seed": SEED, "worker": 0, "start": 0, "count": ITERATIONS}, tray, 60.0, {"planted": check})
-    return [record for record in tray.results() if record["record"] == "suspicion"]
+    channel = Channel()
+    channel.lay_request({})
+    scan({"seed": SEED, "worker": 0, "start": 0, "count": ITERATIONS}, channel, 60.0, {"planted": check})
+    return [record for record in channel.results() if record["record"] == "suspicion"]
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.puzzles.conftest import LIMITS, fake_run_case, served
-from tzerlike.case import Case
-from tzerlike.child.confine import WRITTEN, why_unconfined
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import served as of_child
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.observation import Exit, Stage
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.oracles import ORACLES, judged, make_oracles
+from tzerlike.processes.confine import WRITTEN, why_unconfined
+from tzerlike.processes.lane import Lane
 
 pytestmark = pytest.mark.skipif(why_unconfined() != "", reason="this machine cannot confine a process")
 
@@ -44,8 +43,7 @@ def test_what_a_case_may_not_do_is_an_observation_and_no_finding(
 
 
 def test_a_flood_of_output_stays_bounded_and_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
-    lane = Lane.prepare(0, NoCoverage())
+    lane = Lane.prepare(0, NoCoverage(), fake_run_case)
     with served(lane, LIMITS) as executor:
         assert executor.run([Case("flood")])[0].exit is Exit.OK
         assert os.fstat(lane.stderr).st_size == WRITTEN
@@ -54,6 +52,5 @@ def test_a_flood_of_output_stays_bounded_and_harms_nobody(monkeypatch: pytest.Mo
 
 
 def test_where_children_cannot_be_confined_they_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
-    with served(Lane.prepare(0, NoCoverage(), confined=False), LIMITS) as executor:
+    with served(Lane.prepare(0, NoCoverage(), fake_run_case, confined=False), LIMITS) as executor:
         assert executor.run([Case("call a shell")])[0].exit is Exit.OK

@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
-from tzerlike import family, vitals
-from tzerlike.crew import Crew, Death
-from tzerlike.errors import TzerlikeError
-from tzerlike.family import Family, StartCancelled
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.processes import client, vitals
+from tzerlike.processes.client import Client, StartCancelled
+from tzerlike.processes.crew import Crew, Death
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("zygote", "worker", "runner", "child")
@@ -30,7 +30,7 @@ class Fixture:
     def __init__(self, directory: Path) -> None:
         self.root = directory
         self.told: list[str] = []
-        self.families: list[Family] = []
+        self.clients: list[Client] = []
         self.total = 40
         self.habit = ""
         self.zygote = "is well"
@@ -40,10 +40,10 @@ class Fixture:
         self.python.chmod(self.python.stat().st_mode | stat.S_IXUSR)
         self.crew = Crew(2, self.start, self.order, self.told.append, lambda slot, why: None)
 
-    def start(self) -> Family:
+    def start(self) -> Client:
         cache = self.root / self.zygote
         cache.mkdir(exist_ok=True)
-        made = Family(
+        made = Client(
             slots=2,
             coverage="none",
             cache_dir=cache,
@@ -51,7 +51,7 @@ class Fixture:
             python=self.python,
             cancelled=self.cancelled,
         )
-        self.families.append(made)
+        self.clients.append(made)
         return made
 
     def order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
@@ -74,7 +74,7 @@ class Fixture:
 
     def everybody(self) -> dict[str, list[psutil.Process]]:
         """The processes that are there now, by kind."""
-        zygote = psutil.Process(self.families[-1]._process.pid)
+        zygote = psutil.Process(self.clients[-1]._process.pid)
         workers = [self.state(slot)["pid"] for slot in (0, 1)]
         forks = zygote.children()
         runners = [process for process in forks if process.pid not in workers]
@@ -99,7 +99,7 @@ class Fixture:
 @pytest.fixture
 def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fixture]:
     monkeypatch.setattr(vitals, "STOPPED_SECONDS", 0.5)
-    monkeypatch.setattr(family, "STOPPED_SECONDS", 0.5)
+    monkeypatch.setattr(client, "STOPPED_SECONDS", 0.5)
     made = Fixture(tmp_path)
     yield made
     made.crew.close()
@@ -210,7 +210,9 @@ def test_a_zygote_that_is_hit_while_it_starts_is_started_again(crew: Fixture, nu
     def strike() -> bool:
         if not hit:
             hit.extend(
-                child.pid for child in psutil.Process().children() if "tzerlike.zygote" in " ".join(cmdline(child))
+                child.pid
+                for child in psutil.Process().children()
+                if "tzerlike.processes.zygote" in " ".join(cmdline(child))
             )
             for pid in hit:
                 os.kill(pid, number)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.puzzles.conftest import LIMITS, served
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.coverage import NoCoverage
-from tzerlike.executor import served as of_child
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Stage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.lane import Lane
 
 
 def case(behaviour: str, seed: int = 0) -> Case:
@@ -125,8 +125,11 @@ def test_what_writes_over_the_channel_of_its_child_is_a_crash_of_the_program_if_
     ],
 )
 def test_a_record_that_is_none_is_no_observation(monkeypatch: pytest.MonkeyPatch, record: dict[str, Any]) -> None:
-    monkeypatch.setattr(of_child, "run_case", lambda case, tray, *rest: tray.enter_stage(Stage.RUN) or record)
-    with served(Lane.prepare(0, NoCoverage()), LIMITS) as fresh:
+    def run_case(case: Case, channel: Channel, *rest: Any) -> dict[str, Any]:
+        channel.enter_stage(Stage.RUN)
+        return record
+
+    with served(Lane.prepare(0, NoCoverage(), run_case), LIMITS) as fresh:
         (seen,) = fresh.run([case("fine")], effort=RUNS)
     assert (seen.exit, seen.stage) == (Exit.CRASH, Stage.RUN)
 

@@ -1,7 +1,7 @@
 """Faults of our own planted wherever a worker goes: each ends its case and nothing else.
 
 A whole worker runs here, with real mutators and children, on a fake compiler: what a case reaches is drawn from its id.
-Planted code looks up in the worker's tray which iteration it is in.
+Planted code looks up in the worker's channel which iteration it is in.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from typing import Any
 import pytest
 
 from tests.puzzles.conftest import served, worker_here
-from tzerlike import fuzzer as of_fuzzer
-from tzerlike import tvm_api
-from tzerlike import worker as of_worker
-from tzerlike.bundles.bundle import read_bundle
-from tzerlike.campaign import CampaignDir, write_json
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.child.tray import Tray
-from tzerlike.config import CampaignConfig
+from tzerlike.campaign import loop as of_fuzzer
+from tzerlike.campaign import worker as of_worker
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.events import event_lines
+from tzerlike.campaign.worker import Worker
+from tzerlike.core.case import Case
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import Results
+from tzerlike.core.storage import write_json
 from tzerlike.coverage import NoCoverage
-from tzerlike.events import event_lines
-from tzerlike.executor import execute as of_executor
-from tzerlike.executor import served as of_child
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.stages import Surroundings
-from tzerlike.faults import limit
-from tzerlike.faults.bundle import kept_faults, read_fault
-from tzerlike.limits import Limits
-from tzerlike.observation import Stage
+from tzerlike.execution import executor as of_executor
+from tzerlike.execution import rendering
+from tzerlike.findings.bundles.bundle import read_bundle
+from tzerlike.findings.faults import limit
+from tzerlike.findings.faults.bundle import kept_faults, read_fault
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.outcome import Results
-from tzerlike.seedgen.seed import Seed
-from tzerlike.worker import Worker
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunCase, RunContext
+from tzerlike.processes.lane import Lane
+from tzerlike.systems import tvm_api
+from tzerlike.tir.seeds.seed import Seed
 
 ITERATIONS = 240
 LOOP = 0.3
@@ -64,9 +65,9 @@ class Blocks(NoCoverage):
 
     total = 1000
 
-    def __init__(self, tray: Tray) -> None:
-        self._memory = tray.memory
-        self._at = len(tray.memory) - 8
+    def __init__(self, channel: Channel) -> None:
+        self._memory = channel.memory
+        self._at = len(channel.memory) - 8
         self._covered = 0
 
     def _set(self, value: int) -> None:
@@ -108,11 +109,11 @@ def _loop() -> None:
 class Plan:
     """Which fault to plant in which iteration, as `place: what`."""
 
-    tray: Tray
+    channel: Channel
     faults: dict[int, str] = field(default_factory=dict)
 
     def at(self, place: str) -> None:
-        beat = self.tray.last_beat()
+        beat = self.channel.last_beat()
         planted = self.faults.get(-1 if beat is None else beat.iteration, "")
         if planted == f"{place}: exception":
             _raise()
@@ -120,9 +121,9 @@ class Plan:
             _loop()
         elif planted == f"{place}: garbage":
             # What a wild store of compiled code may leave, wherever the worker looks.
-            self.tray.memory[:384] = os.urandom(384)
-            self.tray.memory[512:4096] = os.urandom(3584)
-            self.tray.memory[(16 << 20) + 4096 : (16 << 20) + 8192] = os.urandom(4096)
+            self.channel.memory[:384] = os.urandom(384)
+            self.channel.memory[512:4096] = os.urandom(3584)
+            self.channel.memory[(16 << 20) + 4096 : (16 << 20) + 8192] = os.urandom(4096)
             os._exit(0)
 
 
@@ -134,11 +135,13 @@ def fuzz(directory: CampaignDir, faults: dict[int, str], iterations: int = ITERA
     )  # fmt: skip
     directory.create(1)
     write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
-    tray = Tray()
-    lane = Lane(0, tray, os.memfd_create("stderr"), NoDeath(), Blocks(tray), lambda: None, {})  # type: ignore[arg-type]
-    with worker_here(), planted(Plan(tray, faults)), served(lane, Limits(LOOP, 1 << 30)) as executor:
+    channel = Channel()
+    plan, coverage = Plan(channel, faults), Blocks(channel)
+    stderr, run_case = os.memfd_create("stderr"), compiled(plan, coverage)
+    lane = Lane(0, channel, stderr, NoDeath(), coverage, run_case, rendering.JOBS, lambda: None)  # type: ignore[arg-type]
+    with worker_here(), planted(plan), served(lane, Limits(LOOP, 1 << 30)) as executor:
         executor.effort = Effort(frozenset({Check.RESULTS}))
-        Worker(0, config, directory, seeds(), executor, lane.coverage, 0.0, tray).run()
+        Worker(0, config, directory, seeds(), executor, lane.coverage, 0.0, channel).run()
     return directory
 
 
@@ -163,6 +166,27 @@ def seeds() -> list[Seed]:
     return [Seed(f"s{n}", "test", "llvm", tvm_api.dump_ir(module), 5) for n, module in enumerate(modules)]
 
 
+def compiled(plan: Plan, coverage: Blocks) -> RunCase:
+    """A compiler that fails where the plan says so."""
+
+    def run_case(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+        channel.enter_stage(Stage.INTERPRET)
+        plan.at("interpreter")
+        channel.note_results(Results("defined"))
+        channel.enter_stage(Stage.RUN)
+        plan.at("run")
+        channel.enter_stage(Stage.PASSES)
+        number = int(case.id[:8], 16)
+        if number % 40 == 0:
+            faulthandler.disable()
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if number % 4 == 0:
+            coverage.reach(number % 3 + 1)
+        return {"exit": "ok"}
+
+    return run_case
+
+
 @contextlib.contextmanager
 def planted(plan: Plan) -> Iterator[None]:
     """Put the plan's faults into every place that has some, and a fake compiler into the children."""
@@ -174,24 +198,7 @@ def planted(plan: Plan) -> Iterator[None]:
 
         return planted
 
-    def compiled(case: Case, tray: Tray, around: Surroundings, effort: Effort, known: bool) -> dict[str, Any]:
-        tray.enter_stage(Stage.INTERPRET)
-        plan.at("interpreter")
-        tray.note_results(Results("defined"))
-        tray.enter_stage(Stage.RUN)
-        plan.at("run")
-        tray.enter_stage(Stage.PASSES)
-        number = int(case.id[:8], 16)
-        if number % 40 == 0:
-            faulthandler.disable()
-            os.kill(os.getpid(), signal.SIGSEGV)
-        if number % 4 == 0:
-            coverage.reach(number % 3 + 1)
-        return {"exit": "ok"}
-
-    coverage = Blocks(plan.tray)
     patched = pytest.MonkeyPatch()
-    patched.setattr(of_child, "run_case", compiled)
     patched.setattr(limit, "LIMIT", LOOP)
     patched.setattr(of_fuzzer, "attempted", before("mutator", of_fuzzer.attempted))
     patched.setattr(of_executor, "localised", before("blame", of_executor.localised))

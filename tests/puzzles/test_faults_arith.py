@@ -15,14 +15,15 @@ from tzerlike.arith import batch
 from tzerlike.arith import worker as of_worker
 from tzerlike.arith.model import Problem
 from tzerlike.arith.worker import ArithWorker
-from tzerlike.campaign import CampaignDir, read_json, write_json
-from tzerlike.child.tray import Tray
-from tzerlike.config import CampaignConfig
-from tzerlike.coverage import DeathRecord, NoCoverage
-from tzerlike.executor.lane import Lane
-from tzerlike.faults import limit
-from tzerlike.faults.bundle import kept_faults, read_fault
-from tzerlike.limits import Limits
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.limits import Limits
+from tzerlike.core.storage import write_json
+from tzerlike.core.untrusted import read_json
+from tzerlike.coverage import NoCoverage
+from tzerlike.findings.faults import limit
+from tzerlike.findings.faults.bundle import kept_faults, read_fault
+from tzerlike.processes.lane import Lane
 
 Fault = Callable[[], object]
 ITERATIONS = 200
@@ -54,14 +55,14 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[int, Fau
         return made(seed, worker, iteration)
 
     made = batch.problem_of
-    lane = Lane(0, Tray(), os.memfd_create("stderr"), DeathRecord(), NoCoverage(), lambda: None, batch.JOBS)
+    lane = Lane.prepare(0, NoCoverage(), jobs=batch.JOBS)
     with monkeypatch.context() as patched:
         patched.setattr(batch, "problem_of", problem_of)
         patched.setattr(limit, "LIMIT", 0.2)
         for name, value in of_worker_too.items():
             patched.setattr(of_worker, name, value)
         with worker_here(), served(lane, Limits(1.0)) as executor:
-            ArithWorker(0, config, directory, executor, 0.0, lane.tray).run()
+            ArithWorker(0, config, directory, executor, 0.0, lane.channel).run()
     return root
 
 

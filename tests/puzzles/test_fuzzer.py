@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.bandit import Yields
-from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.child.tray import Tray
-from tzerlike.corpus import Corpus
-from tzerlike.errors import Fault
-from tzerlike.faults.bundle import Occasion
-from tzerlike.fuzzer import PASS_MUTATION, Fuzzer, Import, Passes, Plan
-from tzerlike.mutation import Mutation
+from tzerlike.campaign.corpus import Corpus
+from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Import, Passes, Plan
+from tzerlike.core.bandit import Yields
+from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.errors import Fault
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import Attempt, Mutant
-from tzerlike.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.passes import instantiate
 from tzerlike.passes.facts import Facts
-from tzerlike.seedgen.seed import Seed
+from tzerlike.processes.channel import Channel
+from tzerlike.systems import tvm_api
+from tzerlike.tir.seeds.seed import Seed
 
 OK_NEW = Observation(Exit.OK, Stage.DONE, new_blocks=5)
 OK_OLD = Observation(Exit.OK, Stage.DONE)
@@ -45,8 +46,12 @@ class Scripted:
         self.cases += cases
         return [self.script.pop(0) if self.script else self.otherwise for _ in cases]
 
-    def mutate(self, mutation: Mutation, ir: str, target: str) -> Mutant:
-        return self.schedules.pop(0) if self.schedules else Mutant(Attempt(None))
+    def explore(
+        self, job: str, item: Mapping[str, Any], keeps: Callable[[list[dict[str, Any]]], bool]
+    ) -> tuple[list[dict[str, Any]], Observation | None, int]:
+        mutant = self.schedules.pop(0) if self.schedules else Mutant(Attempt(None))
+        death = Observation(Exit.CRASH, Stage.MUTATE, signal=mutant.died_of) if mutant.died_of else None
+        return [asdict(mutant.attempt)], death, mutant.new_blocks
 
 
 class Constant:
@@ -116,7 +121,7 @@ def make() -> Make:
                 "mutators": [mutator or Constant()],
                 "passes": Sequences(),
                 "oracles": [judge_crash],
-                "notes": Tray(),
+                "notes": Channel(),
                 **options,
             }
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.puzzles.test_fuzzer import DIED, OK_NEW, OK_OLD, REFUSED, Make, Scripted, make, seed
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, PassSpec, Provenance
-from tzerlike.fuzzer import CORPUS_IMPORT, Fuzzer
-from tzerlike.observation import Observation, Stage
+from tzerlike.campaign.loop import CORPUS_IMPORT, Fuzzer
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.observation import Observation, Stage
+from tzerlike.core.stored import StoredCase
 
 __all__ = ["make"]
 

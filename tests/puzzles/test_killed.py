@@ -16,18 +16,17 @@ import pytest
 
 from tests.puzzles import conftest
 from tests.puzzles.conftest import LIMITS, fake_run_case, served
-from tzerlike import forks
-from tzerlike.case import Case
+from tzerlike.core import forks
+from tzerlike.core.case import Case
+from tzerlike.core.errors import RunnerLost
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.coverage import NoCoverage
-from tzerlike.errors import RunnerLost
-from tzerlike.executor import execute
-from tzerlike.executor import served as of_child
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.executor.line import ORDER, REPLY, Line
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Stage
+from tzerlike.execution import executor
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.oracles.crash import judge_crash
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.line import ORDER, REPLY, Line
 
 ORDERED = (1.0, 15.0, 1 << 30)
 
@@ -72,10 +71,9 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, int], For
             shared[counted] += 1
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
-    monkeypatch.setattr(execute, "oom_kills", lambda counters: shared[counted])
+    monkeypatch.setattr(executor, "oom_kills", lambda counters: shared[counted])
     monkeypatch.setitem(conftest.BEHAVIOUR, "victim", victim)
-    with served(Lane.prepare(0, NoCoverage()), LIMITS) as made:
+    with served(Lane.prepare(0, NoCoverage(), fake_run_case), LIMITS) as made:
 
         def of(times: int, kernels: int) -> ForkExecutor:
             shared[left], shared[by_kernel] = times, kernels
@@ -110,7 +108,6 @@ def test_a_batch_with_a_killed_case_has_one_observation_a_case(killed: Callable[
 
 
 def test_a_runner_whose_forks_are_refused_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
     real, refused = os.fork, [0]
 
     def fork() -> int:
@@ -119,7 +116,7 @@ def test_a_runner_whose_forks_are_refused_waits(monkeypatch: pytest.MonkeyPatch)
             raise OSError((errno.EAGAIN, errno.ENOMEM)[refused[0] % 2], "not now")
         return real()
 
-    lane = Lane.prepare(0, NoCoverage())
+    lane = Lane.prepare(0, NoCoverage(), fake_run_case)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     runner = os.fork()
     if runner == 0:
@@ -143,9 +140,8 @@ def test_other_errors_of_a_fork_are_not_waited_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_runner_lets_orders_to_another_one_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_child, "run_case", fake_run_case)
-    lane = Lane.prepare(0, NoCoverage(), jobs={"nothing": lambda item, tray, seconds: None})
-    lane.tray.lay_request({"job": "nothing", "item": {}, "count": True})
+    lane = Lane.prepare(0, NoCoverage(), fake_run_case, jobs={"nothing": lambda item, channel, seconds: None})
+    lane.channel.lay_request({"job": "nothing", "item": {}, "count": True})
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     runner = os.fork()
     if runner == 0:

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import Case
-from tzerlike.child.effort import Effort
-from tzerlike.metamorphic.honest import honest
-from tzerlike.metamorphic.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
-from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import judge_metamorphic
-from tzerlike.outcome import Difference, Ending, Ran, Results
-from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
+from tzerlike.oracles.schedules.honest import honest
+from tzerlike.oracles.schedules.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
 
 HEAD = """
 # from tvm.script import tirx as T

@@ -12,16 +12,17 @@ import pytest
 
 from tests.e2e.conftest import CACHE
 from tests.puzzles.conftest import BLOCKS, served
-from tzerlike import tvm_api
-from tzerlike.case import Case
+from tzerlike.core.case import Case
+from tzerlike.core.limits import Limits
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit
 from tzerlike.coverage import Coverage, open_coverage
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.executor.lane import Lane
-from tzerlike.limits import Limits
-from tzerlike.mutation import Mutation
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.stages import run_case
 from tzerlike.mutators import MutationEnv, Mutator, attempt, make_mutators
 from tzerlike.mutators.attempt import ILL_FORMED, NOT_BUILT
-from tzerlike.observation import Exit
+from tzerlike.processes.lane import Lane
+from tzerlike.systems import tvm_api
 
 
 class Planted:
@@ -60,7 +61,7 @@ def coverage() -> Coverage:
 def executor(coverage: Coverage, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
     monkeypatch.setattr(attempt, "make_mutators", planted)
     coverage.reset()
-    with served(Lane.prepare(0, coverage, jobs=attempt.JOBS), Limits(seconds=5.0)) as made:
+    with served(Lane.prepare(0, coverage, run_case, attempt.JOBS), Limits(seconds=5.0)) as made:
         yield made
 
 
@@ -75,7 +76,7 @@ def mutation(name: str, iteration: int = 0) -> Mutation:
 def first_that_applies(executor: ForkExecutor) -> Mutation:
     for iteration in range(50):
         tried = mutation("schedule-loops", iteration)
-        if executor.mutate(tried, text(), "llvm").attempt.text is not None:
+        if attempt.mutate_in_child(executor.explore, tried, text(), "llvm").attempt.text is not None:
             return tried
     raise AssertionError("no primitive applies to a plain loop")
 
@@ -83,11 +84,11 @@ def first_that_applies(executor: ForkExecutor) -> Mutation:
 def test_what_a_schedule_reaches_counts_once(executor: ForkExecutor, coverage: Coverage) -> None:
     applies = first_that_applies(executor)
     coverage.reset()
-    mutant = executor.mutate(applies, text(), "llvm")
+    mutant = attempt.mutate_in_child(executor.explore, applies, text(), "llvm")
     assert mutant.attempt.text not in (None, text())
     assert mutant.died_of == 0
     assert coverage.covered() == mutant.new_blocks > 1000
-    again = executor.mutate(applies, text(), "llvm")
+    again = attempt.mutate_in_child(executor.explore, applies, text(), "llvm")
     assert again.attempt == mutant.attempt
     assert again.new_blocks < mutant.new_blocks / 10
 
@@ -104,7 +105,7 @@ def test_what_a_schedule_reaches_counts_once(executor: ForkExecutor, coverage: C
 def test_what_gives_no_program_counts_for_nothing(
     executor: ForkExecutor, coverage: Coverage, end: str, why: str, died_of: int
 ) -> None:
-    mutant = executor.mutate(mutation(end), text(), "llvm")
+    mutant = attempt.mutate_in_child(executor.explore, mutation(end), text(), "llvm")
     assert (mutant.attempt.text, mutant.attempt.why, mutant.died_of) == (None, why, died_of)
     assert coverage.covered() == mutant.new_blocks == 0
     # All that it reached is armed again: a case finds as much as without it.

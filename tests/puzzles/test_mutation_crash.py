@@ -15,15 +15,16 @@ from typing import Any
 import pytest
 
 from tests.puzzles.conftest import BLOCKS
-from tzerlike import tvm_api
-from tzerlike.bundles import mutation_crash
-from tzerlike.bundles.mutation_crash import bundle_mutation, repeat
-from tzerlike.campaign import CampaignDir, StoredCase
-from tzerlike.case import Case, Provenance
-from tzerlike.limits import Limits
-from tzerlike.mutation import Mutation
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.limits import Limits
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.rendering import Rendering
+from tzerlike.findings.bundles import mutation_crash
+from tzerlike.findings.bundles.mutation_crash import bundle_mutation, repeat
+from tzerlike.findings.repro.schedule_trace import Tape, without_refused
 from tzerlike.mutators import MutationEnv
-from tzerlike.repro.schedule_trace import Tape, without_refused
+from tzerlike.systems import tvm_api
 
 
 class Planted:
@@ -80,11 +81,12 @@ def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
     monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
 ) -> None:
     plant(monkeypatch, die)
-    directory = CampaignDir(tmp_path / "c")
-    directory.create(1)
-    directory.save_case(StoredCase(case, Provenance("test")))
-    render = (BLOCKS, False)
-    path = bundle_mutation(mutation(case), signal.SIGSEGV, directory, Limits(), lambda case: render, {})
+    (tmp_path / "findings").mkdir()
+    stored = StoredCase(case, Provenance("test"))
+    render = Rendering(BLOCKS)
+    path = bundle_mutation(
+        mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", Limits(), lambda case: render, {}
+    )
     assert path is not None
     assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
     repro = (path / "repro.py").read_text()
@@ -99,11 +101,10 @@ def test_a_mutation_that_does_not_kill_again_is_not_bundled(
     monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
 ) -> None:
     plant(monkeypatch, lambda: None)
-    directory = CampaignDir(tmp_path / "c")
-    directory.create(1)
-    directory.save_case(StoredCase(case, Provenance("test")))
-    assert bundle_mutation(mutation(case), signal.SIGSEGV, directory, Limits(), lambda case: ("", False), {}) is None
-    assert list(directory.bundles()) == []
+    stored = StoredCase(case, Provenance("test"))
+    nothing = Rendering()
+    assert bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path, Limits(), lambda case: nothing, {}) is None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_refused_calls_are_left_out() -> None:

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from tzerlike.bundles import readable
-from tzerlike.bundles.readable import readable_script
-from tzerlike.case import Case
-from tzerlike.compare.evidence import Evidence
-from tzerlike.compare.inputs import BufferParameter
-from tzerlike.dtypes import parse
-from tzerlike.executor.execute import Rendering
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.outcome import Results
+from tzerlike.core.case import Case
+from tzerlike.core.dtypes import parse
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.compare.inputs import BufferParameter
+from tzerlike.execution.rendering import Rendering
+from tzerlike.findings.bundles import readable
+from tzerlike.findings.bundles.readable import readable_script
 
 CASE = Case('{"the": "program"}')
 CRASH = Finding("crash", ("build", "SIGSEGV"), CASE, Observation(Exit.CRASH, Stage.BUILD))
@@ -65,7 +65,7 @@ def test_wrong_code_has_to_be_wrong_about_the_same_values(
 
 def test_archives_of_equal_values_are_equal() -> None:
     """What the comparison of evidence relies on."""
-    from tzerlike.compare.inputs import Inputs, pack_inputs
+    from tzerlike.execution.compare.inputs import Inputs, pack_inputs
 
     dtype = parse("int32")
     assert dtype is not None

@@ -8,14 +8,14 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike import tvm_api
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.child.refusal import CompilerRefused
-from tzerlike.compare.results import Builds, compare_builds, judge_builds
-from tzerlike.observation import Exit, Observation, Stage
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
+from tzerlike.execution.compare.results import Builds, compare_builds, judge_builds
 from tzerlike.oracles.inconsistency import judge_inconsistency
-from tzerlike.outcome import Results
+from tzerlike.processes.refusal import CompilerRefused
+from tzerlike.systems import tvm_api
 
 SCALE = """
 # from tvm.script import tirx as T
@@ -133,7 +133,7 @@ def test_right_builds_are_no_finding(dtype: str) -> None:
     results = judged(right, right, program(dtype=dtype))
     assert results.defined
     assert parts(results) is None
-    assert results.reference.ending == results.optimised.ending == "agrees"
+    assert results.baseline.ending == results.optimised.ending == "agrees"
 
 
 def test_a_difference_says_where_and_what() -> None:
@@ -208,7 +208,7 @@ def test_a_build_that_is_refused_leaves_the_other_to_be_judged() -> None:
         raise CompilerRefused(ValueError("no"))
 
     results = judge_builds(program(), Builds(refuse, lambda: off_by_one), 1, Effort(), Notebook())
-    assert (results.reference.ending, results.reference.message) == ("refused", "ValueError: no")
+    assert (results.baseline.ending, results.baseline.message) == ("refused", "ValueError: no")
     assert parts(results) == ("optimised", "int", "value")
 
 
@@ -217,15 +217,15 @@ def test_all_is_built_and_what_is_known_is_noted_before_anything_runs() -> None:
 
     def look(a: Any, b: Any) -> None:
         assert notes.results[-1].defined
-        assert notes.stages[-1] in (Stage.RUN, Stage.RUN_REFERENCE)
+        assert notes.stages[-1] in (Stage.RUN, Stage.RUN_BASELINE)
         right(a, b)
 
     judge_builds(program(), Builds(lambda: look, lambda: look), 1, Effort(), notes)
-    assert notes.results[-1].reference.ending == "agrees"
+    assert notes.results[-1].baseline.ending == "agrees"
     assert notes.stages == [
         Stage.INTERPRET,
-        *(Stage.BUILD_REFERENCE, Stage.BUILD),
-        *(Stage.RUN_REFERENCE, Stage.COMPARE),
+        *(Stage.BUILD_BASELINE, Stage.BUILD),
+        *(Stage.RUN_BASELINE, Stage.COMPARE),
         *(Stage.RUN, Stage.COMPARE),
     ]
 
@@ -244,7 +244,7 @@ def test_speed_is_looked_at_only_where_both_builds_ran() -> None:
     effort = Effort(frozenset({Check.RESULTS, Check.SPEED}))
     timing = judged(slowly, right, effort=effort).timing
     assert timing is not None
-    assert min(timing.optimised) > min(timing.reference)
+    assert min(timing.optimised) > min(timing.baseline)
     assert timing.floor >= 1
     assert judged(right, slowly, effort=effort).timing is None
     assert judged(slowly, None, effort=effort).timing is None

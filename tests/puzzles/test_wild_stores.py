@@ -13,15 +13,15 @@ import numpy
 import pytest
 
 from tests.puzzles.test_results import judged, parts, program, right, view
-from tzerlike.child.apart import run_apart
-from tzerlike.child.effort import Check, Effort
-from tzerlike.compare.apart import MOAT, Island, Sealed
-from tzerlike.compare.inputs import inputs_for
-from tzerlike.compare.memory import Memory
-from tzerlike.compare.results import STRAYED
-from tzerlike.compare.storage import Cell
-from tzerlike.outcome import Ending
-from tzerlike.reference import Expected
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.results import Ending
+from tzerlike.execution.compare.inputs import inputs_for
+from tzerlike.execution.compare.islands import MOAT, Island, Sealed
+from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.results import STRAYED
+from tzerlike.execution.compare.storage import Cell
+from tzerlike.processes.forked import in_child
+from tzerlike.tir.interpreter import Expected
 
 _HEADER = 24
 """Bytes of a tvm_ffi object in front of its DLTensor."""
@@ -42,7 +42,7 @@ def death_of(work: Callable[[], object]) -> int:
         faulthandler.disable()
         work()
 
-    return run_apart(quietly)[1]
+    return in_child(quietly)[1]
 
 
 def test_a_shape_that_is_overwritten_says_nothing_about_the_result() -> None:
@@ -141,11 +141,11 @@ def test_what_fails_behind_a_run_and_not_before_is_due_to_the_run(monkeypatch: p
         pytest.fail("nothing runs in a process that was written over")
 
     results = judged(breaking(monkeypatch, what))
-    assert (results.reference.ending, results.optimised) == (Ending.AGREES, STRAYED)
+    assert (results.baseline.ending, results.optimised) == (Ending.AGREES, STRAYED)
     assert parts(results) == ("optimised", "died", STRAYED.message)
     monkeypatch.undo()
     results = judged(never, breaking(monkeypatch, what))
-    assert (results.reference, results.optimised.ending) == (STRAYED, Ending.NOT_RUN)
+    assert (results.baseline, results.optimised.ending) == (STRAYED, Ending.NOT_RUN)
     monkeypatch.undo()
     results = judged(never, breaking(monkeypatch, what), effort=Effort(steps=8))
     assert (results.undecided, parts(results)) == (True, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tzerlike.reference.verdict import RULES, Verdict
+from tzerlike.tir.interpreter.verdict import RULES, Verdict
 
 Value = Sequence["Value"] | int | float | bool
 """An argument as it is written down: nested lists for a buffer, in the order of its shape."""

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.semantics.corpus import script
-from tzerlike.case import ContextConfig
-from tzerlike.dtypes import parse
+from tzerlike.core.case import ContextConfig
+from tzerlike.core.dtypes import parse
 from tzerlike.mutators.intrinsics import INTRINSICS
 
 ACCURACY: dict[str, dict[str, dict[str, float]]] = json.loads(
@@ -45,11 +45,11 @@ MEASURED = [
 
 @pytest.mark.parametrize(("entry", "dtype"), MEASURED)
 def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
-    from tzerlike import tvm_api
-    from tzerlike.compare.results import NoNotes, compile_module
-    from tzerlike.compare.storage import Cell, representable
-    from tzerlike.reference import interpret
-    from tzerlike.reference_build import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.execution.compare.results import NoNotes, compile_module
+    from tzerlike.execution.compare.storage import Cell, representable
+    from tzerlike.systems import tvm_api
+    from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.tir.interpreter import interpret
 
     kind = parse(dtype)
     assert kind is not None

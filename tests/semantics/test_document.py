@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from tzerlike.mutators.intrinsics import INTRINSICS, STRUCTURAL
-from tzerlike.reference.verdict import RULES
+from tzerlike.tir.interpreter.verdict import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "tir-semantics.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def test_every_intrinsic_is_explained() -> None:
 
 
 def test_every_node_is_explained() -> None:
-    from tzerlike.mutators.tree import SHAPES
+    from tzerlike.tir.tree import SHAPES
 
     constants = {"IntImm", "FloatImm", "StringImm"}
     names = {kind.__name__ for kind in SHAPES} - constants

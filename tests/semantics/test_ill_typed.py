@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike.reference import Verdict, interpret
-from tzerlike.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, structural_map, tirx
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, structural_map, tirx
+from tzerlike.tir.interpreter import Verdict, interpret
 
 SOURCE = """
 # from tvm.script import tirx as T

@@ -1,4 +1,4 @@
-"""The reference interpreter gives each program of the corpus the verdict, and the rule, that the contract demands."""
+"""The interpreter gives each program of the corpus the verdict, and the rule, that the contract demands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.semantics import floats, integers, limits, memory, order, promises
 from tests.semantics.corpus import Program, Value
-from tzerlike.reference.verdict import RULES, Argument, Verdict
+from tzerlike.tir.interpreter.verdict import RULES, Argument, Verdict
 
 SECTIONS = (integers, floats, memory, order, promises, limits)
 PROGRAMS = [program for section in SECTIONS for program in section.PROGRAMS]
@@ -31,8 +31,8 @@ def label(program: Program) -> str:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=label)
 def test_verdict(program: Program) -> None:
-    from tzerlike.reference import interpret
-    from tzerlike.tvm_api import parse_script
+    from tzerlike.systems.tvm_api import parse_script
+    from tzerlike.tir.interpreter import interpret
 
     func = parse_script(program.text)
     arguments = [argument(*pair) for pair in zip(func.params, program.arguments, strict=True)]

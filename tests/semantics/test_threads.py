@@ -11,11 +11,11 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike.cuda.lowered import with_memory_inside
-from tzerlike.cuda.scopes import keeps_to_its_threads, launches_threads
-from tzerlike.limits import mapped_bytes
-from tzerlike.reference import Judgement, interpret, prepare
-from tzerlike.tvm_api import parse_script, tirx
+from tzerlike.core.limits import mapped_bytes
+from tzerlike.execution.cuda.lowered import with_memory_inside
+from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
+from tzerlike.systems.tvm_api import parse_script, tirx
+from tzerlike.tir.interpreter import Judgement, interpret, prepare
 
 ROOM = 64 << 20
 """Bytes for a child beyond what it maps: too few for an arena or a stack of the system for each thread."""

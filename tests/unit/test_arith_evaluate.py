@@ -9,8 +9,8 @@ from tzerlike.arith.enumerate import Grid, assignments
 from tzerlike.arith.evaluate import Mode, Undefined, evaluate
 from tzerlike.arith.generate import random_problem
 from tzerlike.arith.model import Node, Problem, Variable, const, lanes, limits, walk, well_typed
-from tzerlike.errors import UserError
-from tzerlike.rng import rng_for
+from tzerlike.core.errors import UserError
+from tzerlike.core.rng import rng_for
 
 BIG = 1 << 62
 

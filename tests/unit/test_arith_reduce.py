@@ -10,7 +10,7 @@ from tzerlike.arith.enumerate import Grid
 from tzerlike.arith.generate import random_problem
 from tzerlike.arith.model import Node, Problem, Variable, const, walk, well_typed
 from tzerlike.arith.reduce import made_total, reduce, size, total
-from tzerlike.rng import rng_for
+from tzerlike.core.rng import rng_for
 
 X = Node("Var", "int32", (), "x")
 Y = Node("Var", "int32", (), "y")

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from tzerlike import coverage
-from tzerlike.atlas.places import Places, joined, numbered
-from tzerlike.atlas.recover import recovered
-from tzerlike.atlas.show import page, ranges_text
-from tzerlike.atlas.symbolise import symbolised
-from tzerlike.atlas.totals import UNKNOWN, Row, Tally
-from tzerlike.errors import UserError
-from tzerlike.tvm_builds.tools import find_symbolizer
+from tzerlike.core.errors import UserError
+from tzerlike.core.package import MEMCOV
+from tzerlike.coverage.source.places import Places, joined, numbered
+from tzerlike.coverage.source.recover import recovered
+from tzerlike.coverage.source.show import page, ranges_text
+from tzerlike.coverage.source.symbolise import symbolised
+from tzerlike.coverage.source.totals import UNKNOWN, Row, Tally
+from tzerlike.systems.builds.tools import find_symbolizer
 
 SIMPLIFY, UNROLL = "src/tirx/transform/simplify.cc", "src/tirx/transform/unroll.cc"
 
@@ -167,7 +168,7 @@ FUNCTION(b2, "src/runtime/b.cc")
 """
 
 
-@pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+@pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 def test_what_a_stripped_library_still_tells(tmp_path: Path) -> None:
     library = tmp_path / "libstripped.so"
     (tmp_path / "code.cc").write_text(RECOVER)

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.bisect.role import bisection
-from tzerlike.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
-from tzerlike.case import Case
-from tzerlike.errors import UserError
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.outcome import Difference, Results
-from tzerlike.walk.ask import ask_walk
-from tzerlike.walk.localise import CODE_GENERATION, LLVM
-from tzerlike.walk.search import State, last_known, turning_point
-from tzerlike.walk.walk import Change, Walk
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Results
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.localise import CODE_GENERATION, LLVM
+from tzerlike.execution.diagnosis.search import State, last_known, turning_point
+from tzerlike.execution.diagnosis.walk import Change, Walk
+from tzerlike.findings.bisect.role import bisection
+from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
 
 DIFFERENCE = Difference(1, "B", "float32", (0, 3), "2.0", "0.0", "nan", 3, 16, "nan")
 
@@ -140,9 +140,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_line_says_who_where_and_what() -> None:
-    assert (
-        FOUND.line() == "tirx.B (pass 4 of 60): behind it the program computes something else, in the reference build"
-    )
+    assert FOUND.line() == "tirx.B (pass 4 of 60): behind it the program computes something else, in the baseline build"
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import add_bundle, crashed
-from tzerlike.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
-from tzerlike.campaign import CampaignDir
-from tzerlike.errors import UserError
-from tzerlike.oracles.finding import Signed
-from tzerlike.reduction.place import put_in_place, recovered, reduced_in
-from tzerlike.replay import load_bundle
-from tzerlike.report.refresh import refresh_report, report_of
-from tzerlike.triage.sightings import bundles_in, collect
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
+from tzerlike.findings.reduction.place import put_in_place, recovered, reduced_in
+from tzerlike.findings.refresh import refresh_report, report_of
+from tzerlike.findings.replay import load_bundle
+from tzerlike.reporting.triage.sightings import bundles_in, collect
 
 FOUND = Signed("crash", ("passes", "X"))
 SECRET = "the secret"

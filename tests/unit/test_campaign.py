@@ -3,10 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.campaign import CampaignDir, StoredCase, read_json, write_atomic
-from tzerlike.case import Case, Provenance
-from tzerlike.errors import UserError
-from tzerlike.events import EventLog
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.events import EventLog
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import write_atomic
+from tzerlike.core.stored import StoredCase
+from tzerlike.core.untrusted import read_json
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import program, write_case
-from tzerlike.case import Case, PassSpec
-from tzerlike.corpora.carried import Carried, case_ids, corpus_directory
-from tzerlike.errors import UserError
+from tzerlike.campaign.corpora.carried import Carried, case_ids, corpus_directory
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.errors import UserError
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.case import Case, ContextConfig, PassSpec, Provenance, parse_sequence, print_sequence
-from tzerlike.errors import UserError
+from tzerlike.core.case import Case, ContextConfig, PassSpec, Provenance, parse_sequence, print_sequence
+from tzerlike.core.errors import UserError
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,12}", fullmatch=True)
 values = (

@@ -11,18 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
-from tzerlike.bundles.bundle import Bundle, read_bundle
-from tzerlike.campaign import CampaignDir
-from tzerlike.ci.campaign import judged_campaign
-from tzerlike.ci.carry import Carry
-from tzerlike.ci.expectation import FIXED, SHOWS, judged, judged_replay
-from tzerlike.ci.outcome import Outcome, Status
-from tzerlike.cli import cli
-from tzerlike.corpora.carried import case_ids, owner_of
-from tzerlike.errors import UserError
-from tzerlike.known import Known, KnownEntry
-from tzerlike.oracles.finding import Signed
-from tzerlike.replay import Replayed
+from tzerlike.campaign.corpora.carried import case_ids, owner_of
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.cli.main import cli
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.known import Known, KnownEntry
+from tzerlike.findings.replay import Replayed
+from tzerlike.reporting.ci.campaign import judged_campaign
+from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.ci.expectation import FIXED, SHOWS, judged, judged_replay
+from tzerlike.reporting.ci.outcome import Outcome, Status
 
 DEEP = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x2"))
 DEEPER = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x3"))
@@ -180,13 +180,13 @@ def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, same: int
 def test_an_unreadable_bundle_fails_and_the_rest_is_run(campaign: CampaignDir, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
 
-    def replay(bundle: Bundle, times: int, family: object) -> Replayed:
+    def replay(bundle: Bundle, times: int, client: object) -> Replayed:
         asked.append(bundle.path)
         if bundle.path.name == DEEP.directory:
             raise UserError("inputs.npz: argument0 does not fit")
         return Replayed(bundle, times, times, "crash")
 
-    monkeypatch.setattr("tzerlike.ci.expectation.replay_bundle", replay)
+    monkeypatch.setattr("tzerlike.reporting.ci.expectation.replay_bundle", replay)
     (campaign.findings / OTHER.directory / "case.json").write_text("{")
     outcome = judged_replay([campaign.root, campaign.findings], 2, SHOWS, nullcontext)  # type: ignore[arg-type]
     assert len(asked) == 2

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.ci.files import write_files
-from tzerlike.ci.junit import junit_xml
-from tzerlike.ci.markdown import summary
-from tzerlike.ci.outcome import Item, Outcome, Status
-from tzerlike.ci.sarif import sarif_log
+from tzerlike.reporting.ci.files import write_files
+from tzerlike.reporting.ci.junit import junit_xml
+from tzerlike.reporting.ci.markdown import summary
+from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.sarif import sarif_log
 
 HOSTILE = 'a & b <script> "x" ]]> \x00\x1b[31m\ud800￾ | `code` \\| \n## new heading\r\n| a | b |'
 NEW = Item(Status.NEW, "crash", "crash: passes / Inject", ("0a1b2c3d4e5f",), Path("out/crash-x-0a1b2c3d4e5f"), "2 of 2")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tzerlike.config import CampaignConfig, parse_duration, parse_size
-from tzerlike.errors import UserError
+from tzerlike.core.config import CampaignConfig, parse_duration, parse_size
+from tzerlike.core.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_missing_file_says_that_there_is_no_campaign(tmp_path: Path) -> None:
 
 
 def test_a_resumed_campaign_keeps_its_budget_unless_another_is_given(tmp_path: Path) -> None:
-    from tzerlike.campaign import CampaignDir
-    from tzerlike.supervisor import resolve
+    from tzerlike.campaign.directory import CampaignDir
+    from tzerlike.campaign.supervisor import resolve
 
     directory = CampaignDir(tmp_path)
     stored = CampaignConfig(seed=3, budget=3600.0, iterations=50)

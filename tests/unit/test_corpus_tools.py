@@ -12,12 +12,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.campaign import CampaignDir, StoredCase
-from tzerlike.case import Case, Provenance
-from tzerlike.commands.corpus import corpus
-from tzerlike.corpora.cover import Covered, smallest_cover, union
-from tzerlike.corpora.tools import case_files
-from tzerlike.errors import UserError
+from tzerlike.campaign.corpora.cover import Covered, smallest_cover, union
+from tzerlike.campaign.corpora.tools import case_files
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.cli.commands.corpus import corpus
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.stored import StoredCase
 
 corpora = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=3),
@@ -107,11 +108,11 @@ def test_minimising_writes_what_is_kept_and_says_what_is_lost(tmp_path: Path, mo
     root = campaign(tmp_path / "a", "x", "y", "z")
     blocks = {Case("x").id: {1, 2}, Case("y").id: {2}, Case("z").id: {3}}
 
-    def traced(paths: dict[str, Path], oracles: object, open_family: object) -> dict[str, Covered]:
+    def traced(paths: dict[str, Path], oracles: object, open_client: object) -> dict[str, Covered]:
         reached = blocks if len(paths) == 3 else later
         return {name: covered(10, reached[name]) for name in paths}
 
-    monkeypatch.setattr("tzerlike.corpora.tools.traced", traced)
+    monkeypatch.setattr("tzerlike.campaign.corpora.tools.traced", traced)
     for later, kept in ((blocks, "xz"), ({**blocks, Case("x").id: {1}}, "xyz")):  # noqa: B007 - read by the stub
         out = tmp_path / kept
         done = CliRunner().invoke(corpus, ["minimize", str(root), "--out", str(out), "--json"])

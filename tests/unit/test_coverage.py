@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from tzerlike import coverage
+from tzerlike.core.errors import TzerlikeError, UserError
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import BreakpointCoverage, Coverage, NoCoverage, native, open_coverage
 from tzerlike.coverage import blocks as code_blocks
-from tzerlike.errors import TzerlikeError, UserError
 
-needs_memcov = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+needs_memcov = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 SOURCE = 'extern "C" int f(int x) { int s = 0; while (x > 0) { s += x % 3 ? x : 7; --x; } return s; }\n'
 

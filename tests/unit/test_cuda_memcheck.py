@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.cuda.memcheck import checked
+from tzerlike.execution.cuda.memcheck import checked
 
 ANSWERS = """#!{python}
 import subprocess, sys

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.cuda.device import devices
-from tzerlike.cuda.source import LONG, SHARE, due, first_error, first_refusal
-from tzerlike.cuda.toolchain import Compiler, Toolchain, find_toolchain
+from tzerlike.execution.cuda.device import devices
+from tzerlike.execution.cuda.source import LONG, SHARE, due, first_error, first_refusal
+from tzerlike.execution.cuda.toolchain import Compiler, Toolchain, find_toolchain
 
 
 def tree(root: Path, *files: str) -> Path:

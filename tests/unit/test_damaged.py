@@ -14,18 +14,19 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
-from tzerlike.atlas.gather import read_covered
-from tzerlike.campaign import ENVIRONMENT, CampaignDir, write_json
-from tzerlike.ci.carry import Carry
-from tzerlike.cli import cli
-from tzerlike.config import CampaignConfig
+from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
+from tzerlike.campaign.events import EventLog
+from tzerlike.campaign.recovery import recover
+from tzerlike.campaign.stats import CSV_HEADER, STATE, STATS, read_curve, read_state, read_stats
+from tzerlike.cli.main import cli
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.core.schema import WrongVersion
+from tzerlike.core.storage import write_json
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
-from tzerlike.errors import UserError
-from tzerlike.events import EventLog
-from tzerlike.oracles.finding import Signed
-from tzerlike.recovery import recover
-from tzerlike.schema import WrongVersion
-from tzerlike.stats import CSV_HEADER, STATE, STATS, read_curve, read_state, read_stats
+from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.source_coverage import read_covered
 
 BLOCKS = 1000
 LIBRARY = Identity("breakpoint", "0123456789abcdef", BLOCKS)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.events import FULL, EventLog, event_lines, mend_events
-from tzerlike.storage import NoSpace
-from tzerlike.triage.sightings import first_moments
+from tzerlike.campaign.events import FULL, EventLog, event_lines, mend_events
+from tzerlike.core.storage import NoSpace
+from tzerlike.reporting.triage.sightings import first_moments
 
 
 def numbers(directory: Path) -> list[int]:

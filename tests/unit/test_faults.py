@@ -12,25 +12,27 @@ import pytest
 from rich.console import Console
 
 from tests.unit.test_ui import state, view
-from tzerlike.campaign import CampaignDir, StoredCase, write_json
-from tzerlike.case import Case, Provenance, parse_sequence
-from tzerlike.ci.campaign import judged_campaign
-from tzerlike.ci.carry import Carry
-from tzerlike.ci.markdown import summary as ci_summary
-from tzerlike.config import CampaignConfig
-from tzerlike.errors import Fault, RunnerLost, StorageError, UserError, contained
-from tzerlike.faults import bundle as of_bundle
-from tzerlike.faults.book import TOLERATED, WINDOW, FaultBook, warning
-from tzerlike.faults.bundle import FILE, Donor, Occasion, kept_faults, read_fault
-from tzerlike.faults.culprit import lost_worker
-from tzerlike.faults.limit import limited
-from tzerlike.known import Known
-from tzerlike.mutation import Mutation
-from tzerlike.report.overview import read_overview
-from tzerlike.report.page import page
-from tzerlike.report.text import summary
-from tzerlike.stats import add_up
-from tzerlike.ui import one_line, render
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import add_up
+from tzerlike.cli.screen import one_line, render
+from tzerlike.core.case import Case, Provenance, parse_sequence
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import Fault, RunnerLost, StorageError, UserError, contained
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.faults import bundle as of_bundle
+from tzerlike.findings.faults.book import TOLERATED, WINDOW, FaultBook, warning
+from tzerlike.findings.faults.bundle import FILE, Donor, Occasion, kept_faults, read_fault
+from tzerlike.findings.faults.culprit import lost_worker
+from tzerlike.findings.faults.limit import limited
+from tzerlike.findings.known import Known
+from tzerlike.reporting.ci.campaign import judged_campaign
+from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.ci.markdown import summary as ci_summary
+from tzerlike.reporting.overview import read_overview
+from tzerlike.reporting.page import page
+from tzerlike.reporting.text import summary
 
 STORED = StoredCase(Case("{}", input_seed=4), Provenance("topi.add", worker=1, iteration=9))
 MUTATION = Mutation(1, 0, 9, 2, "splice", "f" * 64)
@@ -50,7 +52,7 @@ def test_a_signature_is_where_it_was_raised_and_not_what_was_said() -> None:
     one, other = fault_of("1;"), fault_of("2;")
     assert one.text != other.text
     assert one.signature == other.signature
-    assert "case.py parse_sequence" in one.frames
+    assert "core/case.py parse_sequence" in one.frames
     assert "test_faults" in one.text, "the traceback begins where the step was asked for"
     elsewhere = contained(lambda: json.loads("{"), "propose")
     assert isinstance(elsewhere, Fault) and elsewhere.signature != one.signature
@@ -172,7 +174,7 @@ def test_faults_are_in_reports_and_in_a_summary_of_ci(tmp_path: Path) -> None:
     assert [(row.signature, row.count) for row in overview.faults] == [(signature, 3), ("b" * 12, 1)]
     text = "\n".join(summary(overview))
     assert "faults of tzerlike's own: 4 (2 distinct)" in text
-    assert f"{signature}  3  UserError in case.py" in text
+    assert f"{signature}  3  UserError in core/case.py" in text
     assert signature in page(overview) and "Faults of tzerlike&#x27;s own" in page(overview).replace("'", "&#x27;")
     told = ci_summary(judged_campaign("fuzz", campaign, Carry(tmp_path / "carry"), Known(), total))
     assert "4 (2 distinct)" in told

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.fixed_environment import callers_variables, fixed_environment
-from tzerlike.surroundings import adopt, zygote_environment
+from tzerlike.processes.caller import adopt, zygote_environment
+from tzerlike.processes.fixed_environment import callers_variables, fixed_environment
 
 SOMEBODY = {"PATH": "/usr/bin:/bin", "HOME": "/home/somebody", "PYTHONHASHSEED": "0"}
 SOMEBODY_ELSE = {
@@ -58,7 +58,7 @@ def test_children_find_an_nvcc_that_is_elsewhere_and_the_compiler_that_it_needs(
 
 
 def test_an_inherited_environment_of_another_process_gives_the_same_one_here() -> None:
-    script = "import json; from tzerlike.surroundings import zygote_environment as z; print(json.dumps(z()))"
+    script = "import json; from tzerlike.processes.caller import zygote_environment as z; print(json.dumps(z()))"
     seen = []
     for directory, more in (("/", {}), ("/usr", {"LC_ALL": "C", "TMPDIR": "/var/tmp", "HOME": "/root/x", "FOO": "1"})):
         run = subprocess.run(
@@ -102,7 +102,7 @@ def test_a_worker_takes_over_the_callers_directory_and_variables(tmp_path: Path)
 
 def test_the_stack_limit_is_the_same_whatever_it_was() -> None:
     script = (
-        "import resource as r; from tzerlike.fixed_environment import settle_stack as s;"
+        "import resource as r; from tzerlike.processes.fixed_environment import settle_stack as s;"
         "print(s(), r.getrlimit(r.RLIMIT_STACK)[0], s())"
     )
 

@@ -12,7 +12,7 @@ from tests.memcov import SOURCES
 
 PROGRAM = """
 import ctypes, sys
-from tzerlike.child.heap import stir
+from tzerlike.processes.heap import stir
 
 stir(int(sys.argv[1]))
 libc = ctypes.CDLL(None)
@@ -24,14 +24,14 @@ print(set(ctypes.string_at(fresh, 1 << 15)[16:]), [libc.malloc(48) - libc.malloc
 
 
 def seen(layout: int) -> str:
-    # Without randomisation of addresses, as in a family.
+    # Without randomisation of addresses, as in a client.
     command = ["setarch", "-R", sys.executable, "-c", PROGRAM, str(layout)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 UNWRITTEN = """
 import ctypes, sys
-from tzerlike.child.stack import soil_stack
+from tzerlike.processes.stack import soil_stack
 
 unwritten = ctypes.CDLL(sys.argv[2]).fixture_unwritten
 unwritten()

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tzerlike.bundles.bundle import Bundle
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, Provenance
-from tzerlike.elsewhere.history import Cell, History, Word, histories, looked_at, version_key
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.outcome import Difference, Ending, Ran, Results
-from tzerlike.replay import Replayed
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.findings.replay import Replayed
+from tzerlike.findings.versions.history import Cell, History, Word, histories, looked_at, version_key
 
 S, A, F, U = Word.SHOWS, Word.ABSENT, Word.FLAKY, Word.UNKNOWN
 WRONG = Ran(Ending.DIFFERS, "", Difference(0, "A", "int32", (0,), "1", "0", "2", 1, 1, "value"))
@@ -96,8 +96,8 @@ def test_what_counts_as_the_same_bug(kind: str, seen: Observation, answer: dict[
 
 def test_wrong_code_is_looked_for_in_the_build_that_is_to_blame() -> None:
     for blamed, results in (
-        (True, Results("defined", reference=WRONG, optimised=WRONG)),
-        (False, Results("defined", reference=Ran(Ending.AGREES), optimised=WRONG)),
+        (True, Results("defined", baseline=WRONG, optimised=WRONG)),
+        (False, Results("defined", baseline=Ran(Ending.AGREES), optimised=WRONG)),
     ):
         guest = Scripted("1", {"exit": "ok", "wrong": True}, {"exit": "ok", "wrong": False})
         found = looked_at(bundle("wrong-code", Observation(Exit.OK, Stage.DONE, results=results)), guest, [], 2)  # type: ignore[arg-type]

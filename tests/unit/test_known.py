@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.errors import UserError
-from tzerlike.known import KnownFilter, read_known
-from tzerlike.oracles.finding import Signed
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.findings.known import KnownFilter, read_known
 
 LINK = "https://github.com/apache/tvm/issues/1"
 CRASH = Signed("crash", ("passes", "NarrowDataType", "SIGSEGV"))

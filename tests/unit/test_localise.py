@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tzerlike.case import Case, ContextConfig, parse_sequence
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.outcome import Difference, Ending, Ran, Results
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.execution.diagnosis.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
+from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.walk.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
-from tzerlike.walk.walk import Change, Walk
 
 WRONG = Ran(Ending.DIFFERS, difference=Difference(0, "A", "int32", (0,), "1", "0.0", "2", 1, 1, "value"))
 PREFIX = parse_sequence("a.A; a.B; a.C; a.D; a.E")
@@ -70,7 +70,7 @@ def test_the_pass_of_the_default_pipeline_that_it_can_do_without(reference: Ran)
             return Observation(Exit.REJECTED, Stage.PASSES)
         right = "tirx.UnrollLoop" in case.config.disabled_passes
         optimised = Ran(Ending.AGREES) if right else WRONG
-        return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=reference, optimised=optimised))
+        return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=reference, optimised=optimised))
 
     case = Case("{}", PREFIX)
     results = localised(case, run(case), run, nowhere).results
@@ -91,7 +91,7 @@ def level_zero(case: Case) -> bool:
 def test_the_pass_of_a_walk_is_taken_at_its_word() -> None:
     walk = Walk(9, Change.RESULT, ("tirx.StorageRewrite",), 4)
     run = compiler(lambda case: pytest.fail("run again"))
-    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=Ran(Ending.AGREES), optimised=WRONG))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=Ran(Ending.AGREES), optimised=WRONG))
     results = localised(Case("{}", PREFIX), seen, run, lambda case: walk).results
     assert results is not None
     assert results.guilty == "StorageRewrite"
@@ -136,7 +136,7 @@ def test_the_passes_of_a_wrong_reference_are_its_own(blame: str) -> None:
         return Walk(9, Change.UNDEFINED, ("s_tir.Lower",), 0)
 
     optimised = WRONG if blame == "both" else Ran(Ending.AGREES)
-    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=WRONG, optimised=optimised))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=WRONG, optimised=optimised))
     results = localised(Case("{}", PREFIX), seen, compiler(lambda case: True), stroll).results
     assert results is not None
     assert results.guilty == "Lower"

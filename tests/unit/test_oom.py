@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.executor.oom import oom_counters, oom_kills
+from tzerlike.processes.oom import oom_counters, oom_kills
 
 V2 = "low 0\nhigh 0\nmax 31\noom 5\noom_kill {}\noom_group_kill 0\n"
 V1 = "oom_kill_disable 0\nunder_oom 0\noom_kill {}\n"

@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from tzerlike.case import Case
-from tzerlike.errors import UserError
-from tzerlike.observation import Exit, Frame, Observation, Stage, message_template
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.frames import telling
+from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.oracles.frames import telling
 
 CASE = Case("{}")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import parse_sequence
+from tzerlike.core.case import parse_sequence
 from tzerlike.passes.facts import Fact
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.preconditions import legal

@@ -7,8 +7,9 @@ from collections import Counter
 
 import pytest
 
-from tzerlike.bandit import FLOOR, Yields, shares
-from tzerlike.case import ContextConfig, PassSpec, parse_sequence
+from tzerlike.core.bandit import FLOOR, Yields, shares
+from tzerlike.core.case import ContextConfig, PassSpec, parse_sequence
+from tzerlike.core.rng import rng_for
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts, facts_of
 from tzerlike.passes.info import PassInfo, Pool
 from tzerlike.passes.label import Label, label
@@ -22,7 +23,6 @@ from tzerlike.passes.plan import (
     varied_pipeline,
 )
 from tzerlike.passes.preconditions import RULES, facts_after, legal
-from tzerlike.rng import rng_for
 
 PIPELINE = parse_sequence(
     "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "

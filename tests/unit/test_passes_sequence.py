@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tzerlike.case import ContextConfig, PassSpec
+from tzerlike.core.case import ContextConfig, PassSpec
+from tzerlike.core.rng import rng_for
 from tzerlike.passes import sequence
 from tzerlike.passes.info import Parameter, PassInfo, Pool
-from tzerlike.rng import rng_for
 
 CATALOG = (
     PassInfo("s_tir.Sync", "s_tir.transform.Sync", (Parameter("scope", ("shared", "warp"), True),)),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike.tvm_api import parse_script, raised_by_tvm, structural_map, tirx, tvm, tvm_ffi
+from tzerlike.systems.tvm_api import parse_script, raised_by_tvm, structural_map, tirx, tvm, tvm_ffi
 
 ONE = tirx.const(1, "int32")
 LOOP = parse_script("""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.reduction.place import put_in_place, recovered
+from tzerlike.findings.reduction.place import put_in_place, recovered
 
 
 def directory(path: Path, text: str) -> Path:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.reduction.search import Attempt, Outcome, Task, search, spans
+from tzerlike.core.shrink import Attempt, Outcome, Task, search, spans
 
 Value = tuple[int, ...]
 

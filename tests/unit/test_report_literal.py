@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tzerlike.issue.literal import array_source, python_source, weight
+from tzerlike.findings.issue.literal import array_source, python_source, weight
 
 ARRAYS = [
     (np.arange(-3, 4, dtype=np.int64), '"int64"'),

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tzerlike.case import Case, PassSpec
-from tzerlike.issue.layout import code, cut, fenced, trace
-from tzerlike.issue.markdown import headline, report
-from tzerlike.issue.subject import Guilt, Subject
-from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.oracles.finding import Signed
-from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.findings.issue.layout import code, cut, fenced, trace
+from tzerlike.findings.issue.markdown import headline, report
+from tzerlike.findings.issue.subject import Guilt, Subject
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
 ENVIRONMENT = {"tvm": "0.27.0", "llvm": "22", "python": "3.11.7", "tzerlike": "0.1.0", "coverage_total": 12345}
@@ -28,7 +28,7 @@ def wrong(blame: str = "both", difference: Difference | None = OFF, ending: Endi
     bad, good = Ran(ending, "SIGFPE" if ending is Ending.DIED else "", difference), Ran(Ending.AGREES)
     reference = bad if blame in ("both", "reference") else good
     optimised = bad if blame in ("both", "optimised") else good
-    return Observation(Exit.OK, Stage.DONE, results=Results("defined", reference=reference, optimised=optimised))
+    return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=reference, optimised=optimised))
 
 
 def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None:

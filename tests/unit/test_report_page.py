@@ -14,22 +14,24 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.campaign import CampaignDir, StoredCase, write_json
-from tzerlike.case import Case, Provenance
-from tzerlike.commands.report import report as command
-from tzerlike.config import CampaignConfig
-from tzerlike.errors import UserError
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.report import sights
-from tzerlike.report.findings import diff_lines
-from tzerlike.report.overview import POINTS, read_overview, thinned
-from tzerlike.report.page import breakable, page, speeds, whole
-from tzerlike.report.plot import curve_chart, nice_ticks
-from tzerlike.report.text import summary
-from tzerlike.stats import CSV_HEADER, CurvePoint
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import CSV_HEADER, CurvePoint
+from tzerlike.cli.commands.report import report as command
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.reporting import sights
+from tzerlike.reporting.findings import diff_lines
+from tzerlike.reporting.overview import POINTS, read_overview, thinned
+from tzerlike.reporting.page import breakable, page, speeds, whole
+from tzerlike.reporting.plot import curve_chart, nice_ticks
+from tzerlike.reporting.text import summary
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tzerlike.bundles.bisection import Bisection, write_bisection
-from tzerlike.bundles.bundle import Confirmation, write_bundle
-from tzerlike.campaign import StoredCase
-from tzerlike.case import Case, Provenance
-from tzerlike.commands.report import report as command
-from tzerlike.errors import UserError
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.outcome import Difference, Ending, Ran, Results
-from tzerlike.report.refresh import is_bundle, refresh_report, report_of
-from tzerlike.walk.walk import Change
+from tzerlike.cli.commands.report import report as command
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.diagnosis.walk import Change
+from tzerlike.findings.bundles.bisection import Bisection, write_bisection
+from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.findings.refresh import is_bundle, refresh_report, report_of
 
 BAD = Ran(Ending.DIFFERS, "", Difference(1, "B", "int32", (0,), "1", "0.0", "2", 1, 4, "value"))
 

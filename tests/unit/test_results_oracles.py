@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from tzerlike.case import Case, ContextConfig, PassSpec, parse_sequence
-from tzerlike.child.effort import Check, Effort
-from tzerlike.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.case import Case, ContextConfig, PassSpec, parse_sequence
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.finding import Finding, kind_of
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.execution.compare.ranks import chance_of_greater
 from tzerlike.oracles import ORACLES, effort_for
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.oracles.finding import Finding, kind_of
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.oracles.performance import judge_performance
-from tzerlike.oracles.ranks import chance_of_greater
-from tzerlike.outcome import Difference, Ending, Ran, Rejection, Results, Timing
 
 CASE = Case('{"nodes": []}')
 RIGHT = Ran(Ending.AGREES)
@@ -102,7 +102,7 @@ def test_a_program_that_dies_is_wrong_code_and_no_crash_of_the_compiler() -> Non
     died = Observation(Exit.CRASH, Stage.RUN, "SIGSEGV", signal=11, results=results)
     assert judge_crash(CASE, died) is None
     assert found(died).parts == ("optimised", "died", "SIGSEGV")
-    assert judge_crash(CASE, replace(died, stage=Stage.BUILD_REFERENCE)) is not None
+    assert judge_crash(CASE, replace(died, stage=Stage.BUILD_BASELINE)) is not None
 
 
 @pytest.mark.parametrize("verdict", ["undefined", "unknown"])
@@ -120,7 +120,7 @@ def test_a_pass_that_ran_where_it_should_not_is_not_wrong_for_that() -> None:
         "match_buffers": 1}}, {"type": "ffi.Array", "data": []}, {"type": "None"}]})  # fmt: skip
     misused = Case(blocks, parse_sequence("tirx.StmtSimplify; s_tir.HoistExpression"))
     assert judge_inconsistency(misused, seen(optimised=WRONG)) is None
-    assert judge_inconsistency(misused, seen(WRONG, WRONG)) is not None, "the reference build is wrong too"
+    assert judge_inconsistency(misused, seen(WRONG, WRONG)) is not None, "the baseline build is wrong too"
     simplified = replace(misused, passes=misused.passes[:1])
     assert judge_inconsistency(simplified, seen(optimised=WRONG)) is not None
     own = replace(simplified, config=ContextConfig(pipeline="none"))

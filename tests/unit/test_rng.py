@@ -1,4 +1,4 @@
-from tzerlike.rng import rng_for
+from tzerlike.core.rng import rng_for
 
 
 def test_equal_paths_give_equal_streams() -> None:

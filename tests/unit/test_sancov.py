@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 
 from tzerlike import coverage
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import Coverage, SancovCoverage
-from tzerlike.errors import TzerlikeError
 
 SOURCES = Path(__file__).parents[2] / "memcov"
 CLANG = shutil.which("clang++-19") or shutil.which("clang++")
 LLD = shutil.which("ld.lld-19") or shutil.which("ld.lld")
 
 pytestmark = [
-    pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built"),
+    pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built"),
     pytest.mark.skipif(
         not (CLANG and LLD),
         reason="clang or lld is missing, nothing gets instrumented: apt-get install clang-19 lld-19",
@@ -280,7 +281,7 @@ SCRIPT = """
 import ctypes, os, sys
 from pathlib import Path
 from tzerlike.coverage import open_coverage
-from tzerlike.errors import UserError
+from tzerlike.core.errors import UserError
 memcov_first, kind, *paths = sys.argv[1:]
 if memcov_first == "yes":
     from tzerlike.coverage.native import load

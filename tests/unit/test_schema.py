@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tzerlike.errors import UserError
-from tzerlike.schema import Count, Schema, Text, WrongVersion
+from tzerlike.core.errors import UserError
+from tzerlike.core.schema import Count, Schema, Text, WrongVersion
 
 
 class Pair(msgspec.Struct):

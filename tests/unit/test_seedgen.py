@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike import seedgen
-from tzerlike.errors import TzerlikeError, UserError
-from tzerlike.seedgen.cache import Collection, key_of, load_seeds
-from tzerlike.seedgen.handwritten import definitions, manifest, recipes
-from tzerlike.seedgen.operators import t
-from tzerlike.seedgen.seed import Seed
+from tzerlike.core.errors import TzerlikeError, UserError
+from tzerlike.tir import seeds
+from tzerlike.tir.seeds.cache import Collection, key_of, load_seeds
+from tzerlike.tir.seeds.handwritten import definitions, manifest, recipes
+from tzerlike.tir.seeds.operators import t
+from tzerlike.tir.seeds.seed import Seed
 
 FIRST = Seed("a", "topi", "llvm", '{"text": "line\\nbreak"}', 3)
 SECOND = Seed("b/é", "dir", "cuda", "{}", 12)
@@ -113,7 +113,7 @@ def test_key_follows_the_files(tmp_path: Path) -> None:
 
 
 def test_manifest_and_files_agree() -> None:
-    directory = seedgen.seeds_directory()
+    directory = seeds.seeds_directory()
     entries = manifest(directory)
     assert len(list(recipes(directory))) == len(entries) >= 60
     assert len({(entry.file, entry.function) for entry in entries}) == len(entries)
@@ -147,15 +147,15 @@ def test_tensor_abbreviation() -> None:
 
 def test_directory_that_is_missing_or_empty(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a directory"):
-        seedgen.seeds_from_directory(tmp_path / "none")
+        seeds.seeds_from_directory(tmp_path / "none")
     (tmp_path / "notes.txt").write_text("nothing")
     with pytest.raises(UserError, match="has no"):
-        seedgen.seeds_from_directory(tmp_path)
+        seeds.seeds_from_directory(tmp_path)
 
 
 def test_importing_the_package_imports_no_tvm() -> None:
     code = (
-        "import sys, tzerlike.seedgen, tzerlike.seedgen.handwritten, tzerlike.seedgen.directory;"
+        "import sys, tzerlike.tir.seeds, tzerlike.tir.seeds.handwritten, tzerlike.tir.seeds.directory;"
         "sys.exit(int('tvm' in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

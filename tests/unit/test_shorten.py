@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tzerlike.bundles.shorten import MOST_PASSES, shortened
-from tzerlike.case import Case, ContextConfig, parse_sequence
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.oracles.finding import Finding
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.findings.bundles.shorten import MOST_PASSES, shortened
 
 
 def finding(case: Case, what: str = "a check", kind: str = "ice-on-valid") -> Finding:

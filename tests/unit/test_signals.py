@@ -8,30 +8,30 @@ import sys
 
 import pytest
 
-from tzerlike import signals
+from tzerlike.processes import signals
 
 READY = "print('ready', flush=True); import time; time.sleep(1000)"
 
 PHASES = {
-    "while it is imported": f"from tzerlike import signals; signals.end_at_once(); {READY}",
+    "while it is imported": f"from tzerlike.processes import signals; signals.end_at_once(); {READY}",
     "in a command": f"""
-import sys, tzerlike.cli, click
-@tzerlike.cli.cli.command()
+import sys, tzerlike.cli.main, click
+@tzerlike.cli.main.cli.command()
 def wait():
     {READY}
 sys.argv = ["tzerlike", "wait"]
-tzerlike.cli.main()
+tzerlike.cli.main.main()
 """,
     "while it ends": f"""
-import sys, tzerlike.cli, click, os, signal
-@tzerlike.cli.cli.command()
+import sys, tzerlike.cli.main, click, os, signal
+@tzerlike.cli.main.cli.command()
 def wait():
     try:
         os.kill(os.getpid(), signal.SIGINT)
     finally:
         {READY}
 sys.argv = ["tzerlike", "wait"]
-tzerlike.cli.main()
+tzerlike.cli.main.main()
 """,
 }
 
@@ -53,7 +53,7 @@ def test_a_sighup_that_nohup_switched_off_does_nothing() -> None:
     code = """
 import os, signal
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-from tzerlike import signals
+from tzerlike.processes import signals
 signals.end_at_once()
 signals.raise_stopped()
 os.kill(os.getpid(), signal.SIGHUP)
@@ -84,4 +84,4 @@ def test_the_command_starts_with_its_signals() -> None:
         "print(sorted(name for name in sys.modules if name.startswith(('tzerlike', 'click', 'rich'))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "['tzerlike', 'tzerlike.__main__', 'tzerlike.signals']\n"
+    assert done.stdout == "['tzerlike', 'tzerlike.__main__', 'tzerlike.processes', 'tzerlike.processes.signals']\n"

@@ -2,7 +2,7 @@
 
 import itertools
 
-from tzerlike.stats import CURVE_EVERY, CurvePoint, extended_curve
+from tzerlike.campaign.stats import CURVE_EVERY, CurvePoint, extended_curve
 
 
 def point(seconds: float) -> CurvePoint:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.errors import StorageError
-from tzerlike.storage import NoSpace, Room, write_atomic
+from tzerlike.core.errors import StorageError
+from tzerlike.core.storage import NoSpace, Room, write_atomic
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from tzerlike.storage import write_atomic\n"
-        "from tzerlike.errors import StorageError\n"
+        "import sys; from pathlib import Path; from tzerlike.core.storage import write_atomic\n"
+        "from tzerlike.core.errors import StorageError\n"
         "try: write_atomic(Path(sys.argv[1]), b'x' * 20_000)\n"
         "except StorageError as error: print(error)"
     )

@@ -11,11 +11,11 @@ import pytest
 
 import tzerlike
 from tests.bundles import write_case
-from tzerlike.allowlist.stored import require_allowed, require_graph
-from tzerlike.campaign import read_stored_case
-from tzerlike.case import Case, ContextConfig, PassSpec
-from tzerlike.errors import UserError
+from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, OPTIONS
+from tzerlike.tir.allowlist.stored import require_allowed, require_graph
+from tzerlike.tir.stored import read_stored_case
 
 PLAIN = Case('{"nodes": []}')
 
@@ -201,4 +201,4 @@ def test_there_is_one_way_to_compiled_code() -> None:
         for path in root.rglob("*.py")
         if any(way in path.read_text(encoding="utf-8") for way in ways)
     }
-    assert found == {"allowlist/native.py", "tvm_api.py"}
+    assert found == {"tir/allowlist/native.py", "systems/tvm_api.py"}

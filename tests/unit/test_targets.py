@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.config import CampaignConfig
-from tzerlike.errors import UserError
-from tzerlike.targets import kind_of_target, target_text
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.targets import kind_of_target, target_text
 
 
 def test_an_architecture_belongs_to_cuda_alone() -> None:

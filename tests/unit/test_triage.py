@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.bundles import add_bundle, crashed, program, refused, write_case, wrong
-from tzerlike.bundles.bisection import Bisection, write_bisection
-from tzerlike.cli import cli
-from tzerlike.errors import UserError
-from tzerlike.known import Known
-from tzerlike.observation import Stage
-from tzerlike.oracles.finding import Signed
-from tzerlike.triage.groups import triage
-from tzerlike.triage.sightings import collect
+from tzerlike.cli.main import cli
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Stage
+from tzerlike.findings.bundles.bisection import Bisection, write_bisection
+from tzerlike.findings.known import Known
+from tzerlike.reporting.triage.groups import triage
+from tzerlike.reporting.triage.sightings import collect
 
 DEEP = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x2"))
 DEEPER = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x3"))

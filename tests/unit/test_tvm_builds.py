@@ -17,17 +17,17 @@ from typing import Any
 
 import pytest
 
-from tzerlike.coverage import MEMCOV
-from tzerlike.errors import UserError
-from tzerlike.tvm_builds import BuildDir, Store
-from tzerlike.tvm_builds import make as making
-from tzerlike.tvm_builds.environment import make_environment
-from tzerlike.tvm_builds.interruptions import space_needed
-from tzerlike.tvm_builds.make import Maker
-from tzerlike.tvm_builds.ninja import Progress, failure, progress_of, run_ninja
-from tzerlike.tvm_builds.recipe import Recipe
-from tzerlike.tvm_builds.source import Release, tree
-from tzerlike.tvm_builds.tools import Toolchain, find_toolchain
+from tzerlike.core.errors import UserError
+from tzerlike.core.package import MEMCOV
+from tzerlike.systems.builds import BuildDir, Store
+from tzerlike.systems.builds import make as making
+from tzerlike.systems.builds.environment import make_environment
+from tzerlike.systems.builds.interruptions import space_needed
+from tzerlike.systems.builds.make import Maker
+from tzerlike.systems.builds.ninja import Progress, failure, progress_of, run_ninja
+from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.source import Release, tree
+from tzerlike.systems.builds.tools import Toolchain, find_toolchain
 
 CMAKE = """
 cmake_minimum_required(VERSION 3.18)

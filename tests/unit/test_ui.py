@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tzerlike.campaign import CampaignDir
-from tzerlike.config import CampaignConfig
-from tzerlike.stats import CurvePoint, add_up
-from tzerlike.supervisor import View
-from tzerlike.ui import duration, make_screen, one_line, render, sparkline
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import CurvePoint, add_up
+from tzerlike.campaign.supervisor import View
+from tzerlike.cli.screen import make_screen, one_line, render, sparkline
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.units import duration
 
 
 def state(number: int = 0, **changes: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import subprocess
 import time
 from dataclasses import replace
 
-from tzerlike.restarts import Restarts
-from tzerlike.vitals import SILENT_SECONDS, Role, Vital, Watchdog, state_of
+from tzerlike.processes.restarts import Restarts
+from tzerlike.processes.vitals import SILENT_SECONDS, Role, Vital, Watchdog, state_of
 
 WELL = Vital(0, "S", "S", 0.2, 7, "step", 0)
 STOPPED_WORKER = replace(WELL, worker="T")

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.executor.rejection import weighed
-from tzerlike.limits import Limits
-from tzerlike.observation import Exit, Observation, Stage
-from tzerlike.outcome import Rejection
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Rejection
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
+from tzerlike.execution.rejection import weighed
 from tzerlike.passes.label import Label
-from tzerlike.walk.ask import ask_walk
-from tzerlike.walk.walk import VERIFYING, Change, Walk
 
 INTERNAL = Label.INTERNAL_ERROR.value
 EFFORT = Effort(frozenset({Check.REJECTIONS}))
 REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.P", rejection=Rejection(INTERNAL))
-DIED = Observation(Exit.CRASH, Stage.BUILD_REFERENCE, "SIGSEGV", signal=11)
+DIED = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", signal=11)
 
 Answer = tuple[list[dict[str, Any]], Observation | None]
 

@@ -12,8 +12,8 @@ from typing import Any
 import click
 import pytest
 
-from tzerlike.ci.files import SARIF, SUMMARY
-from tzerlike.cli import cli
+from tzerlike.cli.main import cli
+from tzerlike.reporting.ci.files import SARIF, SUMMARY
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))

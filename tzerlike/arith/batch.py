@@ -19,10 +19,10 @@ from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
-from tzerlike.child.job import Job
-from tzerlike.child.tray import Tray
-from tzerlike.observation import Stage
-from tzerlike.rng import rng_for
+from tzerlike.core.observation import Stage
+from tzerlike.core.rng import rng_for
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
 
 Checks = Mapping[str, Check]
 
@@ -35,28 +35,28 @@ def problem_of(seed: int, worker: int, iteration: int) -> Problem:
     return random_problem(rng_for(seed, worker, "arith", iteration))
 
 
-def scan(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+def scan(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
     """Put the problems of a range of iterations to every check.
 
     Lays down a record per suspicion (an analysis that is wrong somewhere, or raises where it should not) and one
     per CHUNK with the counts.
     """
-    tray.enter_stage(Stage.ANALYZE)
+    channel.enter_stage(Stage.ANALYZE)
     start, count = item["start"], item["count"]
     tally = _Tally()
     for iteration in range(start, start + count):
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        tray.note_pass(f"{iteration} ")
+        channel.note_pass(f"{iteration} ")
         table = Table.of(problem_of(item["seed"], item["worker"], iteration))
         tally.iterations += 1
         if table.defined:
             tally.valid += 1
-            _scan_one(table, iteration, tray, checks, tally)
+            _scan_one(table, iteration, channel, checks, tally)
         if tally.iterations == CHUNK:
-            tray.add_result(tally.to_json())
+            channel.add_result(tally.to_json())
             tally = _Tally()
     signal.setitimer(signal.ITIMER_PROF, 0)
-    tray.add_result(tally.to_json())
+    channel.add_result(tally.to_json())
 
 
 class _Tally:
@@ -72,7 +72,7 @@ class _Tally:
         return {"record": "summary", **self.__dict__}
 
 
-def _scan_one(table: Table, iteration: int, tray: Tray, checks: Checks, tally: _Tally) -> None:
+def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, tally: _Tally) -> None:
     def book(name: str, outcome: Outcome) -> None:
         tally.tried[name] += 1
         tally.claimed[name] += outcome.claimed
@@ -81,17 +81,17 @@ def _scan_one(table: Table, iteration: int, tray: Tray, checks: Checks, tally: _
         if outcome.wrong is not None or outcome.refused:
             tally.suspected[name] += 1
             hint = _hint(table, name, checks[name], outcome)
-            tray.add_result({"record": "suspicion", "iteration": iteration, "check": name, "hint": hint})
+            channel.add_result({"record": "suspicion", "iteration": iteration, "check": name, "hint": hint})
 
     with ExitStack() as scope:
-        tray.note_pass(f"{iteration} {CONSTRAINTS}")
+        channel.note_pass(f"{iteration} {CONSTRAINTS}")
         question = posed(table, scope)
         if isinstance(question, Outcome):
             book(CONSTRAINTS, question)
             return
         for name, check in checks.items():
             if iteration % check.every == 0 and check.applies(table.problem):
-                tray.note_pass(f"{iteration} {name}")
+                channel.note_pass(f"{iteration} {name}")
                 book(name, answer(table, question, check))
 
 
@@ -108,13 +108,13 @@ def _hint(table: Table, name: str, check: Check, outcome: Outcome) -> str:
     return f"{name} {' '.join(root.op for root in problem.roots)}"
 
 
-def reduce_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
     """Reduce a suspicion with fresh analyzers and lay down the finding; nothing where it does not hold up.
 
     It does not where a fresh analyzer gives another answer, or where nothing is wrong on a total part of the problem.
     """
-    tray.enter_stage(Stage.ANALYZE)
-    tray.note_pass(item["check"])
+    channel.enter_stage(Stage.ANALYZE)
+    channel.note_pass(item["check"])
     signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
     problem = Problem.from_json(item["problem"])
     found = minimal(problem, item["check"], checks)
@@ -124,7 +124,7 @@ def reduce_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Chec
         finding = found_in(name, smallest, examine(Table.of(smallest), checks[name]))
         assert finding is not None
         record = {"record": "reduced", "check": name, "problem": smallest.to_json()}
-        tray.add_result(record | {"finding": [finding.kind, *finding.parts]})
+        channel.add_result(record | {"finding": [finding.kind, *finding.parts]})
 
 
 def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
@@ -165,10 +165,10 @@ def _alike(check: Check, first: Outcome) -> Callable[[Problem], bool]:
     return alike
 
 
-def examine_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+def examine_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
     """Put one problem to one check and lay down the outcome."""
-    tray.enter_stage(Stage.ANALYZE)
-    tray.note_pass(item["check"])
+    channel.enter_stage(Stage.ANALYZE)
+    channel.note_pass(item["check"])
     signal.setitimer(signal.ITIMER_PROF, seconds)
     problem = Problem.from_json(item["problem"])
     check = checks[item["check"]]
@@ -176,7 +176,7 @@ def examine_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Che
     serious = outcome.wrong is not None or total(problem, eager=True)
     finding = found_in(item["check"], problem, outcome) if serious else None
     signal.setitimer(signal.ITIMER_PROF, 0)
-    tray.add_result(
+    channel.add_result(
         {
             "record": "examined",
             "outcome": outcome_to_json(outcome),
@@ -185,14 +185,14 @@ def examine_one(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Che
     )
 
 
-def examine_in_turn(item: Mapping[str, Any], tray: Tray, seconds: float, checks: Checks = CHECKS) -> None:
+def examine_in_turn(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
     """Put several problems to one check in turn, and lay down a record for each that the process survives."""
-    tray.enter_stage(Stage.ANALYZE)
-    tray.note_pass(item["check"])
+    channel.enter_stage(Stage.ANALYZE)
+    channel.note_pass(item["check"])
     for data in item["problems"]:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         examine(Table.of(Problem.from_json(data)), checks[item["check"]])
-        tray.add_result({"record": "survived"})
+        channel.add_result({"record": "survived"})
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 

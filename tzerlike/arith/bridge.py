@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tzerlike import tvm_api
 from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, limits, with_lanes
-from tzerlike.errors import TzerlikeError
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.systems import tvm_api
 
 _BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
 _UNARY = ("BitwiseNot", "Not")

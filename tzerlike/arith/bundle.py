@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tzerlike.archive import no_arrays
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.regression import regression_test
 from tzerlike.arith.report import arith_report
 from tzerlike.arith.repro import module_source, repro_script
-from tzerlike.bundles.bundle import Confirmation, observation_text, store_bundle
-from tzerlike.campaign import json_text
-from tzerlike.issue.pytest_file import TEST_FILE
-from tzerlike.limits import Limits
-from tzerlike.observation import Observation
-from tzerlike.oracles.finding import Signed
+from tzerlike.core.archive import no_arrays
+from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Observation
+from tzerlike.core.storage import json_text
+from tzerlike.findings.bundles.bundle import Confirmation, observation_text, store_bundle
+from tzerlike.findings.issue.pytest_file import TEST_FILE
 
 
 def write_arith_bundle(

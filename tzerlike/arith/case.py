@@ -9,12 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 from tzerlike.arith.model import Problem
-from tzerlike.bundles.bundle import read_record
-from tzerlike.campaign import read_json
-from tzerlike.case import check_seed
-from tzerlike.errors import UserError
-from tzerlike.limits import Limits
-from tzerlike.schema import Schema, Text, Whole
+from tzerlike.core.case import check_seed
+from tzerlike.core.errors import UserError
+from tzerlike.core.schema import Schema, Text, Whole
 
 HARNESS = "arith"
 
@@ -72,26 +69,6 @@ def _case_of(stored: _StoredCase) -> ArithCase:
     return ArithCase(stored.check, problem, origin.seed, origin.worker, origin.iteration)
 
 
-@dataclass(frozen=True, slots=True)
-class ArithBundle:
-    """A bundle directory of this harness."""
-
-    path: Path
-    case: ArithCase
-    signature: str
-    limits: Limits
-    flaky: bool
-
-
-def is_arith_bundle(path: Path) -> bool:
-    """Whether the directory's case.json says that it belongs to this harness; False where it cannot be read."""
-    try:
-        data = read_json(path / "case.json")
-    except UserError:
-        return False
-    return isinstance(data, dict) and data.get("harness") == HARNESS
-
-
 def read_arith_case(path: Path) -> ArithCase:
     """Read a bundle's case.json; UserError in one line that names the file."""
     stored = ARITH_CASE.read(path)
@@ -99,10 +76,3 @@ def read_arith_case(path: Path) -> ArithCase:
         return _case_of(stored)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-
-
-def read_arith_bundle(path: Path) -> ArithBundle:
-    """Read a bundle; UserError in one line that names the file at fault."""
-    record = read_record(path)
-    case = read_arith_case(path / "case.json")
-    return ArithBundle(path, case, record.signature, record.limits, record.confirmed.flaky)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tzerlike import tvm_api
 from tzerlike.arith.bridge import from_tvm, range_of, to_tvm, variable_named
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.model import Node, Problem, Variable, boolean, const, lanes
+from tzerlike.systems import tvm_api
 
 Z3_RESOURCES = 5_000
 """Z3's own unit of work: unlike a time limit it makes an answer repeat. Some 10 ms."""

@@ -13,9 +13,9 @@ from typing import Any
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Node, Problem
-from tzerlike.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.crash import manner_of_death
-from tzerlike.oracles.finding import Signed
 
 WRONG_CODE = "wrong-code"
 INTERNAL_ERROR = "ice-on-valid"

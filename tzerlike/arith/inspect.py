@@ -6,15 +6,15 @@ import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from tzerlike import tvm_api
 from tzerlike.arith.bridge import Unreadable
 from tzerlike.arith.checks import Check, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import Grid, Mask
 from tzerlike.arith.model import Problem
-from tzerlike.errors import TzerlikeError
-from tzerlike.observation import Frame, message_template
-from tzerlike.oracles.frames import function_name, telling
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.frames import function_name, telling
+from tzerlike.core.observation import Frame, message_template
+from tzerlike.systems import tvm_api
 
 _UNREAD = "unread: "
 _TOP_FRAMES = 3

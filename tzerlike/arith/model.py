@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from tzerlike.errors import UserError
-from tzerlike.schema import converted
+from tzerlike.core.errors import UserError
+from tzerlike.core.schema import converted
 
 SCALARS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
 

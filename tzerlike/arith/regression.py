@@ -9,9 +9,9 @@ from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem, Variable, bits, lanes, walk
 from tzerlike.arith.repro import EVALUATOR, interval_source, range_source, source_of
-from tzerlike.issue.pytest_file import pytest_file
-from tzerlike.limits import Limits
-from tzerlike.oracles.finding import Signed
+from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
+from tzerlike.findings.issue.pytest_file import pytest_file
 
 _PROBLEMS = {"wrong-code": "wrong_answer", "ice-on-valid": "internal_error", "crash": "crash", "hang": "hang"}
 
@@ -52,7 +52,7 @@ def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outc
     body = [
         "\n".join(_definitions(problem, names, question)),
         *helpers,
-        _alarm(finding.kind, limits) + "analyzer = tvm.sym.Analyzer()\n" + "".join(_told(problem)) + question,
+        _alarm(finding.kind, limits) + "analyzer = tvm.sym.Analyzer()\n" + "".join(_reported(problem)) + question,
     ]
     imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
     name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"
@@ -101,7 +101,7 @@ def _definitions(problem: Problem, names: tuple[str, ...], question: str) -> Ite
         yield f"{name} = {source_of(root)}"
 
 
-def _told(problem: Problem) -> Iterator[str]:
+def _reported(problem: Problem) -> Iterator[str]:
     for variable in problem.variables:
         if variable.told != "nothing":
             yield f"analyzer.bind({variable.name}, {range_source(variable)})\n"

@@ -9,10 +9,10 @@ from tzerlike.arith.case import ArithCase
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Variable
-from tzerlike.issue.layout import code, cut, environment_lines, fenced, found_by, trace
-from tzerlike.issue.pytest_file import TEST_FILE
-from tzerlike.observation import Observation
-from tzerlike.oracles.finding import Signed
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Observation
+from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.pytest_file import TEST_FILE
 
 _VALUES = 8
 
@@ -71,14 +71,14 @@ def _at(wrong: Counterexample) -> str:
 
 def _problem(case: ArithCase) -> list[str]:
     roots = [f"- expression: {code(str(root))}, {root.dtype}" for root in case.problem.roots]
-    variables = [f"- variable: {code(each.name)}, {each.dtype}, {_told(each)}" for each in case.problem.variables]
+    variables = [f"- variable: {code(each.name)}, {each.dtype}, {_reported(each)}" for each in case.problem.variables]
     constraints = [f"- under the constraint {code(str(each))}" for each in case.problem.constraints]
     notes = ["", "Here `//` and `%%` are floordiv and floormod, `/` and `%` truncdiv and truncmod."]
     text = "".join(map(str, (*case.problem.roots, *case.problem.constraints)))
     return [*roots, *variables, *constraints, *(notes if "/" in text or "%" in text else [])]
 
 
-def _told(variable: Variable) -> str:
+def _reported(variable: Variable) -> str:
     values = list(variable.values)
     shown = str(values) if len(values) <= _VALUES else f"{values[0]}, {values[1]}, ... {values[-1]}"
     if variable.told == "range":

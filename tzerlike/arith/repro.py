@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Node, Problem, Variable, lanes
-from tzerlike.limits import Limits
-from tzerlike.oracles.finding import Signed
-from tzerlike.repro.parts import LIMIT, quotable
+from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
+from tzerlike.findings.repro.parts import LIMIT, quotable
 
 _TEMPLATE = '''\
 """{title}
@@ -186,7 +186,7 @@ def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome
     return _TEMPLATE.format(
         title=quotable(finding.title),
         evaluator=EVALUATOR,
-        told=_indented("\n".join(_told(problem)) or "pass", 4),
+        told=_indented("\n".join(_reported(problem)) or "pass", 4),
         problem="\n".join(_definitions(problem, names)),
         assignment=dict(wrong.assignment) if wrong is not None else {},
         seconds=limits.seconds,
@@ -224,7 +224,7 @@ def _definitions(problem: Problem, names: tuple[str, ...]) -> Iterator[str]:
     yield f"constraints = [{', '.join(map(source_of, problem.constraints))}]"
 
 
-def _told(problem: Problem) -> Iterator[str]:
+def _reported(problem: Problem) -> Iterator[str]:
     for index, variable in enumerate(problem.variables):
         if variable.told != "nothing":
             yield f"analyzer.bind({variable.name}, ranges[{index}])"

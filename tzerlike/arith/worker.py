@@ -19,23 +19,23 @@ from tzerlike.arith.finding import found_dead, observed, outcome_from_json
 from tzerlike.arith.inspect import Outcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
-from tzerlike.bundles.bundle import Confirmation
-from tzerlike.campaign import CampaignDir, write_atomic
-from tzerlike.config import CampaignConfig
-from tzerlike.errors import Fault
-from tzerlike.events import EventLog
-from tzerlike.executor.execute import ForkExecutor
-from tzerlike.faults.book import FaultBook
-from tzerlike.faults.bundle import Occasion
-from tzerlike.faults.culprit import lost_worker
-from tzerlike.faults.limit import limited
-from tzerlike.known import known_filter
-from tzerlike.limits import Limits
-from tzerlike.observation import NOBODYS, Exit, Observation
-from tzerlike.oracles.finding import Signed
-from tzerlike.shard import Interrupted, Shard
-from tzerlike.stats import STATE, read_state
-from tzerlike.storage import Room
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.events import EventLog
+from tzerlike.campaign.shard import Interrupted, Shard
+from tzerlike.campaign.stats import STATE, read_state
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import Fault
+from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import NOBODYS, Exit, Observation
+from tzerlike.core.storage import Room, write_atomic
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Confirmation
+from tzerlike.findings.faults.book import FaultBook
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.findings.faults.culprit import lost_worker
+from tzerlike.findings.faults.limit import limited
+from tzerlike.findings.known import known_filter
 
 BATCH = 2000
 """Iterations a child: a second or so."""
@@ -62,7 +62,7 @@ class Examined:
     outcome: Outcome | None
 
 
-def examine_apart(executor: ForkExecutor, check: str, problem: Problem, limits: Limits | None = None) -> Examined:
+def examine_in_child(executor: ForkExecutor, check: str, problem: Problem, limits: Limits | None = None) -> Examined:
     """Put one problem to one check in a fresh child."""
     records, death = executor.call("arith-examine", {"problem": problem.to_json(), "check": check}, limits)
     if death is not None:
@@ -74,7 +74,7 @@ def examine_apart(executor: ForkExecutor, check: str, problem: Problem, limits: 
 
 
 class Notes(Protocol):
-    """Told what a worker does; `tzerlike.child.tray.Tray` is one."""
+    """Told what a worker does; `tzerlike.processes.channel.Channel` is one."""
 
     def beat(self, iteration: int, doing: str) -> None: ...
 
@@ -261,14 +261,14 @@ class ArithWorker:
 
     def report(self, check: str, problem: Problem, iteration: int, limits: Limits) -> None:
         """Confirm what is wrong with a problem in fresh children and bundle it, once per signature."""
-        first = examine_apart(self.executor, check, problem, limits)
+        first = examine_in_child(self.executor, check, problem, limits)
         finding = first.finding
         if finding is None:
             self.unconfirmed["vanished"] += 1
             return
         if finding.signature in self.signatures or self.known.hides(finding, first.seen.message):
             return
-        again = [examine_apart(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
+        again = [examine_in_child(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
         confirmation = Confirmation.of(finding, again)
         if not confirmation.same:
             self.unconfirmed[finding.kind] += 1

@@ -10,12 +10,11 @@ from tzerlike.coverage.blocks import OWN_PREFIX, find_blocks, find_chains
 from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.choice import open_coverage, prepare_coverage
 from tzerlike.coverage.death import Death, DeathRecord, Frame, describe, describe_death
-from tzerlike.coverage.native import MEMCOV, sealed
+from tzerlike.coverage.native import sealed
 from tzerlike.coverage.protocol import Coverage, CoveredLibrary, Indices, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage
 
 __all__ = [
-    "MEMCOV",
     "OWN_PREFIX",
     "BreakpointCoverage",
     "Coverage",

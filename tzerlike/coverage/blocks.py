@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tzerlike.cache import keep
+from tzerlike.core.cache import keep
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.coverage.native import load, u32_p
 from tzerlike.coverage.protocol import Indices
-from tzerlike.errors import TzerlikeError, UserError
 
 OWN_PREFIX: Final = "/project/"
 """Where the wheels of TVM are built: the source paths in their own code begin with it, those of LLVM do not."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tzerlike.core.errors import TzerlikeError
 from tzerlike.coverage.native import NativeCoverage, load, u32_p
 from tzerlike.coverage.protocol import CoveredLibrary, Indices
-from tzerlike.errors import TzerlikeError
 
 
 class BreakpointCoverage(NativeCoverage):

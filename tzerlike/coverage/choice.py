@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tzerlike.core.errors import UserError
+from tzerlike.core.forks import die_with_parent, fork, wait_for
 from tzerlike.coverage.blocks import OWN_PREFIX, base_of, blocks_of, identity_of
 from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.native import load
 from tzerlike.coverage.protocol import Coverage, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage, instrumented
-from tzerlike.errors import UserError
-from tzerlike.forks import die_with_parent, fork, wait_for
 
 
 def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> Coverage:

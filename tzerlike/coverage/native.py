@@ -8,15 +8,13 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from tzerlike.core.errors import TzerlikeError, UserError
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage.protocol import Indices
-from tzerlike.errors import TzerlikeError, UserError
-
-MEMCOV: Final = Path(__file__).parents[1] / "_memcov" / "libmemcov.so"
 
 _ABI: Final = 6
 _FRAMES: Final = 64

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.coverage.native import CLibrary, NativeCoverage, load
 from tzerlike.coverage.protocol import CoveredLibrary
-from tzerlike.errors import TzerlikeError, UserError
 
 
 class SancovCoverage(NativeCoverage):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from tzerlike.errors import UserError
-from tzerlike.schema import Count, Schema, Text
-from tzerlike.untrusted import parse_json, read_bytes
+from tzerlike.core.errors import UserError
+from tzerlike.core.schema import Count, Schema, Text
+from tzerlike.core.untrusted import parse_json, read_bytes
 
 _MAGIC = b"tzerlike coverage\n"
 _MOST_BYTES = 256 << 20

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.errors import UserError
+from tzerlike.core.errors import UserError
 from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator
-from tzerlike.mutators.tree import Tree, defines_once
 from tzerlike.plugins import extended, load_plugin
-from tzerlike.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, raised_by_tvm
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, raised_by_tvm
+from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
     "ALL", "ANNOTATIONS", "BUFFERS", "DOMAIN", "GENERAL", "GROUPS", "MUTATORS", "SCHEDULE", "STARTER", "Guarded",

@@ -9,9 +9,9 @@ from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.schedule import cached_and_moved, scheduled
-from tzerlike.mutators.scope import SERIAL
-from tzerlike.mutators.tree import Site, Tree, jumps_out, loop_with
-from tzerlike.tvm_api import array_items, function_with, params_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, tirx, tvm
+from tzerlike.tir.scope import SERIAL
+from tzerlike.tir.tree import Site, Tree, jumps_out, loop_with
 
 FUNCTION_ATTRIBUTES: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),

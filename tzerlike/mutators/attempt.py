@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
-from tzerlike import tvm_api
-from tzerlike.child.job import Job
-from tzerlike.child.tray import Tray
-from tzerlike.mutation import Mutation
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import NOBODYS, Observation
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+from tzerlike.systems import tvm_api
 
 NOT_BUILT = "not-built"
 ILL_FORMED = "ill-formed"
@@ -55,7 +56,7 @@ def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Att
     return Attempt(tvm_api.dump_ir(module)) if tvm_api.well_formed(module) else Attempt(None, ILL_FORMED)
 
 
-def mutate(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
+def mutate(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Repeat a `mutation` on the program `ir` for a kind of `target`, without donors, and lay down the Attempt."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     mutation = Mutation.from_json(item["mutation"])
@@ -63,7 +64,26 @@ def mutate(item: Mapping[str, Any], tray: Tray, seconds: float) -> None:
     func = tvm_api.entry_of(tvm_api.load_ir(item["ir"]))
     attempt = attempted(mutator, func, mutation.rng, MutationEnv(target=item["target"]))
     signal.setitimer(signal.ITIMER_PROF, 0)
-    tray.add_result(asdict(attempt))
+    channel.add_result(asdict(attempt))
+
+
+class Explore(Protocol):
+    """`tzerlike.execution.executor.ForkExecutor.explore`."""
+
+    def __call__(
+        self, job: str, item: Mapping[str, Any], keeps: Callable[[list[dict[str, Any]]], bool], /
+    ) -> tuple[list[dict[str, Any]], Observation | None, int]: ...
+
+
+def mutate_in_child(explore: Explore, mutation: Mutation, ir: str, target: str) -> Mutant:
+    """Repeat a mutation of schedules on the program `ir` for a kind of target, in a child.
+
+    They are a part of the compiler under test, so what one reaches that gives a program counts.
+    """
+    item = {"mutation": mutation.to_json(), "ir": ir, "target": target}
+    records, death, new_blocks = explore(JOB, item, lambda records: bool(records) and records[0]["text"] is not None)
+    died_of = 0 if death is None or death.exit in NOBODYS else death.signal
+    return Mutant(Attempt(**records[0]) if records else Attempt(None), new_blocks, died_of)
 
 
 JOBS: Mapping[str, Job] = {JOB: mutate}

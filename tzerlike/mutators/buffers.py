@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators import dtypes
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import Names, constant_int, names_in
-from tzerlike.mutators.tree import Site, Tree, key, refresh_regions
-from tzerlike.tvm_api import array_items, params_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.buffers import like
+from tzerlike.tir.scope import Names, constant_int, names_in
+from tzerlike.tir.tree import Site, Tree, key, refresh_regions
 
 Indices = list[Any]
 
@@ -215,35 +216,6 @@ def scalar_accesses(tree: Tree, buffer: Any) -> bool:
                 if dtype is None or dtype.lanes != 1 or dtype.scalable:
                     return False
     return True
-
-
-def like(
-    old: Any,
-    *,
-    dtype: str | None = None,
-    shape: Sequence[Any] | None = None,
-    scope: str | None = None,
-    strides: Sequence[Any] | None = None,
-    offset: Any | None = None,
-    factor: int | None = None,
-    alignment: int | None = None,
-    layout: Any = "default",
-) -> Any:
-    """A new buffer as `old`, with some properties changed. A changed shape drops the strides."""
-    ty = old.ty
-    if layout == "default" and ty.layout is None:
-        layout = None
-    return tirx.decl_buffer(
-        array_items(ty.shape) if shape is None else list(shape),
-        str(ty.dtype.dtype) if dtype is None else dtype,
-        str(old.name),
-        strides=(array_items(ty.strides) if shape is None else []) if strides is None else list(strides),
-        elem_offset=ty.elem_offset if offset is None else offset,
-        scope=str(ty.storage_scope) if scope is None else scope,
-        data_alignment=int(ty.data_alignment) if alignment is None else alignment,
-        offset_factor=int(ty.offset_factor) if factor is None else factor,
-        layout=layout,
-    )
 
 
 def retarget(

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.general import beside, budget
 from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import INT32, Generator
-from tzerlike.mutators.hole import needs_constant
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import (
+from tzerlike.mutators.statements import THREADS, allocate, loop_around, masked_store, store, view
+from tzerlike.systems.tvm_api import array_items, op_call, s_tir, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.hole import needs_constant
+from tzerlike.tir.scope import (
     PARALLEL,
     SERIAL,
     THREAD_BINDING,
@@ -27,18 +29,7 @@ from tzerlike.mutators.scope import (
     names_in,
     scope_at,
 )
-from tzerlike.mutators.statements import THREADS, allocate, loop_around, masked_store, store, view
-from tzerlike.mutators.tree import (
-    Site,
-    Tree,
-    jumps_out,
-    key,
-    loop_with,
-    renamed,
-    seq,
-    substitute,
-)
-from tzerlike.tvm_api import array_items, op_call, s_tir, tirx, tvm
+from tzerlike.tir.tree import Site, Tree, jumps_out, key, loop_with, renamed, seq, substitute
 
 
 @dataclass(frozen=True, slots=True)

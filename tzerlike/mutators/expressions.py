@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.generator import INT32, ExprMaker, Generator, Value, exactly
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
-from tzerlike.mutators.scope import Scope, Variable
-from tzerlike.tvm_api import op_call, tirx, tvm
+from tzerlike.systems.tvm_api import op_call, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.scope import Scope, Variable
 
 _POOL = (
     "int8",

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators import dtypes
 from tzerlike.mutators.generate import (
     Stake,
     fill,
@@ -22,10 +21,12 @@ from tzerlike.mutators.generate import (
     stored_to,
 )
 from tzerlike.mutators.generator import BOOL, Generator, Value
-from tzerlike.mutators.hole import hole_at
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import Scope, scope_at
-from tzerlike.mutators.tree import (
+from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.hole import hole_at
+from tzerlike.tir.scope import Scope, scope_at
+from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
     COMPARISON,
@@ -41,7 +42,6 @@ from tzerlike.mutators.tree import (
     loop_with,
     seq,
 )
-from tzerlike.tvm_api import array_items, op_call, tirx, tvm
 
 ATTEMPTS = 5
 """How many places a mutator tries before it gives up."""

@@ -7,15 +7,15 @@ from enum import Enum
 from random import Random
 from typing import Any
 
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.expressions import EXPRESSIONS, pointer
 from tzerlike.mutators.generator import Generator, Value
-from tzerlike.mutators.hole import Hole, hole_at
-from tzerlike.mutators.scope import Names, Scope, names_in
 from tzerlike.mutators.statements import STATEMENTS
-from tzerlike.mutators.tree import Kind, Site, Tree, dtype_of, key
-from tzerlike.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.hole import Hole, hole_at
+from tzerlike.tir.scope import Names, Scope, names_in
+from tzerlike.tir.tree import Kind, Site, Tree, dtype_of, key
 
 IMPLIED_NODES: Mapping[str, str] = {
     "ir.FloatImm": "a leaf",

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
-from tzerlike.mutators.scope import Buffer, Names, Scope, Variable
-from tzerlike.mutators.tree import key
-from tzerlike.tvm_api import tirx
+from tzerlike.core.dtypes import DType
+from tzerlike.systems.tvm_api import tirx
+from tzerlike.tir import dtypes
+from tzerlike.tir.scope import Buffer, Names, Scope, Variable
+from tzerlike.tir.tree import key
 
 INT32 = DType("int", 32)
 BOOL = DType("bool", 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tzerlike.dtypes import DType
+from tzerlike.core.dtypes import DType
 
 EVERYWHERE = ("llvm", "cuda")
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators import dtypes
 from tzerlike.mutators.general import beside
 from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import Generator
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
-from tzerlike.mutators.tree import Site, Tree, seq
-from tzerlike.tvm_api import op_call, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import op_call, s_tir, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
+from tzerlike.tir.tree import Site, Tree, seq
 
 MOST_THREADS = 1024
 """Threads of a block at most, in all."""

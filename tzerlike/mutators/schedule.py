@@ -13,9 +13,19 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import constant_int
-from tzerlike.mutators.tree import Tree, defines_once
-from tzerlike.tvm_api import ENTRY, array_items, function_with, module_of, s_tir, tirx, tvm, uses_blocks, well_formed
+from tzerlike.systems.tvm_api import (
+    ENTRY,
+    array_items,
+    function_with,
+    module_of,
+    s_tir,
+    tirx,
+    tvm,
+    uses_blocks,
+    well_formed,
+)
+from tzerlike.tir.scope import constant_int
+from tzerlike.tir.tree import Tree, defines_once
 
 Step = Callable[[Any, Any, Random, MutationEnv], object]
 """Applies one primitive to a block of a schedule.

@@ -6,26 +6,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators import dtypes
 from tzerlike.mutators.general import beside
 from tzerlike.mutators.generate import fitted, make_generator
 from tzerlike.mutators.generator import Generator, Value
-from tzerlike.mutators.hole import hole_at, needs_constant
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import Buffer, Scope, buffer_of, scope_at
 from tzerlike.mutators.statements import fill
-from tzerlike.mutators.tree import (
-    Site,
-    Tree,
-    dtype_of,
-    free_variables,
-    jumps_out,
-    key,
-    renamed,
-    seq,
-    substitute,
-)
-from tzerlike.tvm_api import array_items, s_tir, tirx, uses_blocks
+from tzerlike.systems.tvm_api import array_items, s_tir, tirx, uses_blocks
+from tzerlike.tir import dtypes
+from tzerlike.tir.hole import hole_at, needs_constant
+from tzerlike.tir.scope import Buffer, Scope, buffer_of, scope_at
+from tzerlike.tir.tree import Site, Tree, dtype_of, free_variables, jumps_out, key, renamed, seq, substitute
 
 
 @dataclass(frozen=True, slots=True)

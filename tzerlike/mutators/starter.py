@@ -11,20 +11,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.mutators import dtypes
-from tzerlike.mutators.hole import needs_constant
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.scope import (
-    PARALLEL,
-    SERIAL,
-    UNROLLED,
-    VECTORIZED,
-    Names,
-    constant_int,
-    names_in,
-    scope_at,
-)
-from tzerlike.mutators.tree import (
+from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.hole import needs_constant
+from tzerlike.tir.scope import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Names, constant_int, names_in, scope_at
+from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
     COMPARISON,
@@ -42,7 +34,6 @@ from tzerlike.mutators.tree import (
     substitute,
     uses,
 )
-from tzerlike.tvm_api import array_items, op_call, tirx, tvm
 
 LARGEST_EXPANSION = 64
 """The greatest extent put on a loop that the compiler copies out (unrolled, vectorised): larger ones only take time."""
@@ -270,7 +261,7 @@ _UNARY_NAMES = tuple(full for short in UNARY_FLOAT if (full := _registered(short
 
 
 def _other_scalar(rng: Random, dtype: dtypes.DType) -> str:
-    """Another scalar dtype to compute in; mostly of the same family."""
+    """Another scalar dtype to compute in; mostly of the same client."""
     if rng.randrange(8) == 0:
         pool: Sequence[str] = dtypes.EXOTIC
     elif dtype.is_float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tzerlike.dtypes import DType
-from tzerlike.mutators import dtypes
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.expressions import pointer
 from tzerlike.mutators.generator import BOOL, INT32, Generator, StmtMaker, exactly
-from tzerlike.mutators.scope import (
+from tzerlike.systems.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm
+from tzerlike.tir import dtypes
+from tzerlike.tir.scope import (
     PARALLEL,
     SERIAL,
     THREAD_BINDING,
@@ -21,8 +22,7 @@ from tzerlike.mutators.scope import (
     Variable,
     buffer_of,
 )
-from tzerlike.mutators.tree import key, refresh_regions, seq
-from tzerlike.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm
+from tzerlike.tir.tree import key, refresh_regions, seq
 
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
 LOOP_PRAGMAS = (

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tzerlike.case import Case
-from tzerlike.child.effort import Check, Effort
-from tzerlike.errors import UserError
-from tzerlike.observation import Exit, Observation
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.oracles.finding import Finding
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.oracles.metamorphic import judge_metamorphic

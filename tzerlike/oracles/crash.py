@@ -9,10 +9,10 @@ from __future__ import annotations
 import signal
 from collections import Counter
 
-from tzerlike.case import Case
-from tzerlike.observation import Exit, Frame, Observation, Stage
-from tzerlike.oracles.finding import Finding
-from tzerlike.oracles.frames import telling
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.frames import telling
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
 
 TOP_FRAMES = 3
 
@@ -26,7 +26,7 @@ SANITIZER = "AddressSanitizer: "
 _NOT_THE_COMPILER = (
     Stage.COMPILE_DEVICE,
     Stage.INTERPRET,
-    Stage.RUN_REFERENCE,
+    Stage.RUN_BASELINE,
     Stage.RUN,
     Stage.COMPARE,
     Stage.DONE,
@@ -60,7 +60,7 @@ def manner_of_death(observation: Observation) -> tuple[str, ...]:
 
 def _place(observation: Observation) -> tuple[str, ...]:
     """The stage and the pass; a pass of the default pipeline counts as PASSES like one of the sequence."""
-    if observation.pass_name and observation.stage in (Stage.PASSES, Stage.BUILD, Stage.BUILD_REFERENCE):
+    if observation.pass_name and observation.stage in (Stage.PASSES, Stage.BUILD, Stage.BUILD_BASELINE):
         return (Stage.PASSES.value, observation.pass_name.rpartition(".")[2])
     return (observation.stage.value,)
 

@@ -1,6 +1,6 @@
 """The inconsistency oracle: a build of a defined program does not compute what the program says.
 
-Only programs that the reference interpreter calls defined on their inputs count, and passes that ran on what their
+Only programs that the interpreter calls defined on their inputs count, and passes that ran on what their
 preconditions allow: one that does not say no to the rest is not wrong for that. A signature holds which build is
 wrong, the pass it is due to as far as that is known, the class of dtype and in what way the result is wrong: none of
 these vary with the shape of the program.
@@ -8,10 +8,10 @@ these vary with the shape of the program.
 
 from __future__ import annotations
 
-from tzerlike.case import Case
-from tzerlike.observation import Observation, Stage, message_template
-from tzerlike.oracles.finding import Finding
-from tzerlike.outcome import Ran, Results
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation, Stage, message_template
+from tzerlike.core.results import BASELINE, Ran, Results
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.preconditions import legal
 
@@ -37,7 +37,7 @@ def _misused(case: Case) -> bool:
 
 def blamed(results: Results) -> Ran:
     """Return how the build ended that is to blame."""
-    return results.reference if results.blame == "reference" else results.optimised
+    return results.baseline if results.blame == BASELINE else results.optimised
 
 
 def manner(ran: Ran) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ Ought to: the program is well-formed, and it builds without optimisation or is d
 
 from __future__ import annotations
 
-from tzerlike.case import Case
-from tzerlike.observation import Exit, Observation, Stage, message_template
-from tzerlike.oracles.finding import Finding
-from tzerlike.oracles.frames import function_name, telling
-from tzerlike.outcome import Ending
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.frames import function_name, telling
+from tzerlike.core.observation import Exit, Observation, Stage, message_template
+from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
 
@@ -18,7 +18,7 @@ TOP_FRAMES = 3
 
 
 def judge_internal_error(case: Case, observation: Observation) -> Finding | None:
-    """Return the ice-on-valid finding of a case that was refused, or whose reference build was."""
+    """Return the ice-on-valid finding of a case that was refused, or whose baseline build was."""
     rejection, results = observation.rejection, observation.results
     if observation.exit is Exit.REJECTED and rejection is not None:
         internal = rejection.label == Label.INTERNAL_ERROR.value
@@ -29,8 +29,8 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in telling(named)))[:TOP_FRAMES]
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
-    if results is not None and results.defined and results.reference.ending is Ending.REFUSED:
-        message = results.reference.message
+    if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
+        message = results.baseline.message
         if not documented(message, facts_of(case.ir)):
-            return Finding("ice-on-valid", (Stage.BUILD_REFERENCE.value, message_template(message)), case, observation)
+            return Finding("ice-on-valid", (Stage.BUILD_BASELINE.value, message_template(message)), case, observation)
     return None

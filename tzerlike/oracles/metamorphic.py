@@ -1,14 +1,14 @@
 """The metamorphic oracle: a schedule primitive changes what a program computes.
 
 Primitives claim not to. The case is the program before the schedule, its observation what the compiled program after
-it does, held to what the reference interpreter says of the program before (tzerlike.metamorphic).
+it does, held to what the interpreter says of the program before (tzerlike.oracles.schedules).
 """
 
 from __future__ import annotations
 
-from tzerlike.case import Case
-from tzerlike.observation import Observation, Stage
-from tzerlike.oracles.finding import Finding
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation, Stage
 from tzerlike.oracles.inconsistency import blamed, manner
 
 OTHER_VALUES = "other values"

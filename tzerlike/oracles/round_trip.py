@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tzerlike.case import Case
-from tzerlike.observation import Observation, Stage
-from tzerlike.oracles.finding import ROUND_TRIP, Finding
+from tzerlike.core.case import Case
+from tzerlike.core.finding import ROUND_TRIP, Finding
+from tzerlike.core.observation import Observation, Stage
 
 
 def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
-    """Return the ice-on-valid finding of a program that does not survive its text (tzerlike.bundles.text).
+    """Return the ice-on-valid finding of a program that does not survive its text (tzerlike.findings.bundles.text).
 
     `pass_name` is what failed, the first line of `message` its cause.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tzerlike.case import Scalar
+from tzerlike.core.case import Scalar
 
 Domain = tuple[Scalar, ...]
 

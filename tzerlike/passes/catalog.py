@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from tzerlike.case import PassSpec, Scalar
-from tzerlike.errors import UserError
+from tzerlike.core.case import PassSpec, Scalar
+from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
-from tzerlike.tvm_api import pass_constructors, pass_modules, tirx, tvm
+from tzerlike.systems.tvm_api import pass_constructors, pass_modules, tirx, tvm
 
 
 @cache

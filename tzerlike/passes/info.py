@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
-from tzerlike.case import PassSpec, Scalar
+from tzerlike.core.case import PassSpec, Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tzerlike.case import ContextConfig, PassSpec
-from tzerlike.errors import TzerlikeError
+from tzerlike.core.case import ContextConfig, PassSpec
+from tzerlike.core.errors import TzerlikeError
 from tzerlike.passes.catalog import discover, short_name
 from tzerlike.passes.info import by_name
-from tzerlike.tvm_api import pipeline_factories, pipeline_parts, target_of
+from tzerlike.systems.tvm_api import pipeline_factories, pipeline_parts, target_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from tzerlike.bandit import Yields, shares
-from tzerlike.case import Case, ContextConfig, PassSpec
+from tzerlike.core.bandit import Yields, shares
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.preconditions import RULES, Rule, composed, facts_after, legal, rule_of

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tzerlike.case import PassSpec
+from tzerlike.core.case import PassSpec
 from tzerlike.passes.facts import Fact, Facts
 
 NONE: Final[Facts] = frozenset()

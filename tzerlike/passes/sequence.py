@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from tzerlike.case import ContextConfig, PassSpec, Scalar
+from tzerlike.core.case import ContextConfig, PassSpec, Scalar
 from tzerlike.passes.arguments import OPTIMISATIONS, OPTIONS
 from tzerlike.passes.info import Pool, by_name
 
@@ -192,7 +192,7 @@ def _mutate_config_once(config: ContextConfig, rng: Random) -> ContextConfig:
 def _keys() -> tuple[str, ...]:
     """The options that this TVM has."""
     # Not earlier: commands that need no TVM import this module.
-    from tzerlike.tvm_api import takes_option
+    from tzerlike.systems.tvm_api import takes_option
 
     return tuple(sorted(key for key, values in OPTIONS.items() if takes_option(key, values[0])))
 

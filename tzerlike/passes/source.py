@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tzerlike.bandit import Yields
-from tzerlike.case import Case, ContextConfig
+from tzerlike.core.bandit import Yields
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.passes.facts import ANY_PROGRAM, Facts
 from tzerlike.passes.info import Catalog, Pool
 from tzerlike.passes.sequence import Sequence, mutate_config, mutate_sequence, random_config, random_sequence

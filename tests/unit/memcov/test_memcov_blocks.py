@@ -14,14 +14,15 @@ import pytest
 
 from tests.memcov import address_of, check, fork, objdump, traced
 from tzerlike import coverage
+from tzerlike.core.errors import UserError
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import BreakpointCoverage, Indices
 from tzerlike.coverage import blocks as code_blocks
-from tzerlike.errors import UserError
 
 NONE = 0xFFFFFFFF
 
 
-pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 
 def test_blocks_are_instructions_and_every_branch_target_is_a_block(path: Path, blocks: Indices) -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from tests.memcov import address_of, check, fork, functions_of, traced
 from tzerlike import coverage
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import BreakpointCoverage, Indices
 from tzerlike.coverage import blocks as code_blocks
-from tzerlike.errors import TzerlikeError
 
-pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 
 def test_a_call_is_covered_once(lib: ctypes.CDLL, cov: BreakpointCoverage, base: int, blocks: Indices) -> None:

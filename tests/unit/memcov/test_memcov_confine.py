@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from tests.memcov import check, fork, traced
-from tzerlike import coverage
-from tzerlike.child.confine import WRITTEN, close_all_but, confine, why_unconfined
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, sealed
+from tzerlike.processes.confine import WRITTEN, close_all_but, confine, why_unconfined
 
 pytestmark = pytest.mark.skipif(
-    not coverage.MEMCOV.exists() or why_unconfined() != "", reason="this machine cannot confine a process"
+    not MEMCOV.exists() or why_unconfined() != "", reason="this machine cannot confine a process"
 )
 
 NOBODY = 65534

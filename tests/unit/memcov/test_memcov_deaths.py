@@ -17,12 +17,13 @@ import pytest
 
 from tests.memcov import address_of, fork, functions_of, objdump, traced
 from tzerlike import coverage
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, describe, describe_death
 
 SEGV_MAPERR = 1
 
 
-pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 
 def dying(record: DeathRecord, cov: BreakpointCoverage, work: Callable[[], object]) -> tuple[int, coverage.Death]:

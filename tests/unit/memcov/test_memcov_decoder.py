@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tzerlike import coverage
+from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import native
 
-pytestmark = pytest.mark.skipif(not coverage.MEMCOV.exists(), reason="libmemcov.so has not been built")
+pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 
 def lengths_disagree(code: bytes | mmap.mmap, start: int, end: int) -> list[str]:
@@ -33,7 +34,7 @@ def lengths_disagree(code: bytes | mmap.mmap, start: int, end: int) -> list[str]
 
 
 def test_decoder_agrees_with_capstone_on_itself_and_the_fixture(path: Path) -> None:
-    for library in (path, coverage.MEMCOV):
+    for library in (path, MEMCOV):
         code = library.read_bytes()
         found = coverage.find_blocks(library, None)
         # Text lies where its addresses say, or the first block would not be decodable.

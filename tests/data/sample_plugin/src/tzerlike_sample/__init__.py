@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators import MutationEnv
-from tzerlike.mutators.tree import Tree
 from tzerlike.plugins import Plugin
-from tzerlike.tvm_api import tirx
+from tzerlike.systems.tvm_api import tirx
+from tzerlike.tir.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,94 @@
+"""The pool of (program, pass sequence, N) and the joint schedule over it (paper, section 3.1)."""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.stored import StoredCase
+from tzerlike.systems import tvm_api
+
+_LIVE_PROGRAMS = 256
+
+
+class Entry:
+    """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N).
+
+    Its program is kept compressed: a campaign of days has tens of thousands of them.
+    """
+
+    __slots__ = ("_bare", "_program", "id", "n", "provenance")
+
+    def __init__(self, case: Case, provenance: Provenance, n: int = 0) -> None:
+        self.take(case, provenance, n)
+
+    def take(self, case: Case, provenance: Provenance, n: int = 0) -> None:
+        """Hold another case from now on."""
+        self.id, self.provenance, self.n = case.id, provenance, n
+        self._program = zlib.compress(case.ir.encode())
+        self._bare = replace(case, ir="")
+
+    @property
+    def case(self) -> Case:
+        return replace(self._bare, ir=zlib.decompress(self._program).decode())
+
+    @property
+    def passes(self) -> tuple[PassSpec, ...]:
+        return self._bare.passes
+
+    @property
+    def stored(self) -> StoredCase:
+        return StoredCase(self.case, self.provenance)
+
+
+class Corpus:
+    """Entries in order of arrival, and the live programs of those used last."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._ids: set[str] = set()
+        self._live: OrderedDict[str, Any] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __contains__(self, case_id: str) -> bool:
+        return case_id in self._ids
+
+    def add(self, entry: Entry) -> bool:
+        """Append an entry; False when its case is in already."""
+        if entry.id in self._ids:
+            return False
+        self._ids.add(entry.id)
+        self.entries.append(entry)
+        return True
+
+    def replace_case(self, entry: Entry, case: Case, provenance: Provenance) -> None:
+        """Give `entry` another case: what a pass mutation that found something new does."""
+        self._ids.discard(entry.id)
+        self._ids.add(case.id)
+        entry.take(case, provenance)
+
+    def choose(self, rng: Random) -> Entry:
+        """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none."""
+        return self.entries[rng.randrange(len(self.entries))]
+
+    def program(self, case: Case) -> Any:
+        """Return the live PrimFunc of a case's program."""
+        func = self._live.get(case.ir)
+        if func is None:
+            func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
+            self._live[case.ir] = func
+            if len(self._live) > _LIVE_PROGRAMS:
+                self._live.popitem(last=False)
+        else:
+            self._live.move_to_end(case.ir)
+        return func

@@ -1,0 +1,159 @@
+"""The campaign directory: every path, whole-or-absent writes, and the numbers that are read from it.
+
+One writer per file: a worker writes its own shard under `workers/<n>/` and files named by content; the
+supervisor writes the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tzerlike.core.errors import UserError
+from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
+from tzerlike.core.storage import TEMPORARY, remove
+from tzerlike.core.storage import json_text as json_text
+from tzerlike.core.storage import write_atomic as write_atomic
+from tzerlike.core.storage import write_json as write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.core.untrusted import is_directory
+from tzerlike.core.untrusted import read_json as read_json
+from tzerlike.tir.stored import read_stored_case
+
+_KEPT_ASIDE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignDir:
+    """All paths of a campaign; creating one touches nothing."""
+
+    root: Path
+
+    @property
+    def config(self) -> Path:
+        return self.root / "campaign.toml"
+
+    @property
+    def environment(self) -> Path:
+        return self.root / "environment.json"
+
+    @property
+    def stats(self) -> Path:
+        return self.root / "stats.json"
+
+    @property
+    def coverage_csv(self) -> Path:
+        return self.root / "coverage.csv"
+
+    @property
+    def corpus(self) -> Path:
+        return self.root / "corpus"
+
+    @property
+    def corrupt(self) -> Path:
+        return self.root / "corrupt"
+
+    @property
+    def aside(self) -> Path:
+        return self.root / "set-aside"
+
+    @property
+    def findings(self) -> Path:
+        return self.root / "findings"
+
+    @property
+    def faults(self) -> Path:
+        return self.root / "faults"
+
+    def worker(self, number: int) -> Path:
+        return self.root / "workers" / str(number)
+
+    def worker_state(self, number: int) -> Path:
+        return self.worker(number) / "state.json"
+
+    def worker_coverage(self, number: int) -> Path:
+        return self.worker(number) / "coverage.bits"
+
+    def create(self, jobs: int) -> None:
+        """Make the directories; UserError when that is not possible."""
+        try:
+            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
+                directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
+
+    def sweep(self) -> None:
+        """Remove the temporary files that an interrupted writer left."""
+        for path in list(self.root.rglob(f"{TEMPORARY}*")):
+            remove(path)
+
+    def save_case(self, stored: StoredCase) -> None:
+        path = self.corpus / f"{stored.case.id}.json"
+        if not path.exists():
+            write_atomic(path, json.dumps(stored.to_json(), ensure_ascii=False))
+
+    def load_case(self, case_id: str) -> StoredCase:
+        """Read one corpus file; UserError that names the file when it is missing, corrupt or misnamed."""
+        path = self.corpus / f"{case_id}.json"
+        stored = read_stored_case(path)
+        if stored.case.id != case_id:
+            raise UserError(f"{path}: its content does not belong to its name")
+        return stored
+
+    def corpus_ids(self) -> list[str]:
+        try:
+            return sorted(name[:-5] for name in os.listdir(self.corpus) if len(name) == 69 and name.endswith(".json"))
+        except FileNotFoundError:
+            return []
+
+    def set_aside(self, case_id: str) -> Path:
+        """Move a corpus file that cannot be used out of the corpus; returns where it lies now."""
+        self.corrupt.mkdir(exist_ok=True)
+        target = self.corrupt / f"{case_id}.json"
+        os.replace(self.corpus / f"{case_id}.json", target)
+        return target
+
+    def keep_aside(self, stored: StoredCase) -> None:
+        """Keep a case that could not be judged twice, for somebody to run it; of very many, the first."""
+        self.aside.mkdir(exist_ok=True)
+        if len(os.listdir(self.aside)) < _KEPT_ASIDE:
+            write_atomic(self.aside / f"{stored.case.id}.json", json.dumps(stored.to_json(), ensure_ascii=False))
+
+    def bundles(self) -> Iterator[Path]:
+        """The bundle directories, in order of name; links are none."""
+        if self.findings.is_dir():
+            yield from sorted(p for p in self.findings.iterdir() if is_directory(p) and not p.name.startswith("."))
+
+    def read_environment(self) -> dict[str, Any]:
+        """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""
+        return read_environment(self.environment)
+
+
+class _Environment(msgspec.Struct):
+    """The facts that somebody goes by, of all that environment.json has."""
+
+    tvm: Text
+    tvm_ffi: Text = ""
+    compiler_library: Text = ""
+    coverage_backend: Text = "none"
+    coverage_total: Count = 0
+
+
+ENVIRONMENT = Schema(dict[str, Scalar], "environment", unstated=1)
+"""environment.json: names and plain values."""
+
+
+def read_environment(path: Path) -> dict[str, Any]:
+    """Read an environment.json; UserError in one line that names the file and the place."""
+    facts = {name: value for name, value in ENVIRONMENT.read(path).items() if name != VERSION}
+    try:
+        converted(facts, _Environment, "environment")
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    return facts

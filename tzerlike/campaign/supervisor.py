@@ -1,0 +1,338 @@
+"""The supervisor: sees a campaign to its end, whatever becomes of its processes, and keeps the books."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
+from tzerlike.campaign.recovery import recover
+from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import kind_of
+from tzerlike.core.harness import HARNESSES
+from tzerlike.core.storage import NoSpace, write_atomic, write_json
+from tzerlike.findings.faults.book import warning
+from tzerlike.processes.caller import require_confinement
+from tzerlike.processes.client import Client, StartCancelled
+from tzerlike.processes.crew import Crew, Death
+from tzerlike.processes.signals import Stopped, StopRequest
+
+REFRESH = 0.5
+SAVE_EVERY = 2.0
+STOP_PATIENCE = 15.0
+OVERTIME = 20.0
+"""Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
+
+_SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
+_FREE_ON_RESUME = ("budget", "iterations", "known")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a screen shows: the resolved configuration and the numbers so far."""
+
+    config: CampaignConfig
+    directory: CampaignDir
+    stats: Mapping[str, Any]
+    curve: tuple[CurvePoint, ...]
+    status: str
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
+
+    `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
+    elsewhere may be run where cases cannot be confined.
+    """
+
+    config: CampaignConfig
+    directory: CampaignDir
+    cache_dir: Path
+    environment: Mapping[str, str]
+    show: Callable[[View], None]
+    tell: Callable[[str], None]
+    resume: bool = False
+    unconfined: bool = False
+    python: Path | None = None
+    _stop: StopRequest = field(default_factory=StopRequest)
+    _started: float | None = None
+    _elapsed_before: float = 0.0
+    _curve: list[CurvePoint] = field(default_factory=list)
+    _told_findings: set[str] = field(default_factory=set)
+    _paused: set[int | None] = field(default_factory=set)
+    _told_faults: bool = False
+
+    def run(self) -> tuple[dict[str, Any], int]:
+        """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
+
+        Raises Stopped when it was stopped before it began, and UserError or TzerlikeError when it cannot start or
+        cannot go on; all that was found is saved by then.
+        """
+        with StopRequest() as self._stop, contextlib.ExitStack() as stack:
+            if self.resume:
+                stack.enter_context(self._lock())
+                for problem in recover(self.directory):
+                    self.tell(problem)
+            self._curve = self._read_curve()
+            self._elapsed_before = self._elapsed_so_far()
+            if self._elapsed_before >= self.config.budget:
+                raise UserError(
+                    f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
+                    "give a larger --budget with --resume"
+                )
+            self._told_findings = {path.name for path in self.directory.bundles()}
+            crew = Crew(self.config.jobs, self._start_family, self._order, self.tell, self._pauses)
+            stack.callback(crew.close)
+            try:
+                facts = crew.begin().facts
+            except StartCancelled:
+                raise Stopped(self._stop.number) from None
+            # Only now, so that a set-up that fails leaves nothing behind.
+            self.directory.create(self.config.jobs)
+            if not self.resume:
+                stack.enter_context(self._lock())
+            write_atomic(self.directory.config, self.config.to_toml())
+            write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            self._supervise(crew)
+            crew.close()
+            stats = self._stats(crew)
+            self._save(stats)
+            self._announce_findings()
+            if crew.failure is not None:
+                raise crew.failure
+            return stats, self._stop.number
+
+    def _start_family(self) -> Client:
+        """Start a zygote that counts what the campaign has reached so far; the first time, prepare the seeds, too."""
+        starts = self._started is None
+        if starts:
+            self.show(self._view({}, "starting TVM"))
+        client = Client(
+            slots=self.config.jobs,
+            coverage=self.config.coverage,
+            cache_dir=self.cache_dir,
+            environment=self.environment,
+            restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
+            python=self.python,
+            cancelled=self._unwanted,
+        )
+        try:
+            if starts:
+                self._check_environment(client.facts)
+            if starts and self.config.harness == "tir":
+                self.show(self._view({}, "preparing seeds"))
+                self._prepare(client)
+            if self._unwanted():
+                raise StartCancelled
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def _unwanted(self) -> bool:
+        return bool(self._stop) or self._time_left() <= 0
+
+    def _prepare(self, client: Client) -> None:
+        params = {
+            "mutators": list(self.config.mutator_names),
+            "oracles": list(self.config.oracles),
+            "seeds": self.config.seeds,
+            "target": self.config.target,
+            "cache_dir": str(self.cache_dir),
+        }
+        for answer in client.ask("prepare", params, self._unwanted):
+            for problem in answer["problems"]:
+                self.tell(f"seed left out: {problem}")
+
+    def _elapsed(self) -> float:
+        """Seconds that the campaign has run, in earlier runs too."""
+        return self._elapsed_before + (0.0 if self._started is None else time.monotonic() - self._started)
+
+    def _time_left(self) -> float:
+        return self.config.budget - self._elapsed()
+
+    def _supervise(self, crew: Crew) -> None:
+        """Keep the crew at work until it is done, or its time is up, or a signal asks for an end.
+
+        Nothing that a worker does, or fails to do, holds this up.
+        """
+        self._started = time.monotonic()
+        stopping_since: float | None = None
+        saved = 0.0
+        while crew.running:
+            try:
+                crew.turn(REFRESH)
+            except StartCancelled:
+                crew.stop()
+            now = time.monotonic()
+            over = self._time_left() < -OVERTIME
+            if stopping_since is None and (self._stop or crew.failure is not None or over):
+                stopping_since = now
+                crew.stop()
+            if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
+                self.tell("a worker did not stop in time and was ended; its last save stands")
+                return
+            stats = self._stats(crew)
+            if now - saved > SAVE_EVERY:
+                saved = now
+                try:
+                    self._save(stats)
+                    self._pauses(None, "")
+                except NoSpace as error:
+                    self._pauses(None, str(error))
+                except UserError as error:
+                    crew.failure = crew.failure or error
+            self._announce_findings()
+            self._announce_faults(stats)
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+
+    @property
+    def _doing(self) -> str:
+        return "paused: no space left" if self._paused else "fuzzing"
+
+    def _pauses(self, slot: int | None, why: str) -> None:
+        """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""
+        then."""
+        before = bool(self._paused)
+        if why:
+            self._paused.add(slot)
+        else:
+            self._paused.discard(slot)
+        if before != bool(self._paused):
+            told = f"paused: {why.partition(';')[0]}; it goes on once there is room"
+            self.tell(told if why else "there is room again; going on")
+
+    def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
+        """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
+        self._paused.discard(slot)
+        params = {
+            "root": str(self.directory.root.resolve()),
+            "cache_dir": str(self.cache_dir),
+            "elapsed": self._elapsed(),
+            "culprit": None,
+        }
+        if death is not None and death.mutation is not None:
+            mutator, iteration, draw, parent = death.mutation
+            params["culprit"] = {
+                "seed": self.config.seed,
+                "worker": slot,
+                "iteration": iteration,
+                "draw": draw,
+                "mutator": mutator,
+                "parent": parent,
+                "signal": death.signal,
+            }
+        elif death is not None and death.times > 1:
+            # The first time, that iteration is done again.
+            why = f"the worker ended {death.times} times in this iteration, the last time {death.how}"
+            params["culprit"] = {"iteration": death.iteration, "doing": death.doing, "why": why}
+        return HARNESSES[self.config.harness].campaign, params
+
+    def _check_environment(self, facts: Mapping[str, Any]) -> None:
+        """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
+        if self.resume and self.directory.environment.exists():
+            before = self.directory.read_environment()
+            for key in _SAME_ON_RESUME:
+                if before.get(key) != facts.get(key):
+                    raise UserError(
+                        f"{self.directory.root}: the campaign ran with {key} {before.get(key)}, here is "
+                        f"{facts.get(key)}; resume it with the former, or start a new one with another --out"
+                    )
+        if facts.get("address_randomisation") == "on":
+            self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
+        if facts["confinement"] != "on":
+            if self.config.corpus and not self.unconfined:
+                require_confinement(facts)
+            self.tell(f"cases are not confined here ({facts['confinement']}): a wrong program may do anything")
+
+    def _states(self) -> list[dict[str, Any]]:
+        states = []
+        for number in range(self.config.jobs):
+            path = self.directory.worker_state(number)
+            if path.exists():
+                states.append(read_state(path))
+        return states
+
+    def _elapsed_so_far(self) -> float:
+        last = self._curve[-1].elapsed_s if self._curve else 0.0
+        return max((state["elapsed"] for state in self._states()), default=last)
+
+    def _stats(self, crew: Crew) -> dict[str, Any]:
+        findings = Counter(kind_of(path.name) for path in self.directory.bundles())
+        numbers = add_up(self._states(), len(self.directory.corpus_ids()), findings)
+        return numbers | {"restarts": dict(sorted(crew.restarted.items()))}
+
+    def _save(self, stats: dict[str, Any]) -> None:
+        write_json(self.directory.stats, stats)
+        point = curve_point(stats)
+        self._curve = extended_curve(self._curve, point)
+        lines = [CSV_HEADER, *(p.to_csv() for p in self._curve)]
+        write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
+
+    def _read_curve(self) -> list[CurvePoint]:
+        return read_curve(self.directory.coverage_csv)[0] if self.directory.coverage_csv.exists() else []
+
+    def _announce_findings(self) -> None:
+        for path in self.directory.bundles():
+            if path.name not in self._told_findings:
+                self._told_findings.add(path.name)
+                self.tell(f"finding: {path}")
+
+    def _announce_faults(self, stats: Mapping[str, Any]) -> None:
+        """Say once that tzerlike itself fails too often."""
+        if not self._told_faults and (line := warning(stats)):
+            self._told_faults = True
+            self.tell(line)
+
+    def _view(self, stats: Mapping[str, Any], status: str) -> View:
+        return View(self.config, self.directory, stats, tuple(self._curve), status)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[TextIO]:
+        with open(self.directory.root / ".lock", "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(f"--out: {self.directory.root} is in use by another tzerlike") from error
+            yield file
+
+
+def resolve(
+    config: CampaignConfig, directory: CampaignDir, *, resume: bool, given: Collection[str] = ()
+) -> CampaignConfig:
+    """Return the configuration to run.
+
+    A resumed campaign keeps its own configuration but for the budget and the iterations, where `given`. UserError when
+    a new campaign's directory is not empty or a resumed one is none.
+    """
+    root = directory.root
+    if resume:
+        stored = CampaignConfig.from_toml(directory.config)
+        return replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME if name in given})
+    try:
+        if root.exists() and any(root.iterdir()):
+            raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
+        if not os.access(_nearest_existing(root), os.W_OK):
+            raise UserError(f"--out: {root} cannot be written; name another directory")
+    except NotADirectoryError as error:
+        raise UserError(f"--out: {root} is a file; name a directory") from error
+    except PermissionError as error:
+        raise UserError(f"--out: {root}: {error.strerror}") from error
+    return config
+
+
+def _nearest_existing(path: Path) -> Path:
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,1 @@
+"""The command line, and the roles of the processes that its commands start."""

@@ -1,0 +1,1 @@
+"""The commands of `tzerlike`, a file for each group of them; main.py puts them together."""

@@ -1,0 +1,189 @@
+"""`tzerlike ci`: fuzzing as a check of a CI service.
+
+Exit status: 0 nothing new, or every bundle as expected; 1 a new finding, or a bundle that is not; 2 usage or set-up;
+130, 143, 129 after SIGINT, SIGTERM, SIGHUP, with everything saved.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from rich.console import Console
+
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.supervisor import Supervisor, resolve
+from tzerlike.cli.commands.fuzz import known_file
+from tzerlike.cli.commands.shared import names_in, tvm_of, unconfined_option
+from tzerlike.cli.screen import make_screen
+from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
+from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import one_line
+from tzerlike.findings.known import Known, read_known
+from tzerlike.oracles import make_oracles
+from tzerlike.processes.caller import open_client, zygote_environment
+from tzerlike.processes.signals import exit_status
+from tzerlike.reporting.ci.campaign import judged_campaign
+from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
+from tzerlike.reporting.ci.files import make_output, write_files
+from tzerlike.reporting.ci.outcome import Outcome
+
+PULL_REQUEST_SEED = 0
+"""One seed for all pull requests, so that one is judged like the next."""
+
+_Command = Callable[..., None]
+
+
+@click.group()
+def ci() -> None:
+    """Fuzzing as a check: exit status 1 for what is new alone; JUnit XML, SARIF and a Markdown summary."""
+
+
+def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
+    """The options that `batch` and `pr` share."""
+    options = (
+        click.option("--carry", type=click.Path(path_type=Path), required=True, help="Corpus and findings so far."),
+        click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True),
+        click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
+        click.option("--iterations", type=int, default=None, help="Stop after so many pairs."),
+        click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
+        click.option("--known", default="", help="known.toml of findings that are no news."),
+        click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True),
+        click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
+        click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case."),
+        click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of progress."),
+    )
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@ci.command()
+@_campaign_options("1h")
+@click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given.")
+def batch(carry: Path, seed: int | None, **options: Any) -> None:
+    """Run a campaign on the corpus carried over, and carry over what it leaves.
+
+    Of the carried corpus, what still compiles and reaches something that the rest does not is kept.
+    """
+    state = Carry(carry)
+    state.create()
+    _run("batch", state, "builtin", secrets.randbits(32) if seed is None else seed, **options)
+
+
+@ci.command()
+@_campaign_options("5m")
+@click.option("--seed", type=int, default=PULL_REQUEST_SEED, show_default=True, help="Root of all randomness.")
+def pr(carry: Path, seed: int, **options: Any) -> None:
+    """Run a short campaign on the corpus carried over, which stays as it is.
+
+    Without a carried corpus it starts from the built-in seeds.
+    """
+    state = Carry(carry)
+    _run("pr", state, "none" if state.ids() else "builtin", seed, **options)
+
+
+@ci.command()
+@click.argument("dirs", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--expect", type=click.Choice(EXPECTATIONS), default=SHOWS, show_default=True)
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
+@click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True)
+@unconfined_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconfined: bool, as_json: bool) -> None:
+    """Replay bundles: each must still show its finding, or with --expect fixed none may show anything.
+
+    DIRS are campaigns, directories of bundles, or bundles.
+    """
+    make_output(output)
+    _conclude(judged_replay(dirs, times, expect, partial(open_client, unconfined=unconfined)), output, as_json)
+
+
+def _run(
+    mode: str,
+    carry: Carry,
+    seeds: str,
+    seed: int,
+    *,
+    output: Path,
+    budget: str,
+    iterations: int | None,
+    tvm: str,
+    known: str,
+    oracles: str,
+    jobs: int | None,
+    timeout: float,
+    memory_limit: str,
+    as_json: bool,
+) -> None:
+    """Run a campaign under `output`, judge it, and end with the status that this comes to."""
+    make_oracles(names_in(oracles))
+    entries = read_known(Path(known)) if known else Known()
+    config = CampaignConfig(
+        seed=seed,
+        budget=parse_duration(budget),
+        iterations=iterations,
+        seeds=seeds,
+        corpus=str(carry.corpus.resolve()) if carry.ids() else "",
+        known=str(known_file(Path(known))) if known else "",
+        tvm=tvm,
+        oracles=names_in(oracles),
+        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        timeout=timeout,
+        memory_limit=parse_size(memory_limit),
+    )
+    campaign = CampaignDir(output / "campaign")
+    cache, interpreter = tvm_of(tvm)
+    make_output(output)
+    if campaign.root.exists():
+        raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
+    config = resolve(config, campaign, resume=False)
+    screen = make_screen("none" if as_json else "plain", Console())
+    if not as_json:
+        click.echo(
+            f"campaign {campaign.root}, seed {config.seed}, {config.jobs} jobs, {len(carry.ids())} pairs carried"
+        )
+    with screen:
+        supervisor = Supervisor(
+            config,
+            campaign,
+            cache,
+            zygote_environment(interpreter),
+            show=screen.show,
+            tell=screen.tell,
+            unconfined=True,  # what is carried is our own
+            python=None if interpreter is None else interpreter.python,
+        )
+        stats, stopped_by = supervisor.run()
+    outcome = judged_campaign(mode, campaign, carry, entries, stats)
+    if mode == "batch":
+        carry.take_corpus(campaign, config.jobs)
+        carry.take_bundles(campaign.bundles())
+    _conclude(outcome, output, as_json, stopped_by)
+
+
+def _conclude(outcome: Outcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:
+    write_files(outcome, output)
+    if as_json:
+        click.echo(json.dumps(outcome.to_json()))
+    else:
+        for item in outcome.failing:
+            click.echo(f"{item.status.value}: {one_line(item.title, 200)}")
+            click.echo(f"  {item.path}" + (f"  ({one_line(item.detail)})" if item.detail else ""))
+        for note in outcome.notes:
+            click.echo(f"note: {one_line(note)}")
+        click.echo(f"{outcome.verdict}; written: {output}")
+    sys.exit(exit_status(stopped_by) if stopped_by else 1 if outcome.failing else 0)

@@ -1,0 +1,130 @@
+"""`tzerlike coverage`: what of TVM's source a campaign has reached."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from tzerlike.cli.commands.shared import print_table, tvm_of
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import write_atomic
+from tzerlike.coverage.source.places import Places
+from tzerlike.coverage.source.show import page, percent, ranges_text
+from tzerlike.coverage.source.totals import Row, Tally
+from tzerlike.processes.caller import open_client
+from tzerlike.reporting.source_coverage import Covered, places_of, read_covered
+
+_TABLES: dict[str, Callable[[Tally], list[Row]]] = {
+    "directory": Tally.directories,
+    "file": Tally.files,
+    "function": Tally.functions,
+    "pass": Tally.passes,
+}
+
+
+@click.command()
+@click.argument("campaign", type=click.Path(path_type=Path))
+@click.option("--against", type=click.Path(path_type=Path), default=None, help="Another campaign to compare with.")
+@click.option("--by", type=click.Choice([*_TABLES, "line"]), default="directory", show_default=True)
+@click.option("--match", default="", help="Only what has this in its name.")
+@click.option("--html", "page_file", type=click.Path(path_type=Path), default=None, help="Write a page there.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: all tables, lines included.")
+def coverage(campaign: Path, against: Path | None, by: str, match: str, page_file: Path | None, as_json: bool) -> None:
+    """Say what a campaign has reached of TVM's source, and what it has not."""
+    covered = read_covered(campaign)
+    other = None if against is None else read_covered(against)
+    if other is not None and other.facts != covered.facts:
+        raise UserError(f"--against: {against} ran on another TVM or with other coverage than {campaign}")
+    tally = Tally(_places(covered), covered.reached, None if other is None else other.reached)
+    if page_file is not None:
+        write_atomic(page_file, _page(campaign, tally, match))
+    if as_json:
+        click.echo(json.dumps(_everything(covered, tally, match)))
+    elif by == "line":
+        _print_lines(tally, match)
+    else:
+        _print_rows(tally, by, match)
+
+
+def _places(covered: Covered) -> Places:
+    cache, interpreter = tvm_of(CampaignConfig.from_toml(covered.directory.config).tvm)
+    return places_of(
+        covered, cache, lambda backend: open_client(coverage=backend, interpreter=interpreter, unconfined=True)
+    )
+
+
+def _named(rows: Sequence[Row], match: str) -> list[Row]:
+    return [row for row in rows if match in row.name]
+
+
+def _everything(covered: Covered, tally: Tally, match: str) -> dict[str, object]:
+    return {
+        "campaign": str(covered.directory.root),
+        "backend": covered.facts[1],
+        **tally.everything().to_json(),
+        "tables": {by: [row.to_json() for row in _named(table(tally), match)] for by, table in _TABLES.items()},
+        "unreached_lines": {name: found for name, found in tally.unreached_lines().items() if match in name},
+        "lines_unlike": {
+            name: {"unique": here, "missed": there}
+            for name, (here, there) in tally.lines_unlike().items()
+            if match in name
+        },
+    }
+
+
+def _print_rows(tally: Tally, by: str, match: str) -> None:
+    whole = tally.everything()
+    rows = _named(_TABLES[by](tally), match)
+    compared = tally.other is not None
+    columns = ("name", "reached", "of", "share", *(("other", "only here", "only there") if compared else ()))
+    print_table(
+        columns,
+        [
+            {
+                "name": row.name,
+                "reached": row.covered,
+                "of": row.total,
+                "share": percent(row),
+                "other": row.other,
+                "only here": row.unique,
+                "only there": row.missed,
+            }
+            for row in rows
+        ],
+    )
+    click.echo(f"{whole.covered:,} of {whole.total:,} reached ({percent(whole)})")
+    if compared:
+        click.echo(f"{whole.unique:,} only here, {whole.missed:,} only there")
+    never = [row.name for row in tally.passes() if not row.covered]
+    if by == "pass" and never:
+        click.echo(f"{len(never)} passes that no case has reached: {', '.join(never)}")
+
+
+def _print_lines(tally: Tally, match: str) -> None:
+    if not tally.places.line.any():
+        raise UserError("--by line: the stock wheel says nothing of lines; run the campaign on a build of `tvm build`")
+    if tally.other is None:
+        for name, ranges in sorted(tally.unreached_lines().items()):
+            if match in name:
+                click.echo(f"{name}: {ranges_text(ranges)}")
+        return
+    for name, (here, there) in sorted(tally.lines_unlike().items()):
+        if match in name:
+            for mark, lines in (("+", here), ("-", there)):
+                if lines:
+                    click.echo(f"{mark} {name}: {', '.join(map(str, lines))}")
+
+
+def _page(campaign: Path, tally: Tally, match: str) -> str:
+    return page(
+        f"Coverage of {campaign.resolve().name}",
+        tally.everything(),
+        tally.directories(),
+        _named(tally.files(), match),
+        tally.passes(),
+        {name: ranges for name, ranges in tally.unreached_lines().items() if match in name},
+    )

@@ -1,0 +1,222 @@
+"""`tzerlike fuzz`: a campaign."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from click.core import ParameterSource
+from rich.console import Console
+
+from tzerlike.campaign.corpora.carried import corpus_directory
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.supervisor import Supervisor, resolve
+from tzerlike.cli.commands.shared import names_in, tvm_of, unconfined_option
+from tzerlike.cli.screen import make_screen, one_line
+from tzerlike.core.config import (
+    COVERAGE,
+    DEFAULT_ORACLES,
+    MUTATOR_CHOICES,
+    PASS_MODES,
+    TARGETS,
+    UIS,
+    CampaignConfig,
+    parse_duration,
+    parse_size,
+)
+from tzerlike.core.errors import UserError
+from tzerlike.core.harness import HARNESSES
+from tzerlike.core.targets import DEFAULT_ARCH
+from tzerlike.findings.faults.book import tally, warning
+from tzerlike.findings.known import read_known
+from tzerlike.oracles import make_oracles
+from tzerlike.processes.caller import zygote_environment
+from tzerlike.processes.signals import exit_status
+
+
+@click.command()
+@click.option("--budget", default="4h", show_default=True, help="Time for the whole campaign: 90s, 30m, 4h, 1h30m.")
+@click.option("--iterations", type=int, default=None, help="Stop after so many pairs.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory.")
+@click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
+@click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
+@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
+@click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
+@click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
+@click.option("--known", default="", help="known.toml of findings to count and not to bundle; see triage.")
+@click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
+@click.option("--mutators", default="", help="Comma-separated names; all when not given.")
+@click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
+@click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
+@click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
+@click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True, help="Comma-separated names.")
+@click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
+@click.option("--pairs-per-fork", type=int, default=1, show_default=True, help="Cases that one child takes in turn.")
+@click.option(
+    "--harness",
+    type=click.Choice(tuple(HARNESSES)),
+    default="tir",
+    show_default=True,
+    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
+)
+@unconfined_option
+@click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
+def fuzz(
+    budget: str,
+    iterations: int | None,
+    out: Path,
+    resume: bool,
+    seed: int | None,
+    tvm: str,
+    target: str,
+    arch: str,
+    coverage: str,
+    seeds: str,
+    corpus: str,
+    known: str,
+    n_max: int,
+    mutators: str,
+    plugins: tuple[str, ...],
+    mutator_choice: str,
+    pass_mode: str,
+    oracles: str,
+    jobs: int | None,
+    timeout: float,
+    memory_limit: str,
+    pairs_per_fork: int,
+    harness: str,
+    unconfined: bool,
+    ui: str,
+) -> None:
+    """Run a coverage-guided campaign."""
+    if harness == "arith":
+        _refuse_options_of_tir()
+        coverage = "none"
+    config = CampaignConfig(
+        seed=secrets.randbits(32) if seed is None else seed,
+        budget=parse_duration(budget),
+        iterations=iterations,
+        tvm=tvm,
+        target=target,
+        arch=arch,
+        coverage=coverage,
+        seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
+        corpus=str(corpus_directory(Path(corpus))) if corpus else "",
+        known=str(known_file(Path(known))) if known else "",
+        n_max=n_max,
+        mutators=names_in(mutators),
+        plugins=plugins,
+        mutator_choice=mutator_choice,
+        pass_mode=pass_mode,
+        oracles=names_in(oracles),
+        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        timeout=timeout,
+        memory_limit=parse_size(memory_limit),
+        pairs_per_fork=pairs_per_fork,
+        harness=harness,
+    )
+    make_oracles(config.oracles)
+    directory = CampaignDir(out)
+    config = resolve(config, directory, resume=resume, given=_given())
+    cache, interpreter = tvm_of(config.tvm)
+    console = Console(stderr=False)
+    screen = make_screen(ui, console)
+    if ui != "none":
+        console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
+    with screen:
+        supervisor = Supervisor(
+            config,
+            directory,
+            cache,
+            zygote_environment(interpreter),
+            show=screen.show,
+            tell=screen.tell,
+            resume=resume,
+            unconfined=unconfined,
+            python=None if interpreter is None else interpreter.python,
+        )
+        stats, stopped_by = supervisor.run()
+    if ui != "none":
+        _print_summary(console, directory, stats)
+    if stopped_by:
+        if ui != "none":
+            console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
+        sys.exit(exit_status(stopped_by))
+
+
+_TIR_ONLY = (
+    "target",
+    "arch",
+    "coverage",
+    "seeds",
+    "corpus",
+    "n_max",
+    "mutators",
+    "mutator_choice",
+    "pass_mode",
+    "oracles",
+    "pairs_per_fork",
+)
+"""Options of `fuzz` that say nothing to the arithmetic harness."""
+
+
+def _given() -> frozenset[str]:
+    """The options that stand on the command line, by the names of their parameters."""
+    context = click.get_current_context()
+    return frozenset(
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
+
+
+def _refuse_options_of_tir() -> None:
+    given = _given()
+    for name in _TIR_ONLY:
+        if name in given:
+            option = "--" + name.replace("_", "-")
+            raise UserError(f"{option}: has no meaning with --harness arith, which has neither programs nor passes")
+
+
+def _existing_directory(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise UserError(f"--seeds: {text!r} is neither builtin, none nor a directory")
+    return path.resolve()
+
+
+def known_file(path: Path) -> Path:
+    """Return the resolved path of a known.toml that reads; UserError otherwise."""
+    read_known(path)
+    return path.resolve()
+
+
+def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str, Any]) -> None:
+    console.print(one_line(stats), highlight=False, soft_wrap=True)
+    for label, count in stats["known"].items():
+        console.print(
+            f"known, not bundled: {label} (seen {count} time{'' if count == 1 else 's'})",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+    for problem in stats["problems"]:
+        console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
+    if faults := tally(stats):
+        line = f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if line := warning(stats):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    bundles = list(directory.bundles())
+    for path in bundles:
+        console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)
+    if bundles:
+        console.print(f"see one again: tzerlike replay {bundles[0]}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,122 @@
+"""`tzerlike doctor`, `seeds`, `mutators` and `passes`: what there is on this machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import read_stats
+from tzerlike.cli.commands.shared import print_table
+from tzerlike.cli.doctor import examine
+from tzerlike.processes.caller import cache_directory, zygote_environment
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> None:
+    """Say what works on this machine and what to do about the rest."""
+    checks = examine(cache_directory(), zygote_environment())
+    if as_json:
+        click.echo(json.dumps([check.to_json() for check in checks]))
+    else:
+        for check in checks:
+            click.echo(check.line())
+    sys.exit(0 if all(check.good or not check.needed for check in checks) else 2)
+
+
+@click.group()
+def seeds() -> None:
+    """The programs that a campaign starts from."""
+
+
+@seeds.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def seeds_list(as_json: bool) -> None:
+    """List the built-in seeds: name, origin, target, size in IR nodes."""
+    from tzerlike.tir.seeds import builtin_seeds
+
+    rows = [
+        {"name": seed.name, "origin": seed.origin, "target": seed.target, "nodes": seed.nodes}
+        for seed in builtin_seeds(cache_directory())
+    ]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    print_table(("name", "origin", "target", "nodes"), rows)
+    click.echo(f"{len(rows)} seeds")
+
+
+@click.group()
+def mutators() -> None:
+    """What changes programs."""
+
+
+@mutators.command("list")
+@click.option("--campaign", type=click.Path(path_type=Path), default=None, help="Show the yields of a campaign.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def mutators_list(campaign: Path | None, as_json: bool) -> None:
+    """List the mutators, with their yields in a campaign."""
+    from tzerlike.mutators import MUTATORS
+
+    _print_yields("mutators", [{"name": name} for name in sorted(MUTATORS)], campaign, as_json)
+
+
+@click.group()
+def passes() -> None:
+    """The passes that sequences are made of."""
+
+
+@passes.command("list")
+@click.option("--campaign", type=click.Path(path_type=Path), default=None, help="Show the yields of a campaign.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def passes_list(campaign: Path | None, as_json: bool) -> None:
+    """List the passes of the installed TVM: arguments, preconditions, and the yields of a campaign."""
+    from tzerlike.passes.catalog import discover
+    from tzerlike.passes.preconditions import rule_of
+
+    rows: list[dict[str, Any]] = []
+    for info in discover():
+        rule = rule_of(info.name)
+        rows.append(
+            {
+                "name": info.name,
+                "arguments": {p.name: list(p.domain) for p in info.parameters},
+                "options": list(info.options),
+                "needs": sorted(rule.needs),
+                "forbids": sorted(rule.forbids),
+                "clashes": [" with ".join(sorted(clash)) for clash in rule.clashes],
+                "adds": sorted(rule.adds),
+                "removes": sorted(rule.removes),
+                "source": rule.source,
+            }
+        )
+    if campaign is not None or as_json:
+        _print_yields("passes", rows, campaign, as_json)
+        return
+    for row in rows:
+        click.echo(row["name"])
+        for key, domain in row["arguments"].items():
+            click.echo(f"    {key} = {' | '.join(json.dumps(value) for value in domain)}")
+        for word in ("needs", "forbids", "clashes", "adds", "removes", "options"):
+            if row[word]:
+                click.echo(f"    {word} {', '.join(row[word])}")
+
+
+def _print_yields(table: str, rows: list[dict[str, Any]], campaign: Path | None, as_json: bool) -> None:
+    """Print rows that have a name, with that name's counters in a campaign if one is given."""
+    if campaign is not None:
+        yields: Mapping[str, Any] = read_stats(CampaignDir(campaign).stats)[table]
+        rows = [{**row, **yields.get(row["name"], {})} for row in rows]
+    if as_json:
+        click.echo(json.dumps(rows))
+    elif campaign is None:
+        for row in rows:
+            click.echo(row["name"])
+    else:
+        print_table(("name", "tried", "valid", "valuable"), rows)

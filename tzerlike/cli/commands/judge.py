@@ -1,0 +1,139 @@
+"""`tzerlike run` and `tzerlike replay`: single cases."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import click
+
+from tzerlike.cli.commands.shared import interpreter_of, names_in, print_table, unconfined_option
+from tzerlike.core.config import TARGETS, parse_size
+from tzerlike.core.errors import UserError
+from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
+from tzerlike.core.untrusted import one_line
+from tzerlike.findings.faults.bundle import FaultBundle
+from tzerlike.findings.replay import Replayed, judge_file, replay_bundles
+from tzerlike.findings.versions.history import History, Word, histories
+from tzerlike.findings.versions.host import Guest
+from tzerlike.processes.caller import open_client, zygote_environment
+
+JUDGES = "crash,inconsistency,internal-error"
+"""The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
+@click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
+@click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
+@click.option("--input-seed", type=int, default=0, show_default=True)
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
+@click.option("--memory-limit", default="2G", show_default=True)
+@unconfined_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def run(
+    file: Path,
+    passes: str,
+    function: str | None,
+    tvm: str,
+    target: str,
+    arch: str,
+    oracles: str,
+    input_seed: int,
+    timeout: float,
+    memory_limit: str,
+    unconfined: bool,
+    as_json: bool,
+) -> None:
+    """Judge one case: a case.json, or a TVMScript file of yours."""
+    verdict = judge_file(
+        file,
+        partial(open_client, interpreter=interpreter_of(tvm), unconfined=unconfined),
+        passes=passes,
+        function=function,
+        target=target_text(target, checked_arch(arch)),
+        oracles=names_in(oracles),
+        input_seed=input_seed,
+        seconds=timeout,
+        memory=parse_size(memory_limit),
+    )
+    if as_json:
+        click.echo(json.dumps(verdict))
+    else:
+        message = f": {verdict['message']}" if verdict["message"] else ""
+        click.echo(f"{verdict['exit']} in {verdict['stage']}{message}")
+        reference = verdict["reference"]
+        click.echo("reference: " + ", ".join(text for text in reference.values() if text))
+        if finding := verdict["finding"]:
+            blame = f", blame: {finding['blame']}" if finding["blame"] else ""
+            click.echo(f"finding: {finding['kind']} {finding['signature']}{blame}")
+    sys.exit(1 if verdict["finding"] else 0)
+
+
+@click.command()
+@click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
+@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option(
+    "--python",
+    "pythons",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="The python of an environment with another TVM, to compare with; again for more.",
+)
+@unconfined_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def replay(
+    bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], unconfined: bool, as_json: bool
+) -> None:
+    """Run bundles again in a fresh process and compare signatures."""
+    client = partial(open_client, interpreter=interpreter_of(tvm), unconfined=unconfined)
+    results = replay_bundles(bundles, times, client)
+    if pythons:
+        _print_histories(_histories(results, pythons, times), as_json)
+    elif as_json:
+        click.echo(json.dumps([result.to_json() for result in results]))
+    else:
+        for result in results:
+            click.echo(result.line())
+    if any(0 < result.same < result.times for result in results):
+        sys.exit(3)
+    sys.exit(0 if all(result.same == result.times for result in results) else 1)
+
+
+def _histories(results: list[Replayed], pythons: tuple[Path, ...], times: int) -> list[History]:
+    for result in results:
+        if isinstance(result.bundle, FaultBundle):
+            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
+    with ExitStack() as scope:
+        environment = zygote_environment()
+        home, *guests = (scope.enter_context(Guest(python, environment)) for python in (Path(sys.executable), *pythons))
+        return histories(results, home, guests, times)
+
+
+def _print_histories(found: list[History], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([history.to_json() for history in found]))
+        return
+    versions = list(dict.fromkeys(version for history in found for version in history.cells))
+    rows = [
+        {
+            "bundle": history.title,
+            **{version: cell.word.value for version, cell in history.cells.items()},
+            "first bad": history.first_bad,
+            "fixed in": history.fixed_in,
+        }
+        for history in found
+    ]
+    print_table(("bundle", *versions, "first bad", "fixed in"), rows)
+    for history in found:
+        for version, cell in history.cells.items():
+            if cell.word is Word.UNKNOWN:
+                click.echo(f"{history.title} on {version}: {one_line(cell.detail)}")

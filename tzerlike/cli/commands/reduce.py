@@ -1,0 +1,48 @@
+"""`tzerlike reduce`: smaller bundles."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+import psutil
+
+from tzerlike.cli.commands.shared import unconfined_option
+from tzerlike.core.config import parse_duration
+from tzerlike.findings.reduction.run import Reduction, reduce_bundles
+from tzerlike.findings.refresh import refresh_report
+from tzerlike.processes.caller import open_client
+from tzerlike.processes.signals import exit_status
+
+
+@click.command()
+@click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Bundles at a time.  [default: physical cores]")
+@click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
+@unconfined_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
+    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md tells then."""
+
+    def tell(reduction: Reduction) -> None:
+        if reduction.after is not None:
+            refresh_report(reduction.path)
+        if not as_json:
+            click.echo(reduction.line())
+
+    results, stopped_by = reduce_bundles(
+        bundles,
+        jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        parse_duration(budget),
+        partial(open_client, unconfined=unconfined),
+        tell,
+    )
+    if as_json:
+        click.echo(json.dumps([result.to_json() for result in results]))
+    if stopped_by:
+        click.echo("interrupted; the best so far is saved, run it again to go on", err=True)
+        sys.exit(exit_status(stopped_by))
+    sys.exit(0 if all(result.good for result in results) else 1)

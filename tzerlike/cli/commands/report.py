@@ -1,0 +1,42 @@
+"""`tzerlike report`: a campaign for people to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import write_atomic
+from tzerlike.findings.refresh import is_bundle, report_of
+from tzerlike.reporting.overview import read_overview
+from tzerlike.reporting.page import page
+from tzerlike.reporting.text import summary
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write one page that needs nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
+    """Show a campaign: coverage, speed, yields and findings. It may be running, or interrupted.
+
+    Of a bundle, print the report as it stands, with the reduced program and the guilty pass where they are known.
+    """
+    if is_bundle(directory):
+        if html_file is not None:
+            raise UserError(f"--html: {directory} is a bundle; a page is made of a campaign")
+        text = report_of(directory)
+        click.echo(json.dumps({"bundle": str(directory), "report": text}) if as_json else text, nl=as_json)
+        return
+    overview = read_overview(directory)
+    if html_file is not None:
+        write_atomic(html_file, page(overview))
+    if as_json:
+        click.echo(json.dumps(overview.to_json()))
+        return
+    for line in summary(overview):
+        click.echo(line)
+    if html_file is not None:
+        click.echo(f"page: {html_file}")

@@ -1,0 +1,75 @@
+"""`tzerlike triage`: what campaigns found, a bug at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tzerlike.core.units import duration
+from tzerlike.core.untrusted import one_line
+from tzerlike.findings.known import Known, read_known
+from tzerlike.reporting.triage.groups import Group, Triage
+from tzerlike.reporting.triage.groups import triage as gather
+from tzerlike.reporting.triage.sightings import collect
+
+
+@click.command()
+@click.argument("dirs", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--known", "known_file", type=click.Path(path_type=Path), default=None, help="A known.toml: hide these.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; it has the known groups too.")
+def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:
+    """Gather the bundles of campaigns into groups of one bug each.
+
+    DIRS are campaigns, directories of bundles, or bundles; their order does not matter.
+    """
+    known = read_known(known_file) if known_file is not None else Known()
+    found = gather(collect(dirs), known)
+    if as_json:
+        click.echo(json.dumps(found.to_json()))
+    else:
+        for line in report_lines(found):
+            click.echo(line)
+
+
+def report_lines(found: Triage) -> list[str]:
+    """The triage as text: a block for each group that is new, and what there is to say of the known."""
+    lines: list[str] = []
+    for group in found.new:
+        lines += _block(group)
+    lines.append(_totals(found))
+    for group in found.groups:
+        if group.known is not None:
+            count = _count(len(group.members), "bundle")
+            lines.append(f"known: {group.known.label} ({count}, {group.known.link}) {one_line(group.title, 100)}")
+    lines += [
+        f"known: {one_line(label, 100)} (seen {_count(count, 'time')}, not bundled)" for label, count in found.hidden
+    ]
+    lines += [f"no longer shows: {entry.label} ({entry.link})" for entry in found.silent]
+    lines += [f"left out: {one_line(problem)}" for problem in found.problems]
+    return lines
+
+
+def _block(group: Group) -> list[str]:
+    first = "" if group.first_seen is None else f", first seen after {duration(group.first_seen)}"
+    facts = f"{_count(len(group.members), 'bundle')}, {_count(len(group.signatures), 'signature')}{first}"
+    lines = [one_line(group.title, 200), f"  {facts}, shown again in {group.same} of {group.runs} runs"]
+    if len(group.signatures) > 1 and group.cause is not None:
+        lines.append(f"  one cause: {one_line(str(group.cause), 200)}")
+    return [*lines, f"  {group.representative.path}", ""]
+
+
+def _totals(found: Triage) -> str:
+    bundles = sum(len(group.members) for group in found.groups)
+    signatures = sum(len(group.signatures) for group in found.groups)
+    groups = len(found.groups)
+    known = groups - len(found.new)
+    return (
+        f"{_count(bundles, 'bundle')}, {_count(signatures, 'signature')}, {_count(groups, 'group')}: "
+        f"{len(found.new)} new, {known} known"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

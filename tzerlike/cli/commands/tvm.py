@@ -1,0 +1,113 @@
+"""`tzerlike tvm`: builds of TVM from source, instrumented for coverage by edges."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tzerlike.cli.commands.shared import open_store, print_table
+from tzerlike.processes.caller import whole_environment
+from tzerlike.processes.signals import status_of
+from tzerlike.systems.builds.interruptions import GOES_ON, space_needed
+from tzerlike.systems.builds.make import Maker
+from tzerlike.systems.builds.ninja import Progress
+from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.source import KNOWN, tree
+from tzerlike.systems.builds.store import size_of
+from tzerlike.systems.builds.tools import find_toolchain
+
+_LINE_EVERY = 30.0
+
+
+@click.group()
+def tvm() -> None:
+    """Builds of TVM whose coverage is counted in edges, for `fuzz --tvm`."""
+
+
+@tvm.command("build")
+@click.option(
+    "--source", type=click.Path(path_type=Path), default=None, help="A source tree; a known one if not given."
+)
+@click.option("--name", default=None, help="What to call it.  [default: TVM's version, or the tree's directory]")
+@click.option("--jobs", type=click.IntRange(1, 1024), default=None, help="Compilers at a time.  [default: cores]")
+@click.option("--asan", is_flag=True, help="With AddressSanitizer, which ends a process at the first bad access.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, as_json: bool) -> None:
+    """Build TVM from source with clang, or go on with a build that was interrupted."""
+    tools = find_toolchain()
+    store, environment = open_store(), whole_environment()
+    screen = _Screen()
+    try:
+        with space_needed():
+            found = tree(source) if source is not None else KNOWN.fetch(store.sources, environment, screen.tell)
+            maker = Maker(store, environment, tell=screen.tell, show=screen.show)
+            usual = (source.resolve().name if source else found.version) + "-asan" * asan
+            made = maker.make(Recipe(found, tools, asan), name or usual, jobs)
+    except KeyboardInterrupt as interruption:
+        screen.tell(f"interrupted; {GOES_ON}")
+        sys.exit(status_of(interruption))
+    finally:
+        screen.close()
+    if as_json:
+        click.echo(json.dumps(made))
+        return
+    click.echo(f"{made['name']}: TVM {made['version']} with LLVM {made['llvm']}, {made['edges']:,} edges")
+    click.echo(f"run on it: tzerlike fuzz --tvm {made['name']}")
+
+
+@tvm.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_builds(as_json: bool) -> None:
+    """List the builds: name, state, TVM's version, edges, size, source."""
+    rows: list[dict[str, Any]] = [
+        {**found.described, "path": str(found.root), "python": str(found.python), "bytes": size_of(found.root)}
+        for found in open_store().builds()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows))
+    elif not rows:
+        click.echo("no builds yet; tzerlike tvm build makes one")
+    else:
+        for row in rows:
+            row["size"] = f"{row['bytes'] / 1e9:.1f} GB"
+        print_table(("name", "state", "version", "edges", "size", "source"), rows)
+
+
+@tvm.command("remove")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def remove(name: str, as_json: bool) -> None:
+    """Remove a build, finished or not."""
+    freed = open_store().remove(name)
+    click.echo(json.dumps({"name": name, "freed": freed}) if as_json else f"{name} removed, {freed / 1e9:.1f} GB freed")
+
+
+class _Screen:
+    """Says on stderr how a build gets on: one line that changes on a terminal, elsewhere now and then a line."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._reported = 0.0
+        self._open = False
+
+    def tell(self, line: str) -> None:
+        self.close()
+        click.echo(line, err=True)
+
+    def show(self, progress: Progress) -> None:
+        if self._live:
+            click.echo(f"\r\x1b[K{progress.line()}", nl=False, err=True)
+            self._open = True
+        elif time.monotonic() - self._reported > _LINE_EVERY or progress.done == progress.total:
+            self._reported = time.monotonic()
+            click.echo(progress.line(), err=True)
+
+    def close(self) -> None:
+        if self._open:
+            click.echo(err=True)
+        self._open = False

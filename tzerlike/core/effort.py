@@ -1,0 +1,62 @@
+"""How far a child goes once TVM is done with a case, and what it may spend on that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+STEPS = 20_000
+"""Scalar operations that the interpreter may take on a program; most take a few hundred."""
+
+THOROUGH_STEPS = 5_000_000
+"""The same once two builds disagree: a few seconds."""
+
+
+class Check(StrEnum):
+    """What a child may look at besides compilation; oracles say which of these they need."""
+
+    RESULTS = "results"
+    """Interpret the program, run both builds, compare."""
+    REJECTIONS = "rejections"
+    """For an exception that nothing excuses: does the program build without optimisation, is it defined?"""
+    DEVICE_SOURCE = "device-source"
+    """Have the source that was generated for a device compiled, where its compiler is at hand."""
+    SPEED = "speed"
+    """Time both builds, as a part of RESULTS."""
+    TEXT = "text"
+    """Print and parse some of the programs that enter the corpus."""
+    SCHEDULES = "schedules"
+    """Compare what a schedule made with the program before, once for each mutation by schedule primitives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or "".
+
+    `layout` stirs the heap before the case; see tzerlike.processes.heap.
+    """
+
+    checks: frozenset[Check] = frozenset()
+    steps: int = STEPS
+    inputs: str = ""
+    layout: int = 0
+
+    def thorough(self) -> Effort:
+        return replace(self, steps=THOROUGH_STEPS)
+
+    def to_json(self) -> dict[str, Any]:
+        # A child works in another directory.
+        inputs = os.path.abspath(self.inputs) if self.inputs else ""
+        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": inputs, "layout": self.layout}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Effort:
+        checks = frozenset(map(Check, data["checks"]))
+        return cls(checks, int(data["steps"]), str(data["inputs"]), int(data["layout"]))
+
+
+COMPILE_ONLY = Effort()
+"""What crash oracles need."""

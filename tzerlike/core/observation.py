@@ -1,0 +1,167 @@
+"""What the compiler did with one case: the values that oracles judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
+
+from tzerlike.core.errors import Fault
+from tzerlike.core.results import Rejection, Results, from_stored
+from tzerlike.core.schema import Count, Text, converted
+
+
+class Exit(StrEnum):
+    """How a case ended.
+
+    UNKNOWN is a SIGKILL that nothing explains, CONFINED an attempt at what a program may not do, and FAULT an exception
+    of our own, never of the compiler.
+    """
+
+    OK = "ok"
+    REJECTED = "rejected"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    UNKNOWN = "unknown"
+    CONFINED = "confined"
+    FAULT = "fault"
+
+
+NOBODYS = (Exit.UNKNOWN, Exit.CONFINED)
+"""Ends of a process that no compiler is to blame for, as far as anybody knows."""
+
+
+class Stage(StrEnum):
+    """What was under way when a case ended; MUTATE comes before there is a case, the rest in its child.
+
+    ANALYZE is the one stage of the arithmetic harness, TEXT that of printing and parsing.
+    """
+
+    MUTATE = "mutate"
+    LOAD = "load"
+    PASSES = "passes"
+    BUILD = "build"
+    COMPILE_DEVICE = "compile_device"
+    INTERPRET = "interpret"
+    BUILD_BASELINE = "build_reference"
+    RUN_BASELINE = "run_reference"
+    RUN = "run"
+    COMPARE = "compare"
+    ANALYZE = "analyze"
+    TEXT = "text"
+    DONE = "done"
+
+
+_FRAMES = 4096
+"""Frames of a stored backtrace at most."""
+
+
+class Frame(NamedTuple):
+    """A stack frame without its address.
+
+    `function` is a demangled name, or `library+0xSTART` where the library has no symbol for it: the start of
+    the function, a constant of that build.
+    """
+
+    function: Text
+    library: Text
+
+    def __str__(self) -> str:
+        return self.function
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The one outcome of one case.
+
+    `pass_name` is the pass under way, a prefix pass or one of the default pipeline, else empty. `seconds`
+    maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
+    died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
+    was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not.
+    `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
+    """
+
+    exit: Exit
+    stage: Stage
+    message: Text = ""
+    pass_name: Text = ""
+    signal: Annotated[int, Meta(ge=0, le=64)] = 0
+    backtrace: Annotated[tuple[Frame, ...], Meta(max_length=_FRAMES)] = ()
+    depth: Count = 0
+    stack_overflow: bool = False
+    stderr: Text = ""
+    elapsed: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    new_blocks: Count = 0
+    pass_blocks: tuple[int, ...] = ()
+    peak_memory: Count = 0
+    results: Results | None = None
+    rejection: Rejection | None = None
+    faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def of_fault(cls, fault: Fault, stage: Stage, pass_name: str = "") -> Observation:
+        """The observation of a case that a fault of ours ended."""
+        return cls(Exit.FAULT, stage, fault.text or fault.title, pass_name, faults=(fault,))
+
+    def sound(self) -> Observation:
+        """Return this observation; raises the fault that it is, where that is its exit."""
+        if self.exit is Exit.FAULT:
+            raise self.faults[-1]
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "exit": self.exit.value,
+            "stage": self.stage.value,
+            "message": self.message,
+            "pass": self.pass_name,
+            "signal": self.signal,
+            "backtrace": [list(frame) for frame in self.backtrace],
+            "depth": self.depth,
+            "stack_overflow": self.stack_overflow,
+            "stderr": self.stderr,
+            "elapsed": round(self.elapsed, 6),
+            "seconds": {k: round(v, 6) for k, v in self.seconds.items()},
+            "new_blocks": self.new_blocks,
+            "peak_memory": self.peak_memory,
+            "results": None if self.results is None else self.results.to_json(),
+            "rejection": None if self.rejection is None else self.rejection.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Observation:
+        """Rebuild from `to_json`; UserError that names a field that is missing, of the wrong type or out of bounds."""
+        if isinstance(data, dict):
+            # Faults are in no file.
+            data = {"pass_name" if key == "pass" else key: value for key, value in data.items() if key != "faults"}
+            data["results"] = from_stored(data.get("results"))
+        return converted(data, cls, "observation")
+
+
+_VARIABLE_PARTS = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
+    (re.compile(r"\S+ \(<address>\)"), "<name>"),
+    (re.compile(r"\"[^\"]*\""), "<string>"),
+    (re.compile(r"'[^']*'"), "<string>"),
+    (re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?"), "<n>"),
+)
+
+
+def message_template(message: str, width: int = 160) -> str:
+    """Return what stays the same of a compiler's message: its first line without addresses, names and numbers."""
+    for line in message.splitlines():
+        line = line.strip()
+        if line and not line.startswith(("Traceback", "File ", "[")):
+            break
+    else:
+        line = message.strip().splitlines()[0] if message.strip() else ""
+    for pattern, replacement in _VARIABLE_PARTS:
+        line = pattern.sub(replacement, line)
+    return line[:width]

@@ -1,0 +1,190 @@
+"""What became of a case beyond its compilation: verdict of the interpreter, results of both builds, their speed.
+
+Plain values, a part of an Observation, in JSON both ways; numbers of a Difference are text, since JSON has no NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from tzerlike.core.schema import Text, Whole, converted
+
+NOT_ALLOWED = "not-allowed"
+"""The rule of a program that was not run because it holds what is in no table of tzerlike.tir.allowlist."""
+
+
+BASELINE = "reference"
+"""The baseline build in files and signatures, which outlive a change of words."""
+
+
+class Ending(StrEnum):
+    """What a build of a program came to, compared with the interpreter."""
+
+    NOT_RUN = "not-run"
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    REFUSED = "refused"
+    """TVM raised while it built."""
+    RAISED = "raised"
+    """The compiled function raised."""
+    UNDEFINED = "undefined"
+    """The interpreter finds that the build races, strays or reads what nobody wrote, and the program does not."""
+    DIED = "died"
+    """The process died while the compiled function ran, or ran on without end."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether no correct build of a defined program ends so."""
+        return self in (Ending.DIFFERS, Ending.RAISED, Ending.UNDEFINED, Ending.DIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element that is not as expected, of `count` among the `size` of its buffer.
+
+    `nature` is one of: value, unwritten (it kept its first value), inaccurate (a float that is off by little), nan,
+    infinity, outside (something was written around the buffer).
+    """
+
+    parameter: Whole
+    name: Text
+    dtype: Text
+    index: tuple[Whole, ...]
+    expected: Text
+    bound: Text
+    got: Text
+    count: Whole
+    size: Whole
+    nature: Text
+
+    def __str__(self) -> str:
+        place = f"{self.name}[{', '.join(map(str, self.index))}]"
+        return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How one build ended; `message` is what TVM, the function or the kernel said."""
+
+    ending: Ending = Ending.NOT_RUN
+    message: Text = ""
+    difference: Difference | None = None
+
+    def __str__(self) -> str:
+        detail = str(self.difference) if self.difference is not None else self.message
+        return f"{self.ending.value}: {detail}" if detail else self.ending.value
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of single runs, taken in turn on one core from the same inputs.
+
+    `floor` is the noise: by what factor the medians of two halves of one build's runs differ.
+    """
+
+    baseline: tuple[float, ...]
+    optimised: tuple[float, ...]
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The judgement on a case that compiled.
+
+    `verdict`, `rule` and `where` are the interpreter's on the inputs of `scheme`, the last of `attempts` tried; a
+    Verdict as text, since tzerlike.tir.interpreter imports TVM, and who only reads results does not. Builds are
+    compared with the interpreter where the verdict is `defined`. Where the rule is `step-budget` they are compared with
+    each other, and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow,
+    and that a larger budget could tell. `guilty` is who wrong or slow code is due to, as
+    tzerlike.execution.diagnosis.localise has it, "" where nobody looked: a pass without its namespace, of the reference
+    build's passes where `blame` is reference or both. What has a blank in it is no pass: "LLVM optimisation", "code
+    generation", "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
+    where that is not the host: cuda.
+    """
+
+    verdict: Text
+    rule: Text = ""
+    where: Text = ""
+    steps: Whole = 0
+    scheme: Text = ""
+    attempts: Whole = 0
+    undecided: bool = False
+    baseline: Ran = Ran()
+    optimised: Ran = Ran()
+    guilty: Text = ""
+    timing: Timing | None = None
+    device: Text = ""
+
+    @property
+    def defined(self) -> bool:
+        return self.verdict == "defined"
+
+    @property
+    def over_budget(self) -> bool:
+        return self.rule == "step-budget"
+
+    @property
+    def not_run(self) -> str:
+        """What kept both builds from being run although they compile; "" where nothing did."""
+        return self.where if self.rule == NOT_ALLOWED else ""
+
+    @property
+    def blame(self) -> str:
+        """Which build of a defined program is wrong: optimised, reference, both, or "" for neither."""
+        if not self.defined:
+            return ""
+        wrong = (self.baseline.ending.wrong, self.optimised.ending.wrong)
+        return {(True, True): "both", (True, False): BASELINE, (False, True): "optimised"}.get(wrong, "")
+
+    def died(self, in_baseline: bool, message: str) -> Results:
+        """These results once the process died of running a build."""
+        ran = Ran(Ending.DIED, message)
+        seen = replace(self, baseline=ran) if in_baseline else replace(self, optimised=ran)
+        return replace(seen, undecided=self.over_budget)
+
+    def to_json(self) -> dict[str, Any]:
+        data = _renamed(asdict(self), "baseline", BASELINE)
+        return {**data, "timing": self.timing and _renamed(data["timing"], "baseline", BASELINE)}
+
+    @classmethod
+    def from_json(cls, data: object) -> Results:
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        return converted(from_stored(data), cls, "results")
+
+
+def from_stored(data: object) -> object:
+    """Results as a file has them under the names of today."""
+    if isinstance(data, dict):
+        data = _renamed(data, BASELINE, "baseline")
+        if isinstance(timing := data.get("timing"), dict):
+            data["timing"] = _renamed(timing, BASELINE, "baseline")
+    return data
+
+
+def _renamed(data: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: value for name, value in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What is known of a program that TVM refused.
+
+    `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
+    program and what the failing pass was given, and `support` what speaks for it: "defined" by the interpreter,
+    "builds" without optimisation where the interpreter cannot tell, or "": an undefined program is nobody's to
+    complain about.
+    """
+
+    label: Text
+    well_formed: bool = False
+    support: Text = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: object) -> Rejection:
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        return converted(data, cls, "rejection")

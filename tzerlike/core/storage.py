@@ -1,0 +1,123 @@
+"""Files that are whole or absent, whenever a reader looks and whenever the power goes; and waiting for a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from tzerlike.core.errors import StorageError
+from tzerlike.core.untrusted import is_directory
+
+TEMPORARY = ".tmp-"
+"""How the names of files begin that are being written."""
+
+_T = TypeVar("_T")
+
+
+class NoSpace(StorageError):
+    """The disk is full, or a quota used up: what was to be written can be written once there is room."""
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """What to raise where writing `path` ended in `error`."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return NoSpace(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
+    return StorageError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write a file so that it is whole or absent whenever a reader looks, and stays after a power cut.
+
+    A link at its place is replaced, and none is followed but those that the directory's own name goes through.
+    StorageError where it cannot be written, NoSpace where the disk is full; the old file then stays as it was.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    try:
+        # Whatever lies there is a leftover, or a trap.
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        sync_directory(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise storage_error(path, error) from error
+
+
+def sync_directory(path: Path) -> None:
+    """Have the renames in a directory outlive a power cut."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def remove(path: Path) -> None:
+    """Remove what lies at `path`, if anything does: a file, a pipe, a link itself, a directory with all that is in it.
+
+    What cannot be removed stays.
+    """
+    if is_directory(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def write_json(path: Path, value: object) -> None:
+    write_atomic(path, json_text(value))
+
+
+def json_text(value: object) -> str:
+    """Return the text of a JSON file that people may want to read."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+class Room:
+    """Writes that wait while the disk is full.
+
+    `over` says whether it is time to stop, and `tell` is told why the work pauses, and "" when it goes on.
+    """
+
+    def __init__(
+        self, over: Callable[[], bool], tell: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._over = over
+        self._tell = tell
+        self._sleep = sleep
+        self._waiting = False
+
+    def keep(self, write: Callable[[], _T]) -> _T:
+        """Return what `write` returns; it is called again while it raises NoSpace, which passes once it is over."""
+        while True:
+            try:
+                written = write()
+            except NoSpace as error:
+                if not self._waiting:
+                    self._waiting = True
+                    self._tell(str(error))
+                if self._over():
+                    raise
+                self._sleep(_PAUSE)
+            else:
+                if self._waiting:
+                    self._waiting = False
+                    self._tell("")
+                return written
+
+
+_PAUSE = 1.0
+"""Seconds between two tries."""

@@ -1,0 +1,42 @@
+"""What a bundle of wrong code needs besides its case: the inputs, and what the program computes on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tzerlike.core.archive import no_arrays
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.core.results import Results
+from tzerlike.execution.compare.inputs import Parameter, pack_inputs
+from tzerlike.execution.compare.results import interpret
+from tzerlike.systems import tvm_api
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`archive` is a bundle's inputs.npz: the inputs, `expectedN` and `boundN` for each buffer parameter N.
+
+    It has nothing, and `parameters` are empty, for a finding of the compiler itself.
+    """
+
+    archive: bytes
+    parameters: tuple[Parameter, ...] = ()
+
+
+def evidence_for(case: Case, results: Results | None) -> Evidence:
+    """Return the evidence for `results`, which came about on the inputs that the case's seed gives."""
+    if results is None or not results.defined:
+        return Evidence(no_arrays())
+    func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
+    inputs, judgement, _ = interpret(func, case.input_seed, Effort().thorough())
+    if inputs is None or judgement is None:
+        return Evidence(no_arrays())
+    expected: dict[str, NDArray[Any]] = {}
+    for position, result in judgement.expected.items():
+        expected[f"expected{position}"] = result.values
+        expected[f"bound{position}"] = result.bound
+    return Evidence(pack_inputs(inputs, expected), inputs.parameters)

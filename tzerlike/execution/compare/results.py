@@ -1,0 +1,319 @@
+"""What a child does with a case that compiled: interpret the program, run both builds, compare.
+
+The interpreter decides. A program that it does not call defined on these inputs is not run at all, since
+running it could do anything; one that is over the step budget is run, and both builds are compared with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tzerlike.core.case import ContextConfig, PassSpec
+from tzerlike.core.effort import THOROUGH_STEPS, Check, Effort
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import NOT_ALLOWED, Ending, Ran, Results
+from tzerlike.coverage import sealed
+from tzerlike.execution.compare.inputs import Inputs, inputs_for, unpack_inputs
+from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.timing import looks_slow, take_timing
+from tzerlike.passes.catalog import instantiate
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.processes.stack import soil_stack
+from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.tir import interpreter
+from tzerlike.tir.allowlist import native
+from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
+
+Function = Callable[..., Any]
+
+_OTHER_INPUTS_MAY_DO = frozenset(
+    {
+        "exceptional-value",
+        "intrinsic-domain",
+        "integer-overflow",
+        "division-by-zero",
+        "shift-range",
+        "cast-range",
+        "float-branch",
+        "float-rounding",
+    }
+)
+"""Rules that a program breaks for the values it is given."""
+
+_WHERE_INTEGERS_STEER = frozenset({"out-of-bounds", "negative-extent", "assert", "assume", "race", "uninitialised"})
+"""Rules that other inputs help against only where integers come in."""
+
+_MESSAGE = 2048
+
+STRAYED = Ran(Ending.DIED, "it wrote over memory of its process")
+"""How a build ended behind which comparing fails."""
+
+
+class Program(Protocol):
+    """A program ready to be interpreted; tzerlike.tir.interpreter.Program is one."""
+
+    @property
+    def cost(self) -> int | None: ...
+
+    def run(self, arguments: Sequence[Argument], max_steps: int) -> Judgement: ...
+
+
+class Notes(Protocol):
+    """Told of each step before it is taken, so that a death can be attributed; `tzerlike.processes.channel.Channel` is
+    one."""
+
+    def enter_stage(self, stage: Stage) -> None: ...
+
+    def note_pass(self, name: str) -> None: ...
+
+    def note_results(self, results: Results) -> None: ...
+
+
+class NoNotes:
+    """For callers that do not watch."""
+
+    def enter_stage(self, stage: Stage) -> None:
+        return None
+
+    def note_pass(self, name: str) -> None:
+        return None
+
+    def note_results(self, results: Results) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
+
+    `baseline` is None where that build is known to be right on these inputs.
+    """
+
+    baseline: Callable[[], Function] | None
+    optimised: Callable[[], Function]
+
+
+def compile_module(module: Any, target: str, config: ContextConfig, notes: Notes) -> Function:
+    """Return the compiled `main` of `module`; CompilerRefused when TVM raises, NotAllowed where it may not run."""
+    built = compile_executable(module, target, config, notes)
+    return native.entry_point(module, built)
+
+
+def compile_executable(
+    module: Any, target: str, config: ContextConfig, notes: Notes, passes: Sequence[PassSpec] = ()
+) -> tvm_api.Built:
+    """Return what TVM makes of `module` after `passes`, before machine code; CompilerRefused when it raises."""
+    chosen = ask_compiler(lambda: tvm_api.target_of(target))
+    context = ask_compiler(lambda: tvm_api.pass_context(config, [tvm_api.PassWatch(notes.note_pass)]))
+    with chosen, context:
+        module = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
+        for spec in passes:
+            module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
+        built = ask_compiler(lambda: tvm_api.build(module, chosen, config.pipeline))
+    notes.note_pass("")
+    return built
+
+
+def compile_baseline(module: Any, notes: Notes) -> Function:
+    """Return the compiled `main` without optimisation, neither TVM's nor LLVM's; CompilerRefused when TVM raises."""
+    return compile_module(module, REFERENCE_TARGET, REFERENCE_CONFIG, notes)
+
+
+def compare_builds(
+    program: Any,
+    reference: Any,
+    optimised: Any,
+    *,
+    input_seed: int = 0,
+    effort: Effort | None = None,
+    target: str = "llvm",
+    config: ContextConfig | None = None,
+) -> Results:
+    """Judge two modules that claim to be `program`: IRModules, each with the entry `main`.
+
+    `reference` is built without optimisation, `optimised` for `target` under `config`. Call it in a child (in_child):
+    what is wrong with a module may kill the process.
+    """
+    notes = NoNotes()
+    builds = Builds(
+        lambda: compile_baseline(reference, notes),
+        lambda: compile_module(optimised, target, config or ContextConfig(), notes),
+    )
+    return judge_builds(tvm_api.entry_of(program), builds, input_seed, effort or Effort(), notes)
+
+
+def judge_builds(
+    func: Any,
+    builds: Builds,
+    input_seed: int,
+    effort: Effort,
+    notes: Notes,
+    paced: Callable[[bool], None] = lambda limited: None,
+    prepare: Callable[[Any], Program] = interpreter.prepare,
+) -> Results:
+    """Interpret `func` on inputs drawn from `input_seed`; run what `builds` gives on the same inputs, and compare.
+
+    `paced` is told whether processor time is limited from now on: builds and runs are, the interpreter counts steps.
+    """
+    notes.enter_stage(Stage.INTERPRET)
+    paced(False)
+    inputs, judgement, results = interpret(func, input_seed, effort, prepare)
+    paced(True)
+    notes.note_results(results)
+    if inputs is None or judgement is None:
+        return results
+    expected = judgement.expected if results.defined else None
+
+    def built(build: Callable[[], Function], stage: Stage) -> Function | Ran:
+        notes.enter_stage(stage)
+        try:
+            return build()
+        except CompilerRefused as refusal:
+            if refusal.exhausted:
+                raise MemoryError(refusal.message) from refusal
+            return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+
+    # Both before either runs: wrong code may leave a process behind in which compiling fails.
+    try:
+        first = built(builds.baseline, Stage.BUILD_BASELINE) if builds.baseline is not None else Ran()
+        second = built(builds.optimised, Stage.BUILD)
+    except native.NotAllowed as refusal:
+        results = replace(results, verdict=Verdict.UNKNOWN.value, rule=NOT_ALLOWED, where=f"not run: {refusal}")
+        notes.note_results(results)
+        return results
+    return _run_both(first, second, inputs, expected, results, effort, notes)
+
+
+def _run_both(
+    first: Function | Ran,
+    second: Function | Ran,
+    inputs: Inputs,
+    expected: Mapping[int, Expected] | None,
+    results: Results,
+    effort: Effort,
+    notes: Notes,
+) -> Results:
+    """Run the build without optimisation and the other, each on its own memory; time them where that is wanted."""
+    built = {Stage.RUN_BASELINE: first, Stage.RUN: second}
+    # All memory before either runs, too; and what is wrong with comparing shows before: later it is the run's doing.
+    memories = {stage: Memory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
+    for memory in list(memories.values())[:1]:
+        memory.compared()
+        memory.as_expected()
+
+    def look(stage: Stage) -> Ran:
+        ended = memories[stage].compared()
+        if expected is None and stage is Stage.RUN_BASELINE and Stage.RUN in memories:
+            memories[Stage.RUN].expect(memories[stage].as_expected())
+        return ended
+
+    def ran(stage: Stage) -> Ran:
+        function = built[stage]
+        if isinstance(function, Ran):
+            return function
+        notes.enter_stage(stage)
+        try:
+            ask_compiler(lambda: _called(function, memories[stage], effort.layout))
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+        # Not before all is compared: what kills the process now did so by writing where it may not.
+        ended = _after_run(lambda: look(stage))
+        notes.enter_stage(Stage.COMPARE)
+        return ended
+
+    results = replace(results, baseline=ran(Stage.RUN_BASELINE))
+    notes.note_results(results)
+    if results.baseline != STRAYED:
+        results = replace(results, optimised=ran(Stage.RUN))
+    if results.over_budget:
+        results = replace(results, undecided=results.baseline.ending.wrong or results.optimised.ending.wrong)
+    if Check.SPEED not in effort.checks or isinstance(first, Ran) or isinstance(second, Ran):
+        return results
+    if not {results.baseline.ending, results.optimised.ending} <= {Ending.AGREES, Ending.DIFFERS}:
+        return results
+    return _timed(results, (first, memories[Stage.RUN_BASELINE]), (second, memories[Stage.RUN]))
+
+
+def _after_run(look: Callable[[], Ran]) -> Ran:
+    """What `look` says of memory after compiled code has run; STRAYED where it raises."""
+    try:
+        return look()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - it has been tried before: this is what the run left of our own memory
+        return STRAYED
+
+
+def interpret(
+    func: Any, input_seed: int, effort: Effort, prepare: Callable[[Any], Program] = interpreter.prepare
+) -> tuple[Inputs | None, Judgement | None, Results]:
+    """Interpret `func` under one scheme of inputs after another, until nothing exceptional arises.
+
+    Inputs and judgement are None where there is nothing to run the builds on, or no reason to.
+    """
+    try:
+        program = prepare(func)
+        judged = None
+        for attempt, inputs in enumerate(_inputs(func, input_seed, effort), 1):
+            judgement = program.run(inputs.arguments, effort.steps)
+            results = Results(
+                judgement.verdict.value, judgement.rule, judgement.where, judgement.steps, inputs.scheme, attempt
+            )
+            judged = (inputs, judgement, results)
+            if judgement.rule not in _OTHER_INPUTS_MAY_DO and not (
+                judgement.rule in _WHERE_INTEGERS_STEER and _takes_integers(inputs)
+            ):
+                break
+    except MemoryError:
+        return None, None, Results(Verdict.UNKNOWN.value, "step-budget", "over the memory limit")
+    if judged is None:
+        return None, None, Results(Verdict.UNKNOWN.value, "unsupported", "no inputs can be made for a parameter")
+    inputs, judgement, results = judged
+    affordable = program.cost is not None and program.cost <= THOROUGH_STEPS
+    if results.defined or (results.over_budget and affordable and effort.steps < THOROUGH_STEPS):
+        return inputs, judgement, results
+    return None, None, results
+
+
+def _inputs(func: Any, input_seed: int, effort: Effort) -> Iterable[Inputs]:
+    stored = unpack_inputs(Path(effort.inputs), func) if effort.inputs else None
+    return inputs_for(func, input_seed) if stored is None else (stored,)
+
+
+def _takes_integers(inputs: Inputs) -> bool:
+    return any(not parameter.dtype.is_float for parameter in inputs.parameters)
+
+
+def _called(function: Function, memory: Memory, layout: int) -> None:
+    soil_stack(layout)
+    with sealed():
+        function(*memory.arguments)
+
+
+def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Function, Memory]) -> Results:
+    """Time both builds where a first look says that the optimised one is slow; only a defined program counts."""
+
+    def reset() -> None:
+        first[1].reset()
+        second[1].reset()
+
+    def run_first() -> None:
+        first[0](*first[1].arguments)
+
+    def run_second() -> None:
+        second[0](*second[1].arguments)
+
+    try:
+        with sealed():
+            if not ask_compiler(lambda: looks_slow(run_first, run_second, reset)):
+                return results
+            if not results.defined:
+                return replace(results, undecided=results.over_budget)
+            return replace(results, timing=ask_compiler(lambda: take_timing(run_first, run_second, reset)))
+    except CompilerRefused:
+        # A function that ran once and raises the next time says nothing about speed.
+        return results

@@ -1,0 +1,63 @@
+"""How long two builds of one program take: a cheap first look, and runs in turn where that gives reason to."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from tzerlike.core.results import Timing
+
+LEAST_SECONDS = 20e-6
+"""A run that is shorter says more about the call than about the code."""
+
+SUSPICIOUS = 1.3
+"""How much slower the optimised build has to be at first sight."""
+
+_LOOKS = 5
+_REPEATS = 40
+_LONGEST_SECONDS = 0.02
+"""Programs that take longer are not timed: the repeats would take seconds."""
+
+Run = Callable[[], None]
+
+
+def looks_slow(reference: Run, optimised: Run, reset: Run) -> bool:
+    """Whether a few runs of each build suggest that the optimised one is the slower; `reset` puts the inputs back."""
+    second = _seconds(optimised, reset)
+    if not LEAST_SECONDS <= second <= _LONGEST_SECONDS:
+        return False
+    first = min(_seconds(reference, reset) for _ in range(_LOOKS))
+    second = min(second, *(_seconds(optimised, reset) for _ in range(_LOOKS)))
+    return second >= LEAST_SECONDS and second > SUSPICIOUS * first
+
+
+def take_timing(reference: Run, optimised: Run, reset: Run) -> Timing:
+    """Run both builds in turn on one core; which of the two goes first changes from turn to turn."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    first: list[float] = []
+    second: list[float] = []
+    try:
+        for turn in range(_REPEATS):
+            pairs = [(reference, first), (optimised, second)]
+            for run, samples in pairs if turn % 2 else reversed(pairs):
+                samples.append(_seconds(run, reset))
+    finally:
+        os.sched_setaffinity(0, cores)
+    return Timing(tuple(first), tuple(second), max(noise(first), noise(second)))
+
+
+def _seconds(run: Run, reset: Run) -> float:
+    reset()
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def noise(samples: Sequence[float]) -> float:
+    """By what factor the medians of the earlier and the later half of one build's runs differ."""
+    half = len(samples) // 2
+    early, late = median(samples[:half]), median(samples[half:])
+    return max(early, late) / min(early, late)

@@ -1,0 +1,189 @@
+"""What the process that runs kernels does with a case: compile it, run it on the device, compare, time.
+
+The inputs and what the program computes on them are in an archive like that of a bundle. Where the program launches no
+threads of its own, passes of the case did, and the same program is compiled for the host too: the two targets have to
+agree where the program is defined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from tzerlike.core.archive import read_arrays
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.effort import Check
+from tzerlike.core.results import Ending, Ran, Timing
+from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
+from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.results import NoNotes, compile_executable
+from tzerlike.execution.compare.timing import noise
+from tzerlike.execution.cuda.device import TAINTED
+from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.tir.allowlist import native
+from tzerlike.tir.interpreter import Expected
+
+_FAULT = re.compile(
+    r"illegal (memory access|address|instruction)|misaligned address|unspecified launch failure|device-side assert"
+    r"|CUDA_ERROR_(ILLEGAL|MISALIGNED|LAUNCH_FAILED|LAUNCH_TIMEOUT|ASSERT|INVALID_PC|HARDWARE_STACK)"
+)
+"""How CUDA says that a kernel went astray (cudaGetErrorString, and the names of the driver's errors)."""
+
+_MESSAGE = 2048
+_REPEATS = 40
+
+
+_TRIAL = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32")):
+    for i in {loop}:
+        A[i] = A[i] + T.float32(1)
+"""
+_LOOPS = {"cuda": 'T.thread_binding(64, thread="threadIdx.x")', "llvm": "range(64)"}
+
+
+def trial(target: str) -> str:
+    """Run a small program that is known to be right; returns "" or why no other is to be run here."""
+    kind = kind_of_target(target)
+    try:
+        module = tvm_api.module_of(tvm_api.parse_script(_TRIAL.format(loop=_LOOPS[kind])))
+        built = compile_executable(module, target, ContextConfig(), NoNotes())
+        device = tvm_api.device_of(kind)
+        tensor, memory = tvm_api.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
+        ask_compiler(lambda: native.entry_point(module, built)(tensor))
+        return "" if (memory.numpy().view(numpy.float32) == 1).all() else "it computes something else"
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a driver is the answer
+        return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+
+
+def is_fault(message: str, target: str) -> bool:
+    """Whether an exception of a compiled function says that it did something wrong.
+
+    A kernel is compiled and launched by its first call: what CUDA refuses to compile, or has not the resources for, is
+    no wrong result.
+    """
+    return kind_of_target(target) != "cuda" or _FAULT.search(message) is not None
+
+
+def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[str, Any]:
+    """Run a case on the device of its target and return how that ended, as `optimised`, `reference` and `timing`.
+
+    `item` has the `case`, the `archive` and the `checks`; `begin` is called once everything is compiled. What TVM
+    refuses, and what has a parameter that lies strided in memory, is not run.
+    """
+    case = Case.from_json(item["case"])
+    module = tvm_api.load_ir(case.ir)
+    func = tvm_api.entry_of(module)
+    inputs = unpack_inputs(Path(item["archive"]), func)
+    if inputs is None or not keeps_to_its_threads(func):
+        return {}
+    if any(isinstance(parameter, BufferParameter) and parameter.strides for parameter in inputs.parameters):
+        return {}
+    expected = _expected(read_arrays(Path(item["archive"])))
+    if not _fits(expected, inputs):
+        return {}
+    try:
+        built = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
+        function = native.entry_point(module, built)
+        memory = _DeviceMemory(inputs, expected, kind_of_target(case.target))
+    except (CompilerRefused, native.NotAllowed):
+        return {}
+    begin()
+    ran = memory.ran(function)
+    record: dict[str, Any] = {"optimised": asdict(ran)}
+    if ran.ending is Ending.RAISED:
+        return {TAINTED: True} | (record if is_fault(ran.message, case.target) else {})
+    if not launches_threads(func):
+        record["reference"] = asdict(_on_host(module, inputs, expected))
+    elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
+        timing = _timed(module, case, built, memory)
+        if timing is not None:
+            record["timing"] = asdict(timing)
+    return record
+
+
+def _expected(arrays: Mapping[str, Any]) -> dict[int, Expected]:
+    places = [place for place in range(len(arrays)) if {f"expected{place}", f"bound{place}"} <= arrays.keys()]
+    return {place: Expected(arrays[f"expected{place}"], arrays[f"bound{place}"]) for place in places}
+
+
+def _fits(expected: Mapping[int, Expected], inputs: Inputs) -> bool:
+    """Whether something is expected of each buffer, in its shape."""
+    return all(
+        place in expected and expected[place].values.shape == expected[place].bound.shape == parameter.logical_shape
+        for place, parameter in enumerate(inputs.parameters)
+        if isinstance(parameter, BufferParameter)
+    )
+
+
+class _DeviceMemory:
+    """The arguments of a call, on a device and laid down here once more, with what is expected of it."""
+
+    def __init__(self, inputs: Inputs, expected: Mapping[int, Expected], kind: str) -> None:
+        """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
+        self._device = tvm_api.device_of(kind)
+        self._here = Memory(inputs, expected)
+        self._there: dict[int, Any] = {}
+        self.arguments: list[Any] = list(inputs.arguments)
+        for position, parameter in enumerate(inputs.parameters):
+            if isinstance(parameter, BufferParameter):
+                self.arguments[position], self._there[position] = self._copied(position, parameter)
+
+    def _copied(self, position: int, parameter: BufferParameter) -> tuple[Any, Any]:
+        body = self._here.cells[position].body
+        return ask_compiler(lambda: tvm_api.tensor_on(self._device, body, parameter.shape, str(parameter.dtype)))
+
+    def ran(self, function: Callable[..., Any]) -> Ran:
+        """Call a function on what lies here now, and compare; RAISED where the device reports a fault."""
+
+        def call() -> None:
+            function(*self.arguments)
+            self._device.sync()
+            for position, cell in self._here.cells.items():
+                cell.take(self._there[position].numpy().tobytes())
+
+        try:
+            ask_compiler(call)
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+        return self._here.compared()
+
+    def seconds(self, built: tvm_api.Built) -> list[float]:
+        """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
+        return ask_compiler(lambda: tvm_api.seconds_of_runs(built, self._device, self.arguments, _REPEATS // 2))
+
+
+def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
+    try:
+        built = compile_executable(module, REFERENCE_TARGET, REFERENCE_CONFIG, NoNotes())
+        function = native.entry_point(module, built)
+    except CompilerRefused as refusal:
+        return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
+    except native.NotAllowed:
+        return Ran()
+    return _DeviceMemory(inputs, expected, "llvm").ran(function)
+
+
+def _timed(module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory) -> Timing | None:
+    """Time the build and the one without optimisation by the device's clock; None where a second run computes
+    something else, since the clock takes several in a row."""
+    try:
+        other = compile_executable(module, case.target, REFERENCE_CONFIG, NoNotes())
+        for each in (built, other):
+            function = native.entry_point(module, each)
+            if memory.ran(function).ending is not Ending.AGREES:
+                return None
+        samples = [memory.seconds(each) for each in (other, built, other, built)]
+    except (CompilerRefused, native.NotAllowed):
+        return None
+    first, second = (*samples[0], *samples[2]), (*samples[1], *samples[3])
+    return Timing(first, second, max(noise(first), noise(second)))

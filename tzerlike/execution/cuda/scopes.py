@@ -1,0 +1,51 @@
+"""Whether a kernel keeps memory of a block or a thread to its block or thread, as far as its text tells.
+
+The interpreter of programs takes such memory for one array where it is allocated above the threads, as the blocks of
+S-TIR do. On a device each block, or each thread, has its own, so that what one loop over threads leaves in local memory
+is not what the next one finds. Within one loop over threads the interpreter tells accesses of different threads apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tzerlike.systems.tvm_api import is_buffer, tirx, tvm
+from tzerlike.tir.tree import Site, Tree, key
+
+
+def keeps_to_its_threads(func: Any) -> bool:
+    """Whether every buffer of a block is used under the same blocks, and every one of a thread under the same threads,
+    whoever they are: False says only that it may not be so."""
+    places: dict[int, set[tuple[int, ...]]] = {}
+    for site in Tree(func).sites:
+        if type(site.node) is tirx.BufferStore:
+            buffer = site.node.buffer
+        elif type(site.node) is tvm.ir.TensorLoad:
+            buffer = site.node.source
+        else:
+            continue
+        if not is_buffer(buffer):
+            return False
+        memory = str(buffer.ty.storage_scope)
+        if memory != "global":
+            axes = ("blockIdx",) if memory.startswith("shared") else ("blockIdx", "threadIdx", "vthread")
+            places.setdefault(key(buffer), set()).add(_launches(site, axes))
+    return all(len(found) == 1 for found in places.values())
+
+
+def launches_threads(func: Any) -> bool:
+    """Whether a function binds anything to threads, as a kernel does."""
+    return any(_tag(site.node) for site in Tree(func).sites)
+
+
+def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:
+    """The sites above that launch threads of `axes`, by number."""
+    return tuple(above.number for above in site.ancestors() if _tag(above.node).startswith(axes))
+
+
+def _tag(node: Any) -> str:
+    if type(node) is tirx.For and node.thread_binding is not None:
+        return str(node.thread_binding.thread_tag)
+    if type(node) is tirx.AttrStmt and isinstance(node.node, tirx.IterVar):
+        return str(node.node.thread_tag)
+    return ""

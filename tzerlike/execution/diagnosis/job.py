@@ -1,0 +1,192 @@
+"""The walk itself: compile a case under an instrument that keeps every module, then look for the turn.
+
+Runs in a child with limits, since it may die like the case itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.core.observation import Stage
+from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.diagnosis.meaning import Look, Meaning
+from tzerlike.execution.diagnosis.search import State, last_known, turning_point
+from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
+from tzerlike.passes import instantiate
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import PassTrail, Turn
+
+_LONGEST_DIFF = 100_000
+"""Characters."""
+
+_TO_VERIFY = 10.0
+"""Seconds of processor time that TVM's verifiers get for a module."""
+
+
+def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Walk along the passes of a case and lay down the Walk.
+
+    `item` holds the `case`; `inputs`, the path of an archive in the place of the inputs that its seed gives, or "";
+    `stop`, the place of the first pass that is not to run, or None; `diff`, whether a diff is wanted; and `fatal`, the
+    places of modules that TVM's verifiers die of. Before and after each pass, and before a module is verified, a record
+    says what goes on from now on, so that a death can be told.
+    """
+    case = Case.from_json(item["case"])
+    channel.enter_stage(Stage.PASSES)
+
+    def note(index: int | None, name: str) -> None:
+        channel.add_result({"at": index, "name": name})
+
+    trail = PassTrail(note, item["stop"])
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    refusal, module = _compile(case, trail)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.enter_stage(Stage.INTERPRET)
+    meaning = None if module is None else meaning_of(case, module, item["inputs"])
+    if item["stop"] is None and refusal is None:
+        walk, pair = where_meaning_is_lost(meaning, trail)
+    else:
+        walk, pair = _where_it_fails(meaning, module, trail, refusal, _Verifiers(channel, item["fatal"]))
+    record = walk.to_json()
+    if item["diff"] and pair is not None:
+        # First without: printing a module that is not well-formed may kill the process.
+        channel.add_result({"walk": record})
+        record = record | {"diff": _diff(walk, *pair)}
+    channel.add_result({"walk": record})
+
+
+Pair = tuple[Any, Any]
+"""The modules before and after the guilty step."""
+
+
+def _compile(case: Case, trail: PassTrail) -> tuple[CompilerRefused | None, Any]:
+    """Compile, and return what TVM raised if it did, and the module that it began with."""
+    module = None
+    try:
+        module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
+        target = ask_compiler(lambda: tvm_api.target_of(case.target))
+        with target, ask_compiler(lambda: tvm_api.pass_context(case.config, [trail])):
+            bound = ask_compiler(lambda: tvm_api.bind_target(module, target))
+            for spec in case.passes:
+                bound = ask_compiler(lambda spec=spec, bound=bound: instantiate(spec)(bound))  # type: ignore[misc]
+            ask_compiler(lambda: tvm_api.build(bound, target, case.config.pipeline))
+    except CompilerRefused as refusal:
+        return refusal, module
+    return None, module
+
+
+def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
+    """What the program means; None where it means nothing on these inputs, or the interpreter cannot tell."""
+    func = tvm_api.entry_of(module)
+    drawn, judgement, results = interpret(func, case.input_seed, Effort(inputs=inputs).thorough())
+    return Meaning(func, drawn, judgement) if drawn and judgement and results.defined else None
+
+
+def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:
+    """Return the walk along a trail that was followed to its end, and the modules before and after the guilty step."""
+    turns = trail.turns
+    if meaning is None:
+        return Walk(trail.begun, unjudged=_names(turns)), None
+
+    @cache
+    def look(step: int) -> Look:
+        return meaning.look(turns[step].after)
+
+    def state(step: int) -> State:
+        return look(step).state
+
+    found = turning_point(len(turns), state)
+    if found is None:
+        known = last_known(len(turns), state)
+        unpacked = [turn for turn in turns[known + 1 :] if not tvm_api.packed(tvm_api.entry_of(turn.after))]
+        return Walk(trail.begun, unjudged=_names(unpacked)), None
+    right, wrong = found
+    suspects = turns[right + 1 : wrong + 1]
+    seen = look(wrong)
+    walk = Walk(trail.begun, seen.change, _names(suspects), suspects[0].index, seen.detail, seen.difference)
+    return walk, (suspects[0].before, suspects[-1].after)
+
+
+def _where_it_fails(
+    meaning: Meaning | None, module: Any, trail: PassTrail, refusal: CompilerRefused | None, verifiers: _Verifiers
+) -> tuple[Walk, Pair | None]:
+    """The pass under way; if it was given something ill-formed, the one that made it so.
+
+    TVM's verifiers have the last word only where the interpreter has none: they refuse some programs that passes of
+    the default pipeline leave and others take.
+    """
+    turns = trail.turns
+    given = turns[-1].after if turns else module
+    if meaning is None or meaning.look(given).state is State.UNKNOWN:
+        earlier = None if module is None else verifiers.refuse_after([module, *(turn.after for turn in turns)])
+        if earlier is not None:
+            turn = turns[earlier]
+            return Walk(trail.begun, Change.ILL_FORMED, _names([turn]), turn.index), (turn.before, turn.after)
+    message = "" if refusal is None else refusal.message
+    if not trail.under_way:
+        return Walk(trail.begun, Change.RAISED, detail=message), None
+    index, name = trail.under_way[-1]
+    return Walk(trail.begun, Change.RAISED, (name,), index, message), (given, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verifiers:
+    """TVM's, asked about modules by their places; some programs kill them, those at `fatal` for one."""
+
+    channel: Channel
+    fatal: Sequence[int]
+
+    def refuse_after(self, modules: Sequence[Any]) -> int | None:
+        """The place of the turn that makes a well-formed program ill-formed; None if the last module is well-formed.
+
+        None too where it never was.
+        """
+        if self._accept(modules, len(modules) - 1):
+            return None
+        return next((turn for turn in reversed(range(len(modules) - 1)) if self._accept(modules, turn)), None)
+
+    def _accept(self, modules: Sequence[Any], place: int) -> bool:
+        if place in self.fatal:
+            return False
+        self.channel.add_result({VERIFYING: place})
+        signal.setitimer(signal.ITIMER_PROF, _TO_VERIFY)
+        accepted = bool(tvm_api.well_formed(modules[place]))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return accepted
+
+
+def _names(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The names of the passes, each once, in their order; what changes a module between passes has none."""
+    return tuple(dict.fromkeys(turn.name for turn in turns if turn.name))
+
+
+def _diff(walk: Walk, before: Any, after: Any) -> str:
+    name = " .. ".join(dict.fromkeys((walk.suspects[0], walk.suspects[-1]))) if walk.suspects else ""
+    first, second = (_script(module) for module in (before, after))
+    if first == second:
+        lines = [f"--- before {name}", *(f" {line}" for line in first)]
+    else:
+        lines = list(difflib.unified_diff(first, second, f"before {name}", f"after {name}", lineterm=""))
+    text = "\n".join(lines)
+    return text if len(text) <= _LONGEST_DIFF else f"{text[:_LONGEST_DIFF]}\n... cut"
+
+
+def _script(module: Any) -> list[str]:
+    try:
+        return ask_compiler(lambda: tvm_api.script_of(module)).splitlines()
+    except CompilerRefused as refusal:
+        return [f"TVM cannot print it: {refusal.message}"]
+
+
+JOBS: Mapping[str, Job] = MappingProxyType({"walk": walk_one})

@@ -1,0 +1,207 @@
+"""Which pass wrong or slow code is due to, as a name that can be part of a signature.
+
+Wrong code is judged on the way: the interpreter says after which pass the program means something else
+(tzerlike.findings.bisect). Where it cannot say, and for slow code, the same program is built with fewer passes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.observation import Exit, Observation
+from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.core.targets import kind_of_target, target_options
+from tzerlike.execution.compare.slowdown import slower
+from tzerlike.execution.diagnosis.walk import Walk
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.systems.baseline import baseline_case
+
+DEFAULT_PIPELINE = "default pipeline"
+"""No more can be told than that it is wrong without a pass of its own."""
+
+CODE_GENERATION = "code generation"
+"""No pass is known to change the program's meaning, and LLVM's level makes no difference.
+
+The interpreter knows little of what LowerTVMBuiltin and LowerIntrin leave: they count as code generation then.
+"""
+
+LLVM = "LLVM optimisation"
+"""The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""
+
+OPTIONAL = (
+    "tirx.StorageRewrite",
+    "s_tir.CompactBufferAllocation",
+    "s_tir.PlanAndUpdateBufferAllocationLocation",
+    "tirx.CommonSubexprElim",
+    "s_tir.LoopPartition",
+    "tirx.StmtSimplify",
+    "s_tir.StmtSimplify",
+    "tirx.RemoveNoOp",
+    "s_tir.HoistIfThenElse",
+    "tirx.UnrollLoop",
+    "tirx.NarrowDataType",
+    "s_tir.RenormalizeSplitPattern",
+    "s_tir.RewriteUnsafeSelect",
+    "s_tir.InjectSoftwarePipeline",
+    "s_tir.InjectDoubleBuffer",
+    "s_tir.InjectVirtualThread",
+    "s_tir.InjectPermutedLayout",
+    "s_tir.ManifestSharedMemoryLocalStage",
+    "s_tir.LowerCrossThreadReduction",
+    "s_tir.CanonicalizeLoop",
+    "s_tir.AnnotateIrregularLoop",
+)
+"""Passes of the default pipeline that most programs compile without, those that are guilty most often first."""
+
+_OVERLOOKED = 4.0
+"""A difference of fewer bounds may be no difference to the walk."""
+
+Run = Callable[[Case], Observation]
+Stroll = Callable[[Case], Walk | None]
+"""Walks along the passes of a case (tzerlike.execution.diagnosis.ask); None where that gave nothing."""
+
+Test = Callable[[Case], bool]
+
+
+def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observation:
+    """Return `seen` with `results.guilty` set where a build is to blame; `run` runs a case once.
+
+    Wrong code of the baseline build, or of both, is looked for in the passes of the baseline build. The answer
+    is a function of the case, so that it can be part of a signature.
+    """
+    results = seen.results
+    if results is None or not (results.blame or _slow(seen)):
+        return seen
+    if results.blame:
+        blamed = results.baseline if results.blame == BASELINE else results.optimised
+        guilty = _of_wrong_code(to_blame(case, results.blame), run, stroll, _marginal(blamed))
+        return replace(seen, results=replace(results, guilty=guilty))
+
+    def faulty(other: Case) -> bool:
+        return _slow(run(other))
+
+    def cured(other: Case) -> bool:
+        again = run(other)
+        return _right(again) and not _slow(again)
+
+    return replace(seen, results=replace(results, guilty=_guilty(case, faulty, cured)))
+
+
+def to_blame(case: Case, blame: str) -> Case:
+    """Return the case whose build is the one to blame: the baseline build of `case`, or `case` itself."""
+    if blame in (BASELINE, "both"):
+        return baseline_case(case)
+    return case
+
+
+def _marginal(ran: Ran) -> bool:
+    """Whether the walk may overlook it: there the errors of both computations count, here of one alone."""
+    found = ran.difference
+    if found is None or found.nature == "outside" or not found.dtype.startswith(("float", "bfloat")):
+        return False
+    return abs(float(found.got) - float(found.expected)) <= _OVERLOOKED * float(found.bound)
+
+
+def _of_wrong_code(case: Case, run: Run, stroll: Stroll, marginal: bool) -> str:
+    def faulty(other: Case) -> bool:
+        again = run(other).results
+        return again is not None and again.defined and again.optimised.ending.wrong
+
+    def cured(other: Case) -> bool:
+        return _right(run(other))
+
+    # Between the passes that make threads of loops and those that place barriers, every kernel races.
+    walk = stroll(case) if kind_of_target(case.target) == "llvm" else None
+    if walk is None:
+        return _guilty(case, faulty, cured)
+    suspects = walk.suspects or walk.unjudged
+    if len(walk.suspects) == 1:
+        return _short(walk.suspects[0])
+    if not walk.suspects:
+        if not _at_level_zero(case) and cured(_without_llvm(case)):
+            return LLVM
+        if not suspects:
+            found = (name for name in OPTIONAL if marginal and cured(_disabled(case, name)))
+            return next(map(_short, found), CODE_GENERATION)
+    only = next((name for name in suspects if cured(_without(case, name))), None)
+    return _either(suspects) if only is None else _short(only)
+
+
+def _right(seen: Observation) -> bool:
+    return seen.results is not None and seen.results.optimised.ending is Ending.AGREES
+
+
+def _slow(seen: Observation) -> bool:
+    timing = None if seen.results is None else seen.results.timing
+    return seen.exit is Exit.OK and timing is not None and slower(timing)
+
+
+def _guilty(case: Case, faulty: Test, cured: Test) -> str:
+    """Build with fewer passes: a prefix is cut at the first that brings the fault about; of a pipeline of its own, the
+    passes that the default one lacks are left out in turn; of the default pipeline, those that it can do without."""
+    plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
+    if (case.config.pipeline == "default" and not case.passes) or faulty(plain):
+        if kind_of_target(case.target) == "llvm" and cured(_without_llvm(plain)):
+            return LLVM
+        return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
+    if case.config.pipeline == "default":
+        return _short(first_fault(case, faulty).name)
+    return _first_needed(case, cured)
+
+
+def _at_level_zero(case: Case) -> bool:
+    return target_options(case.target).get("opt-level") == 0
+
+
+def _without_llvm(case: Case) -> Case:
+    return replace(case, target=json.dumps({**target_options(case.target), "opt-level": 0}))
+
+
+def _without(case: Case, name: str) -> Case:
+    """The case without a pass, be it one of its own or one of the default pipeline."""
+    return _disabled(replace(case, passes=tuple(spec for spec in case.passes if spec.name != name)), name)
+
+
+def _disabled(case: Case, name: str) -> Case:
+    disabled = (*case.config.disabled_passes, name)
+    return replace(case, config=replace(case.config, disabled_passes=disabled))
+
+
+def first_fault(case: Case, faulty: Test) -> PassSpec:
+    """The pass of a prefix at which a fault comes about, by bisection of the prefix.
+
+    The fault is not there without passes, and there with all.
+    """
+    good, bad = 0, len(case.passes)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if faulty(replace(case, passes=case.passes[:middle])):
+            bad = middle
+        else:
+            good = middle
+    return case.passes[bad - 1]
+
+
+def _first_needed(case: Case, cured: Test) -> str:
+    """The first pass that the default pipeline lacks and without which all is well; "" if there is none."""
+    usual = Counter(default_pipeline(case.target, ContextConfig(options=case.config.options)).passes)
+    for index, spec in enumerate(case.passes):
+        if usual[spec]:
+            usual[spec] -= 1
+        elif cured(replace(case, passes=case.passes[:index] + case.passes[index + 1 :])):
+            return _short(spec.name)
+    return ""
+
+
+def _either(names: Sequence[str]) -> str:
+    """A name for passes that cannot be told apart: the first and the last."""
+    first, last = _short(names[0]), _short(names[-1])
+    return first if first == last else f"{first} to {last}"
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,133 @@
+"""Whether a program still means what it meant: the interpreter's answer on the same inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from tzerlike.core.dtypes import parse
+from tzerlike.core.results import Difference
+from tzerlike.execution.compare.inputs import Inputs
+from tzerlike.execution.compare.memory import compare
+from tzerlike.execution.compare.storage import element_type
+from tzerlike.execution.diagnosis.search import State
+from tzerlike.execution.diagnosis.unpack import unpacked
+from tzerlike.execution.diagnosis.walk import Change
+from tzerlike.systems import tvm_api
+from tzerlike.tir import interpreter
+from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
+
+_MORE_STEPS = 20
+"""How many times the steps of the original a program may take once passes have been at it."""
+
+_SOME_STEPS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at a program came to; `change`, `detail` and `difference` say what is wrong with a WRONG one."""
+
+    state: State
+    change: Change = Change.NONE
+    detail: str = ""
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A defined program with its inputs and what it computes on them."""
+
+    func: Any
+    inputs: Inputs
+    judgement: Judgement
+
+    def look(self, module: Any) -> Look:
+        """Compare what the `main` of `module` means with this.
+
+        UNKNOWN where the interpreter cannot tell: other parameters, something that it does not model, or a result that
+        hangs on rounding. An infinity or NaN where there was none is WRONG.
+        """
+        func = tvm_api.entry_of(module)
+        if tvm_api.packed(func):
+            func = unpacked(func, self.func)
+        arguments = None if func is None else self._arguments(func)
+        if arguments is None:
+            return Look(State.UNKNOWN)
+        limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
+        try:
+            seen = interpreter.prepare(func).run(arguments, limit)
+        except (MemoryError, RecursionError):
+            return Look(State.UNKNOWN)
+        if seen.verdict is Verdict.UNDEFINED or seen.rule == "exceptional-value":
+            return Look(State.WRONG, Change.UNDEFINED, f"{seen.rule}: {seen.where}")
+        if seen.verdict is not Verdict.DEFINED:
+            return Look(State.UNKNOWN)
+        for position, expected in self.judgement.expected.items():
+            difference = self._difference(position, expected, seen.expected[position])
+            if difference is not None:
+                return Look(State.WRONG, Change.RESULT, str(difference), difference)
+        return Look(State.RIGHT)
+
+    def _arguments(self, func: Any) -> list[Argument] | None:
+        """The arguments as `func` takes them: small floats may have become the integers with their bits."""
+        was, now = _parameters(self.func), _parameters(func)
+        if len(was) != len(now):
+            return None
+        arguments: list[Argument] = []
+        for argument, before, after in zip(self.inputs.arguments, was, now, strict=True):
+            if before == after:
+                arguments.append(argument)
+            elif after == (_stored_as(before[0]), before[1]):
+                arguments.append(_bits_of(numpy.asarray(argument), before[0]))
+            else:
+                return None
+        return arguments
+
+    def _difference(self, position: int, expected: Expected, got: Expected) -> Difference | None:
+        """The first element that no build of the one program and of the other can agree on."""
+        parameter = self.inputs.parameters[position]
+        dtype = str(parameter.dtype)
+        first = numpy.asarray(self.inputs.arguments[position])
+        values = numpy.asarray(got.values)
+        if expected.values.dtype == numpy.float64 and values.dtype != numpy.float64:
+            values = _values_of(values, dtype)
+        both = Expected(expected.values, expected.bound + got.bound)
+        return compare(position, parameter.name, dtype, values, both, first)
+
+
+def _parameters(func: Any) -> list[tuple[str, int]]:
+    """The dtype and the number of dimensions of each parameter; -1 for what is no buffer."""
+    found = []
+    for param in tvm_api.array_items(func.params):
+        if tvm_api.is_buffer(param):
+            found.append((str(param.ty.dtype.dtype), len(param.ty.shape)))
+        else:
+            found.append((str(param.ty), -1))
+    return found
+
+
+def _stored_as(text: str) -> str:
+    """The dtype that the legalisation of storage puts in the place of one; "" where it leaves it."""
+    dtype = parse(text)
+    if dtype is None or not dtype.is_float or not text.startswith(("bfloat16", "float8")):
+        return ""
+    return f"uint{dtype.bits}" + (f"x{dtype.lanes}" if dtype.lanes > 1 else "")
+
+
+def _bits_of(values: NDArray[Any], text: str) -> NDArray[numpy.uint64]:
+    dtype = parse(text)
+    assert dtype is not None
+    kind = element_type(dtype)
+    assert kind is not None
+    return values.astype(kind).view(f"u{kind.itemsize}").astype(numpy.uint64)
+
+
+def _values_of(bits: NDArray[Any], text: str) -> NDArray[numpy.float64]:
+    dtype = parse(text)
+    assert dtype is not None
+    kind = element_type(dtype)
+    assert kind is not None
+    return bits.astype(f"u{kind.itemsize}").view(kind).astype(numpy.float64)

@@ -1,0 +1,65 @@
+"""What a walk along the passes of a compilation brought to light: a plain value, in JSON both ways."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from tzerlike.core.results import Difference
+from tzerlike.core.schema import Count, Text, converted
+
+VERIFYING = "verifying"
+"""The key of a record that says which module TVM's verifiers are asked about from now on."""
+
+
+class Change(StrEnum):
+    """What a guilty step does."""
+
+    RESULT = "result"
+    """The program computes something else behind it."""
+    UNDEFINED = "undefined"
+    """The program is undefined behind it, or meets an infinity or NaN, on inputs on which it was defined."""
+    ILL_FORMED = "ill-formed"
+    """TVM's verifiers accept the program before it and not behind it."""
+    DIED = "died"
+    """The compiler dies in it, runs on without end, or eats all memory."""
+    RAISED = "raised"
+    """It raises."""
+    NONE = "none"
+    """No step is known to change anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The passes that ran on a program, and where its meaning was lost.
+
+    `suspects` are TVM's names of the passes one of which is guilty: one where it can be told, more where the
+    interpreter cannot judge what lies between them, none where the program means the same as far as can be judged.
+    `unjudged` are then the passes that changed the program behind that and before its arguments were packed.
+    `index` is the place of the first suspect among the `passes` that had begun, from 0, passes inside of passes
+    included. `detail` says what is wrong behind it: rule and place, or message. `diff` is the TIR before and after,
+    as a unified diff, where that was asked for.
+    """
+
+    passes: Count
+    change: Change = Change.NONE
+    suspects: tuple[Text, ...] = ()
+    index: Count | None = None
+    detail: Text = ""
+    difference: Difference | None = None
+    diff: Text = ""
+    unjudged: tuple[Text, ...] = ()
+
+    @property
+    def innocent(self) -> bool:
+        """Whether every pass up to the packing of arguments leaves the program's meaning alone."""
+        return not self.suspects and not self.unjudged
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: object) -> Walk:
+        """Rebuild from `to_json`; UserError that names a field that is missing or of the wrong type."""
+        return converted(data, cls, "walk")

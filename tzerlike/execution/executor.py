@@ -1,0 +1,436 @@
+"""One forked child per case, one Observation per case, whatever dies.
+
+The worker owns a `ForkExecutor`. It does not fork itself: it asks its runner (tzerlike.processes.runner).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tzerlike.core.case import Case, content_hash
+from tzerlike.core.effort import COMPILE_ONLY, THOROUGH_STEPS, Check, Effort
+from tzerlike.core.errors import Fault, contained
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.results import Ending, Results
+from tzerlike.coverage import Death, describe, describe_death
+from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.cuda.device import Devices
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.localise import localised
+from tzerlike.execution.diagnosis.walk import Walk
+from tzerlike.execution.record import Record, read_record, read_results
+from tzerlike.execution.rejection import weighed
+from tzerlike.execution.sanitizer import report_in
+from tzerlike.execution.sources import with_sources_compiled
+from tzerlike.processes.channel import Garbled
+from tzerlike.processes.lane import Lane
+from tzerlike.processes.line import Line, Reply
+from tzerlike.processes.oom import oom_counters, oom_kills
+
+_STDERR_LIMIT = 16_384
+_REPORT_LIMIT = 1 << 18
+_STACK_OVERFLOW_DEPTH = 500
+_ENDLESS_STACK = 100_001
+_BASELINES = 4096
+"""Programs to remember as checked without optimisation."""
+
+_RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
+_LOST = "ChildLost"
+
+
+class ForkExecutor:
+    """Runs cases through a runner; exactly one Observation per case."""
+
+    def __init__(
+        self,
+        lane: Lane,
+        runner: socket.socket,
+        limits: Limits,
+        effort: Effort = COMPILE_ONLY,
+        devices: Devices | None = None,
+    ) -> None:
+        """`devices` are where kernels run that their interpretation found nothing wrong with."""
+        self._lane = lane
+        self._line = Line(runner, lane.channel.renew_beat)
+        self._oom_counters = oom_counters()
+        self._oom_kills = 0
+        self.devices = devices or Devices()
+        self.limits = limits
+        self.effort = effort
+        self._baselines: OrderedDict[str, None] = OrderedDict()
+        self.fork_seconds = 0.0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the worker is waiting for a child; a signal handler may then raise to give the child up."""
+        return self._line.waiting
+
+    def run(
+        self,
+        cases: Sequence[Case],
+        *,
+        count: bool = True,
+        limits: Limits | None = None,
+        effort: Effort | None = None,
+    ) -> list[Observation]:
+        """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
+
+        With `count`, the blocks of a case that compiles are added to the total and its observation says how
+        many were new; the blocks of every other case are armed again. A case whose builds disagree over the
+        interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
+        passes, to see which it is. A fault of ours is in the observation: of a child it is its exit, and of what comes
+        after, the observation lacks what that would have told.
+        """
+        limits, effort = limits or self.limits, effort or self.effort
+        observations: list[Observation] = []
+        while len(observations) < len(cases):
+            remaining = cases[len(observations) :]
+            observations += self._run_child(remaining, count, limits, effort)
+        return [self._pursued(case, seen, limits, effort) for case, seen in zip(cases, observations, strict=True)]
+
+    def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
+        stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
+            ("thorough run", self._thorough),
+            ("weighing", self._weighed),
+            ("device", self._on_device),
+            ("blame", self._blamed),
+        )
+        for doing, stage in stages:
+            after = contained(partial(stage, case, seen, limits, effort), doing)
+            seen = replace(seen, faults=(*seen.faults, after)) if isinstance(after, Fault) else after
+        return seen
+
+    def _thorough(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Run a case again whose builds disagree over the interpreter's step budget, to its end."""
+        if seen.results is None or not seen.results.undecided or effort.steps >= THOROUGH_STEPS:
+            return seen
+        (again,) = self._run_child([case], False, limits, effort.thorough())
+        return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+
+    def _weighed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        return weighed(self.call, case, seen, effort, limits)
+
+    def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Say which pass is to blame for what is wrong; a program whose reference is right is remembered."""
+        self._note_baseline(case, seen.results)
+        once = partial(self._once, limits, effort)
+        return localised(case, seen, once, partial(self._walked, limits, effort.inputs))
+
+    def _once(self, limits: Limits, effort: Effort, case: Case) -> Observation:
+        (seen,) = self._run_child([case], False, limits, effort)
+        return self._on_device(case, seen.sound(), limits, effort)
+
+    def _on_device(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Run a kernel that compiles to what means the same, where there is a device for it."""
+        results = seen.results
+        if results is None or seen.exit is not Exit.OK or not results.defined or results.optimised.ending.wrong:
+            return seen
+        device = self.devices.of(case.target, effort)
+        if device is None:
+            return seen
+        with tempfile.TemporaryDirectory(prefix="tzerlike-device-") as directory:
+            archive = Path(effort.inputs) if effort.inputs else Path(directory) / "inputs.npz"
+            if not effort.inputs:
+                archive.write_bytes(evidence_for(case, results).archive)
+            return replace(seen, results=device.judged(case, results, archive, effort, limits))
+
+    def _walked(self, limits: Limits, inputs: str, case: Case) -> Walk | None:
+        return ask_walk(self.call, case, limits, inputs=inputs)
+
+    def _note_baseline(self, case: Case, results: Results | None) -> None:
+        """Remember the programs whose baseline build was right, so that it need not be built for other passes."""
+        if results is not None and results.defined and results.baseline.ending is Ending.AGREES:
+            self._baselines[_inputs_key(case)] = None
+            if len(self._baselines) > _BASELINES:
+                self._baselines.popitem(last=False)
+
+    def explore(
+        self, job: str, item: Mapping[str, Any], keeps: Callable[[list[dict[str, Any]]], bool]
+    ) -> tuple[list[dict[str, Any]], Observation | None, int]:
+        """Do a job as `call` does that is a part of the compiler under test: of one whose records `keeps` accepts, the
+        blocks are counted, like those of a case that compiles, and returned; those of any other are armed again."""
+        records, death = self.call(job, item, count=True)
+        coverage, slot = self._lane.coverage, self._lane.slot
+        if keeps(records):
+            return records, death, coverage.commit(slot)
+        coverage.rearm(slot)
+        return records, death, 0
+
+    def call(
+        self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False
+    ) -> tuple[list[dict[str, Any]], Observation | None]:
+        """Do a job of the lane's table in one child; return what it laid down and, if the child died of it, how.
+
+        With `count` its blocks stay in the log, for the caller to count or to arm again. Raises Fault on one of ours.
+        """
+        records, end = self.attempt(job, item, limits, count=count)
+        return records, None if end is None else end.sound()
+
+    def attempt(
+        self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False
+    ) -> tuple[list[dict[str, Any]], Observation | None]:
+        """Do a job as `call` does; a fault of ours is an observation as well, behind what was laid down before it."""
+        channel = self._lane.channel
+        channel.lay_request({"job": job, "item": item, "count": count})
+        done, status, timed_out, _ = self._wake(limits or self.limits, 1)
+        records: list[dict[str, Any]] = []
+        try:
+            for record in channel.results():
+                match record.get("exit"):
+                    case Exit.FAULT.value:
+                        return records, _of_fault(read_record(record))
+                    case Exit.OOM.value:
+                        return records, Observation(
+                            Exit.OOM, channel.stage(), "over the memory limit", channel.pass_name()
+                        )
+                records.append(record)
+            return records, None if done else self._died(status, timed_out, 0)
+        except Garbled as error:
+            return records, self._written_over(error, 0, runs=False)
+
+    def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
+        reply = self._order(cases, count=count, limits=limits, effort=effort)
+        done, status, timed_out, waited = reply
+        observations: list[Observation] = []
+        logged = 0
+        try:
+            for data, _ in zip(self._lane.channel.results(), cases, strict=False):
+                record = with_sources_compiled(cases[len(observations)], read_record(data))
+                if record.exit is Exit.FAULT:
+                    # It had no time to do so itself.
+                    self._lane.coverage.rearm(self._lane.slot, logged)
+                observations.append(self._finished(record, count))
+                logged = record.log[1]
+            if done and not observations:
+                raise Garbled("a child that is done left no record")
+            if not done and len(observations) < len(cases):
+                observations.append(self._died(status, timed_out, len(observations), logged))
+        except Garbled as error:
+            observations.append(self._written_over(error, logged, runs=Check.RESULTS in effort.checks))
+        inside = sum(o.elapsed for o in observations)
+        self.fork_seconds += max(0.0, waited - inside)
+        return observations
+
+    def _order(self, cases: Sequence[Case], *, count: bool, limits: Limits, effort: Effort) -> tuple[Any, ...]:
+        lane = self._lane
+        known = [not effort.inputs and _inputs_key(case) in self._baselines for case in cases]
+        lane.channel.lay_request(
+            {
+                "count": count,
+                "effort": effort.to_json(),
+                "baselines": known,
+                "cases": [case.to_json() for case in cases],
+            }
+        )
+        return self._wake(limits, len(cases))
+
+    def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
+        """Have a child take the request in the channel; returns whether it got done, its status, whether it timed out,
+        and the seconds that took.
+
+        Where somebody else kills the child, or the runner with it, another child takes the request; where that happens
+        again, the status is that of a SIGKILL.
+        """
+        lane = self._lane
+        began = time.perf_counter()
+        reply = self._woken(limits, count)
+        if reply is None or self._killed(reply):
+            lane.coverage.rearm(lane.slot)
+            lane.channel.lay_again()
+            self._oom_kills = oom_kills(self._oom_counters)
+            reply = self._woken(limits, count) or Reply(False, signal.SIGKILL)
+        return reply.done, reply.status, reply.timed_out, time.perf_counter() - began
+
+    def _woken(self, limits: Limits, count: int) -> Reply | None:
+        lane = self._lane
+        os.lseek(lane.stderr, 0, os.SEEK_SET)
+        os.ftruncate(lane.stderr, 0)
+        lane.coverage.begin(lane.slot)
+        lane.death.clear()
+        return self._line.ask(limits.seconds, 10 * limits.seconds * count + 5, limits.memory)
+
+    def _killed(self, reply: Reply) -> bool:
+        """Whether a child ended for a reason outside of it: killed, or stopped while it waited for its request."""
+        if reply.done:
+            return False
+        return _is_kill(reply.status, reply.timed_out) or not self._reached()
+
+    def _reached(self) -> bool:
+        """Whether the child has begun with a case."""
+        try:
+            return self._lane.channel.stage() is not Stage.MUTATE
+        except Garbled:
+            return True
+
+    def _finished(self, record: Record, count: bool) -> Observation:
+        """The observation of a case whose child came to its end; Garbled when its record cannot be."""
+        if record.exit is Exit.FAULT:
+            return _of_fault(record)
+        results, rejection = read_results(record)
+        new_blocks = 0
+        # What was reached by a case whose sources are refused in the worker cannot be armed behind the child's back.
+        if (record.exit is Exit.OK or record.sources) and count:
+            start, stop = record.log
+            if not start <= stop <= self._lane.coverage.new(self._lane.slot):
+                raise Garbled(f"a record of a child: blocks {start} to {stop}")
+            new_blocks = stop - start
+            self._lane.coverage.commit(self._lane.slot, start)
+        return Observation(
+            exit=record.exit,
+            stage=record.stage,
+            message=record.message,
+            pass_name=record.pass_name,
+            backtrace=tuple(Frame(name, "") for name in record.backtrace),
+            stderr="" if record.exit is Exit.OK else _end_of(self._written()),
+            elapsed=sum(record.seconds.values()),
+            seconds=record.seconds,
+            new_blocks=new_blocks,
+            pass_blocks=record.pass_blocks,
+            peak_memory=record.peak_memory,
+            results=results,
+            rejection=rejection,
+        )
+
+    def _written_over(self, error: Garbled, logged: int, *, runs: bool) -> Observation:
+        """What a channel that cannot be read says: a program that ran wrote over it, unless none did.
+
+        `runs` says whether programs run in such a child at all, for when not even the stage reads.
+        """
+        lane = self._lane
+        lane.coverage.rearm(lane.slot, logged)
+        try:
+            stage = lane.channel.stage()
+            ran = stage in _RUNNING or any(name.value in lane.channel.seconds() for name in _RUNNING)
+        except Garbled:
+            stage, ran = Stage.RUN, runs
+        if not ran:
+            return Observation.of_fault(Fault(_LOST, ("child/channel.py",), str(error), stage.value), stage)
+        message = f"the program wrote over its process: {error}"
+        in_baseline = stage is Stage.RUN_BASELINE
+        results = lane.channel.partial_results()
+        return Observation(
+            Exit.CRASH,
+            Stage.RUN_BASELINE if in_baseline else Stage.RUN,
+            message,
+            results=None if results is None else results.died(in_baseline, message),
+        )
+
+    def _died(self, status: int, timed_out: bool, index: int, logged: int = 0) -> Observation:
+        """The observation of the case `index` of which a child died; `logged` blocks are those of the cases before it.
+
+        Garbled where that does not read.
+        """
+        lane = self._lane
+        channel = lane.channel
+        if _is_kill(status, timed_out):
+            return self._killed_twice(logged)
+        if channel.case_index() != index or channel.stage() is Stage.MUTATE:
+            text = f"the child ended with status {status} before it reached its case"
+            return Observation.of_fault(Fault(_LOST, ("executor/served.py",), text), Stage.LOAD)
+        lane.coverage.rearm(lane.slot, logged)
+        channel.enter_stage(channel.stage())
+        seconds = channel.seconds()
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        written = self._written()
+        stderr = _end_of(written)
+        exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
+        death = lane.death.read()
+        report = report_in(written.decode(errors="replace"), lambda address: _frame(describe(address)))
+        results = channel.partial_results()
+        if exit_ is Exit.CONFINED:
+            message, results = confined_by(death), None
+        if results is not None and channel.stage() in _RUNNING:
+            results = results.died(channel.stage() is Stage.RUN_BASELINE, message)
+        frames: tuple[Frame, ...] = ()
+        depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
+        if exit_ is Exit.CRASH and death is not None:
+            frames = tuple(map(_frame, describe_death(death)))
+        if report is not None:
+            exit_, message, frames = Exit.CRASH, f"AddressSanitizer: {report.kind}\n{report.text}", report.frames
+        return Observation(
+            exit=exit_,
+            stage=channel.stage(),
+            message=message,
+            pass_name=channel.pass_name(),
+            signal=number,
+            backtrace=frames,
+            depth=depth,
+            stack_overflow=number == signal.SIGSEGV and depth > _STACK_OVERFLOW_DEPTH,
+            stderr=stderr,
+            elapsed=sum(seconds.values()),
+            seconds=seconds,
+            results=results,
+        )
+
+    def _killed_twice(self, logged: int) -> Observation:
+        """What is known of a case at which two children were killed: that the kernel did it, or nothing."""
+        lane = self._lane
+        lane.coverage.rearm(lane.slot, logged)
+        stage = lane.channel.stage() if self._reached() else Stage.LOAD
+        if oom_kills(self._oom_counters) > self._oom_kills:
+            exit_, message = Exit.OOM, "the kernel ended it for lack of memory"
+        else:
+            exit_, message = Exit.UNKNOWN, "SIGKILL, and nothing says why"
+        return Observation(exit_, stage, message, lane.channel.pass_name(), signal.SIGKILL)
+
+    def _written(self) -> bytes:
+        """The end of what the child has written to its standard error, at most _REPORT_LIMIT bytes."""
+        size = os.fstat(self._lane.stderr).st_size
+        return os.pread(self._lane.stderr, _REPORT_LIMIT, max(0, size - _REPORT_LIMIT))
+
+
+def _of_fault(record: Record) -> Observation:
+    return Observation.of_fault(record.fault, record.stage, record.pass_name)
+
+
+def _end_of(written: bytes) -> str:
+    """The last of what a child has written, as much as an observation keeps."""
+    return written[-_STDERR_LIMIT:].decode(errors="replace")
+
+
+def _inputs_key(case: Case) -> str:
+    """A name for a program with its inputs."""
+    return content_hash(f"{case.input_seed} {case.ir}")
+
+
+def _is_kill(status: int, timed_out: bool) -> bool:
+    """Whether a child died of a SIGKILL that was not its runner's."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not timed_out
+
+
+def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:
+    if timed_out or number == signal.SIGPROF:
+        return Exit.TIMEOUT, "over the time limit"
+    if "bad_alloc" in stderr or "out of memory" in stderr.lower():
+        return Exit.OOM, "over the memory limit"
+    if number == signal.SIGSYS:
+        return Exit.CONFINED, ""
+    if number:
+        last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "")
+        return Exit.CRASH, f"{signal.Signals(number).name} {last}".strip()
+    return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
+
+
+def confined_by(death: Death | None) -> str:
+    """Say which system call it was that a confined child may not make."""
+    what = "it asked the kernel for what a case may not do"
+    return f"{what}: {death.call}" if death is not None and death.call else what
+
+
+def _frame(found: CodeFrame | None) -> Frame:
+    if found is None:
+        return Frame("unmapped", "")
+    return Frame(found.name or f"{found.library}+{found.offset:#x}", found.library)

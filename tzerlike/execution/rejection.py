@@ -1,0 +1,153 @@
+"""What speaks for a program that TVM refused.
+
+The child that TVM refused it in labels the refusal. For an internal error, another child looks at the program, since
+TVM's verifiers die of some.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Rejection
+from tzerlike.core.targets import arch_of_target, kind_of_target
+from tzerlike.execution.compare.results import compile_executable, interpret
+from tzerlike.execution.cuda.source import first_refusal, runs_confined
+from tzerlike.execution.cuda.toolchain import find_toolchain
+from tzerlike.execution.diagnosis.ask import Call
+from tzerlike.passes import instantiate
+from tzerlike.passes.facts import facts_of
+from tzerlike.passes.label import Label, label
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import stir
+from tzerlike.processes.job import Job
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.tir.interpreter import Verdict
+
+JOB = "weigh-rejection"
+
+
+def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
+    """Say what kind of refusal it is that TVM gave with `message` in `pass_name`. In a child: it loads the program."""
+    try:
+        tail = () if case.config.pipeline == "none" else default_pipeline(case.target, case.config).passes
+        ask_compiler(lambda: tvm_api.load_ir(case.ir))
+    except CompilerRefused:
+        return Rejection(Label.DOCUMENTED_REFUSAL.value)
+    return Rejection(label((*case.passes, *tail), facts_of(case.ir), pass_name, message).value)
+
+
+def weighed(call: Call, case: Case, seen: Observation, effort: Effort, limits: Limits) -> Observation:
+    """Return `seen` with what speaks for a program that met an internal error.
+
+    Where the compiler dies of building it without optimisation, that is what is returned.
+    """
+    internal = Label.INTERNAL_ERROR.value
+    if seen.exit is not Exit.REJECTED or Check.REJECTIONS not in effort.checks:
+        return seen
+    if seen.rejection is not None and seen.rejection.label != internal:
+        return seen
+    item = {
+        "case": case.to_json(),
+        "effort": effort.to_json(),
+        "pass": seen.pass_name,
+        "message": seen.message,
+        "of source": seen.stage is Stage.COMPILE_DEVICE,
+    }
+    records, death = call(JOB, item, limits)
+    if death is not None and records and records[-1].get("well_formed"):
+        return death
+    rejection = Rejection.from_json(records[-1]) if records else Rejection(internal)
+    sources = records[-1].get("sources", ()) if records else ()
+    toolchain = find_toolchain() if sources else None
+    if toolchain is not None and first_refusal(toolchain, sources, arch_of_target(case.target)) is not None:
+        rejection = replace(rejection, support="")
+    return replace(seen, rejection=rejection)
+
+
+def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """The job of `weighed`: lay down a Rejection after each thing that is found out, so that a death can be told.
+
+    The last one has the `sources` beside it that are left to the worker to have compiled.
+    """
+    case, effort = Case.from_json(item["case"]), Effort.from_json(item["effort"])
+    stir(effort.layout)
+    channel.enter_stage(Stage.BUILD_BASELINE)
+    signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
+    rejection = label_rejection(case, item["pass"], item["message"])
+    channel.add_result(rejection.to_json())
+    if rejection.label != Label.INTERNAL_ERROR.value or not _well_formed_up_to_failure(case, item["of source"]):
+        return
+    rejection = replace(rejection, well_formed=True)
+    channel.add_result(rejection.to_json())
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.enter_stage(Stage.INTERPRET)
+    module = tvm_api.load_ir(case.ir)
+    _, _, results = interpret(tvm_api.entry_of(module), case.input_seed, effort)
+    sources: list[str] = []
+    if results.defined:
+        rejection = replace(rejection, support="defined")
+    elif results.verdict != Verdict.UNDEFINED:
+        channel.enter_stage(Stage.BUILD_BASELINE)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        builds, sources = _builds(case, module, channel)
+        rejection = replace(rejection, support="builds" if builds else "")
+    channel.add_result(rejection.to_json() | {"sources": sources})
+
+
+def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
+    """Whether TVM's verifiers accept the program, and what the failing step was given.
+
+    With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
+
+    They accept what the default pipeline gives each of its passes. A pass that another has given something ill-formed
+    is not the one to blame.
+    """
+    module = tvm_api.load_ir(case.ir)
+    watch = tvm_api.ModuleWatch()
+    try:
+        target = ask_compiler(lambda: tvm_api.target_of(case.target))
+        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
+        with target, context:
+            given = ask_compiler(lambda: tvm_api.bind_target(module, target))
+            for spec in case.passes:
+                given = ask_compiler(lambda spec=spec, given=given: instantiate(spec)(given))  # type: ignore[misc]
+            ask_compiler(lambda: tvm_api.build(given, target, case.config.pipeline))
+    except CompilerRefused:
+        if of_source:
+            return False
+        given = watch.module or module
+    else:
+        if not of_source:
+            return False
+    return bool(tvm_api.well_formed(module) and tvm_api.well_formed(given))
+
+
+def _builds(case: Case, module: Any, channel: Channel) -> tuple[bool, list[str]]:
+    """Whether the program compiles without optimisation, and device sources that are left to the worker to compile.
+
+    No machine code is generated for the host.
+    """
+    wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
+    try:
+        built = compile_executable(module, wanted, REFERENCE_CONFIG, channel)
+        sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
+    except CompilerRefused:
+        return False, []
+    toolchain = find_toolchain() if sources else None
+    if toolchain is None or not runs_confined(toolchain):
+        return True, [] if toolchain is None else sources
+    return first_refusal(toolchain, sources, arch_of_target(wanted)) is None, []
+
+
+JOBS: Mapping[str, Job] = MappingProxyType({JOB: weigh})

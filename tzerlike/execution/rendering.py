@@ -1,0 +1,60 @@
+"""Programs as TVMScript, printed in a child: a program that breaks a pass may well break the printer."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Stage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A module as TVMScript, "" where TVM cannot print it; `faithful` when parsing it gives the module back.
+
+    `again` is the JSON of the module that it gives, where that is another one; "" where it does not parse.
+    """
+
+    script: str = ""
+    faithful: bool = False
+    again: str = ""
+
+
+def render_module(ir: str) -> Rendering:
+    """Return the TVMScript of a module, and what parsing it gives."""
+    try:
+        module = ask_compiler(lambda: tvm_api.load_ir(ir))
+        script = ask_compiler(lambda: tvm_api.script_of(module))
+    except CompilerRefused:
+        return Rendering()
+    try:
+        again = ask_compiler(lambda: tvm_api.parse_script(script))
+        faithful = bool(ask_compiler(lambda: tvm_api.structural_equal(again, module)))
+        return Rendering(script, faithful, "" if faithful else ask_compiler(lambda: tvm_api.dump_ir(again)))
+    except CompilerRefused:
+        return Rendering(script)
+
+
+def rendered(executor: ForkExecutor, case: Case) -> Rendering:
+    """Return the case's module as TVMScript, an empty one if printing fails; Fault on one of ours."""
+    records, _ = executor.call("render", {"ir": case.ir}, executor.limits.relaxed(3))
+    return Rendering(**records[0]) if records else Rendering()
+
+
+def _render(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    channel.enter_stage(Stage.TEXT)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    rendering = render_module(item["ir"])
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result(asdict(rendering))
+
+
+JOBS: Mapping[str, Job] = {"render": _render}

@@ -1,0 +1,62 @@
+"""What `tzerlike bisect` does: one bundle after another, each in a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection
+from tzerlike.findings.bundles.bundle import About, Bundle
+from tzerlike.findings.refresh import refresh_report
+from tzerlike.findings.replay import load_bundle, oracles_of
+from tzerlike.processes.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Bisected:
+    """What became of one bundle: `bisection`, or in words why there is none."""
+
+    path: Path
+    why: str = ""
+    bisection: Bisection | None = None
+
+    def line(self) -> str:
+        return f"{self.path}: {self.why if self.bisection is None else self.bisection.line()}"
+
+    def to_json(self) -> dict[str, Any]:
+        found = None if self.bisection is None else self.bisection.to_json()
+        return {"bundle": str(self.path), "why": self.why, "bisection": found}
+
+
+def bisect_bundles(
+    paths: Sequence[Path], open_client: Callable[[], Client], tell: Callable[[Bisected], None] = lambda bisected: None
+) -> list[Bisected]:
+    """Bisect each bundle, and write its bisect.json and its report anew; `tell` hears of each as it ends.
+
+    UserError on a bundle that cannot be read, before anything is done.
+    """
+    bundles = [(path, _compilation(path)) for path in paths]
+    results = []
+    with open_client() as client:
+        for path, bundle in bundles:
+            result = Bisected(path, "no finding of a compilation") if bundle is None else _bisected(bundle, client)
+            tell(result)
+            results.append(result)
+    return results
+
+
+def _compilation(path: Path) -> Bundle | None:
+    """The bundle at `path`; None where what it holds did not come about in a compilation."""
+    bundle = load_bundle(path)
+    return bundle if isinstance(bundle, Bundle) and bundle.about is About.COMPILATION else None
+
+
+def _bisected(bundle: Bundle, client: Client) -> Bisected:
+    (answer,) = client.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": oracles_of(bundle)})
+    if not answer["shows"]:
+        why = f" ({answer['why']})" if answer["why"] else ""
+        return Bisected(bundle.path, f"does not show{why}, so {BISECTION} stays as it is")
+    refresh_report(bundle.path)
+    return Bisected(bundle.path, bisection=read_bisection(bundle.path))

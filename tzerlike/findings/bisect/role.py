@@ -1,0 +1,104 @@
+"""One bundle bisected: what the role `bisect` does, in a worker process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import BASELINE, Ending
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.localise import CODE_GENERATION, first_fault, to_blame
+from tzerlike.execution.diagnosis.walk import Change, Walk
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.fitness import require_fit
+from tzerlike.findings.bundles.bisection import Bisection, write_bisection
+from tzerlike.findings.bundles.bundle import read_bundle
+from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.oracles import effort_for, judged, make_oracles
+from tzerlike.processes.lane import Lane
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Find the guilty pass of the bundle at `path`, of its reduced case if it has one, and write its bisect.json.
+
+    Reports whether the finding showed; nothing is written where it did not. A bundle's signature names the pass that
+    was guilty when it was written, so any finding of its kind will do.
+    """
+    path = Path(params["path"])
+    whole = read_bundle(path)
+    kind = whole.kind
+    reduced = reduced_in(path)
+    bundle = whole if reduced is None else read_bundle(reduced)
+    case = bundle.stored.case
+    effort = replace(effort_for(params["oracles"]), inputs=str(bundle.path.resolve() / "inputs.npz"))
+    executor = ForkExecutor(lane, runner, bundle.limits, effort)
+    require_fit(executor.call, case, effort.inputs)
+    seen = executor.run([case], count=False)[0]
+    judges = make_oracles(params["oracles"])
+
+    def finding_in(other: Case, observed: Observation) -> bool:
+        return any(finding.kind == kind for finding in judged(judges, other, observed))
+
+    def faulty(other: Case) -> bool:
+        return finding_in(other, executor.run([other], count=False)[0])
+
+    shows = finding_in(case, seen)
+    if shows:
+        reference = _in_baseline(seen)
+        at_fault = to_blame(case, "reference") if reference else case
+        walk = None
+        if kind != "slow-code":
+            walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
+        found = bisection(whole.signature, seen, walk)
+        if found.guilty == CODE_GENERATION and kind != "wrong-code":
+            found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
+        found = replace(found, build="reference" if reference else "optimised", reduced=reduced is not None)
+        write_bisection(path, found)
+    report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
+
+
+def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection:
+    """Put together what was seen of a case and of the walk along its passes, if there was one.
+
+    Where the walk does not name one pass, the answer for wrong and slow code is that of building with less, and a death
+    or an exception outside of all passes is code generation's.
+    """
+    walk = walk or Walk(0)
+    guilty = seen.results.guilty if seen.results is not None else ""
+    if len(walk.suspects) == 1:
+        guilty = walk.suspects[0]
+    elif not guilty and walk.change in (Change.DIED, Change.RAISED):
+        guilty = CODE_GENERATION
+    return Bisection(
+        signature,
+        guilty,
+        change=walk.change,
+        index=walk.index,
+        passes=walk.passes,
+        detail=walk.detail,
+        difference=walk.difference,
+        diff=walk.diff,
+    )
+
+
+def _first_of_prefix(case: Case, faulty: Callable[[Case], bool]) -> str:
+    """The pass in front of the default pipeline without which code generation does not fail; "" where there is none."""
+    plain = replace(case, passes=())
+    if not case.passes or case.config.pipeline != "default" or faulty(plain):
+        return ""
+    return first_fault(case, faulty).name
+
+
+def _in_baseline(seen: Observation) -> bool:
+    """Whether it came about in the build without optimisation."""
+    results = seen.results
+    if results is not None and seen.exit is Exit.OK:
+        return results.blame in (BASELINE, "both") or results.baseline.ending is Ending.REFUSED
+    return seen.stage in (Stage.BUILD_BASELINE, Stage.RUN_BASELINE)

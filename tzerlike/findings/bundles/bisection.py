@@ -1,0 +1,72 @@
+"""What bisection found out about a bundle: `bisect.json` in its directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tzerlike.core.results import BASELINE, Difference
+from tzerlike.core.schema import Count, Schema, Text
+from tzerlike.core.storage import write_json
+from tzerlike.execution.diagnosis.walk import Change
+
+BISECTION = "bisect.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Bisection:
+    """Who is guilty of a finding.
+
+    `guilty` is TVM's name of a pass, with its namespace; what tzerlike.execution.diagnosis.localise calls code
+    generation, LLVM or passes that cannot be told apart; or "" where nothing can be told. `build` is the build that was
+    looked at, optimised or reference. `index` is the place of the guilty pass among the `passes` that had begun, from
+    0; None where it was found by building without it, or is no pass. `change` is what it does, `detail` says so in
+    words, `difference` is the first element that is another behind it. `diff` is the TIR before and after it, as a
+    unified diff, or the TIR that a pass failed on. `reduced` says that all this is of the reduced case.
+    """
+
+    signature: Text
+    guilty: Text
+    build: Literal["optimised", "reference"] = "optimised"
+    change: Change = Change.NONE
+    index: Count | None = None
+    passes: Count = 0
+    detail: Text = ""
+    difference: Difference | None = None
+    diff: Text = ""
+    reduced: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return _SCHEMA.stamped(asdict(self))
+
+    def line(self) -> str:
+        """The verdict in a few words."""
+        place = "" if self.index is None else f" (pass {self.index + 1} of {self.passes})"
+        what = {
+            Change.RESULT: "behind it the program computes something else",
+            Change.UNDEFINED: "behind it the program is undefined",
+            Change.ILL_FORMED: "it makes the program ill-formed",
+            Change.DIED: "the compiler dies in it",
+            Change.RAISED: "it raises",
+            Change.NONE: "found by building with less",
+        }[self.change]
+        if self.index is None and "." in self.guilty:
+            what = "without it the finding is gone"
+        build = ", in the baseline build" if self.build == BASELINE else ""
+        return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
+
+
+_SCHEMA = Schema(Bisection, "bisection")
+
+
+def write_bisection(bundle: Path, bisection: Bisection) -> None:
+    """Write `bisect.json` of a bundle, whole or not at all."""
+    write_json(bundle / BISECTION, bisection.to_json())
+
+
+def read_bisection(bundle: Path) -> Bisection | None:
+    """Return what `bisect.json` of a bundle says; None where there is none, UserError where it cannot be read."""
+    file = bundle / BISECTION
+    return _SCHEMA.read(file) if os.path.lexists(file) else None

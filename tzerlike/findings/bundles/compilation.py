@@ -1,0 +1,111 @@
+"""The bundle of what came about in a compilation: confirmed as a replay will run it, then written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.storage import json_text, write_atomic
+from tzerlike.core.stored import StoredCase
+from tzerlike.core.untrusted import one_line
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.rendering import rendered
+from tzerlike.findings.bundles.bundle import Confirmation, observation_text, store_bundle, write_bundle
+from tzerlike.findings.bundles.readable import readable_script
+from tzerlike.findings.issue.regression import regression_test
+from tzerlike.findings.repro.script import repro_script
+from tzerlike.processes.heap import layouts_for
+
+_HANG_FACTOR = 3.0
+
+
+def confirming_limits(kind: str, limits: Limits) -> Limits:
+    """What a run that confirms a finding may use: a hang has to last three times as long."""
+    return limits.relaxed(_HANG_FACTOR) if kind == "hang" else limits
+
+
+def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int, str], bool]) -> Confirmation:
+    """Run a finding of `kind` again as `tzerlike replay` will: from its bundle's archive, on one heap after another.
+
+    `shows` runs it on a heap (tzerlike.processes.heap) with the inputs of an archive; `archive` is where that may lie
+    meanwhile.
+    """
+    write_atomic(archive, evidence.archive)
+    inputs = str(archive.resolve())
+    shown = [shows(layout, inputs) for layout in layouts_for(kind)]
+    archive.unlink()
+    return Confirmation(len(shown), sum(shown))
+
+
+def bundle_compilation(
+    directory: Path,
+    executor: ForkExecutor,
+    finding: Finding,
+    stored: StoredCase,
+    limits: Limits,
+    confirmation: Confirmation,
+    evidence: Evidence,
+    judge: Callable[[Case], Iterable[Finding]],
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Write the bundle of a finding that was confirmed; None when its signature has one already.
+
+    `judge` runs a case once and returns what is found.
+    """
+    rendering = rendered(executor, finding.case)
+    readable = readable_script(rendering, finding, evidence, judge)
+    return write_bundle(
+        directory,
+        finding,
+        replace(stored, case=finding.case),
+        limits,
+        confirmation,
+        rendering.script,
+        repro_script(finding, limits, readable, evidence.parameters),
+        environment,
+        evidence.archive,
+        regression_test(
+            finding, confirming_limits(finding.kind, limits), readable, evidence.parameters, evidence.archive
+        ),
+    )
+
+
+_PLAIN_REPRO = '''\
+"""Exits non-zero when the bug shows; it takes tzerlike to show it, whose own script could not be made."""
+
+import pathlib
+import subprocess
+import sys
+
+bundle = pathlib.Path(__file__).resolve().parent
+sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
+'''
+
+
+def bundle_plainly(
+    directory: Path,
+    finding: Finding,
+    stored: StoredCase,
+    limits: Limits,
+    confirmation: Confirmation,
+    evidence: Evidence,
+    environment: Mapping[str, Any],
+) -> Path | None:
+    """Write the bundle of a finding for which `bundle_compilation` fails: what a replay goes by, without what is made
+    for people to read. None when its signature has one already."""
+    stored = replace(stored, case=finding.case)
+    files: dict[str, str | bytes] = {
+        "case.json": json_text(stored.to_json()),
+        "module.py": "# tzerlike failed to print this module; case.json holds it.\n",
+        "inputs.npz": evidence.archive,
+        "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
+        "repro.py": _PLAIN_REPRO,
+        "report.md": f"# {one_line(finding.title)}\n\ntzerlike failed to write this report; see faults/.\n",
+    }
+    return store_bundle(directory, finding, files)

@@ -1,0 +1,46 @@
+"""The shortest pass sequence that still makes TVM fail: what an internal error has to show before it is told.
+
+A failure that takes a string of passes in an order that nobody uses says little about any of them. One that
+the program gives by itself, or with a pass or two in front of the default pipeline, is somebody's bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+
+MOST_PASSES = 2
+"""Passes in front of the default pipeline that an internal error may need."""
+
+Judge = Callable[[Case], list[Finding]]
+"""Runs a case and returns its findings."""
+
+
+def is_short(case: Case) -> bool:
+    """Whether an internal error may be told of a case as it is."""
+    return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
+
+
+def shortened(finding: Finding, judge: Judge) -> Finding | None:
+    """Return the finding of the same kind with the fewest passes, or None when it takes more than MOST_PASSES.
+
+    First the program alone, where any finding of the kind will do; then without each pass in turn, last to first,
+    where the signature has to stay. A pipeline of the case's own counts only if the program alone shows something.
+    """
+    case = finding.case
+    if not case.passes and case.config.pipeline == "default":
+        return finding
+    plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
+    for other in judge(plain):
+        if other.kind == finding.kind:
+            return other
+    if case.config.pipeline != "default":
+        return None
+    for index in reversed(range(len(case.passes))):
+        passes = finding.case.passes
+        shorter = replace(case, passes=passes[:index] + passes[index + 1 :])
+        finding = next((other for other in judge(shorter) if other.signature == finding.signature), finding)
+    return finding if len(finding.case.passes) <= MOST_PASSES else None

@@ -1,0 +1,158 @@
+"""The part of a regression test that runs the compiled function and compares what it computes."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy
+from numpy.typing import NDArray
+
+from tzerlike.core.dtypes import DType
+from tzerlike.core.finding import Finding
+from tzerlike.core.results import BASELINE, Difference
+from tzerlike.execution.compare.inputs import BufferParameter, Parameter
+from tzerlike.execution.compare.storage import element_type
+from tzerlike.findings.issue.literal import array_source, number_source, weight
+from tzerlike.findings.repro.running import run_source
+
+_INLINE = 400
+"""Numbers that a test lists; where there are more it reads inputs.npz."""
+
+_TAKEN = ("np", "tvm", "tirx", "s_tir", "mod", "func", "target", "expected", "Module", "DATA", "ml_dtypes", "T", "I")
+
+_GUARDED = """\
+args, buffers = arguments()
+func(*args)
+for i, name, elements, zones in buffers:
+    expected, bound = ARCHIVE[f"expected{i}"], ARCHIVE[f"bound{i}"]
+    got = elements.astype(expected.dtype)
+    if expected.dtype.kind == "f":
+        assert (abs(got - expected) <= bound).all(), name
+    else:
+        np.testing.assert_array_equal(got, expected, name)
+    assert all((zone == 0xA5).all() for zone in zones), f"something was written around {name}"
+"""
+_GUARDED_IMPORTS = ("import pathlib", "import ml_dtypes", "import numpy as np", "import tvm_ffi")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Statements that call `func` and assert what it computes, with the definitions and imports that they need."""
+
+    body: str = ""
+    helpers: str = ""
+    imports: tuple[str, ...] = ()
+
+
+def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run:
+    """Return the run of wrong code on the inputs in `arrays`, the contents of inputs.npz."""
+    difference = _difference(finding)
+    if (difference is not None and difference.nature == "outside") or not all(map(_plain, parameters)):
+        return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS)
+    return _plain_run(parameters, arrays, difference)
+
+
+def _difference(finding: Finding) -> Difference | None:
+    results = finding.observation.results
+    if results is None:
+        return None
+    return (results.baseline if results.blame == BASELINE else results.optimised).difference
+
+
+def _plain(parameter: Parameter) -> bool:
+    """Whether `tvm.runtime.tensor` makes the argument of an array: compact, and one lane an element."""
+    if not isinstance(parameter, BufferParameter):
+        return True
+    return not parameter.strides and parameter.dtype.lanes == 1 and element_type(parameter.dtype) is not None
+
+
+def _plain_run(
+    parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]], difference: Difference | None
+) -> Run:
+    names = _names(parameters)
+    compared = _compared(parameters, arrays, difference)
+    listed = sum(
+        weight(arrays[f"argument{i}"]) for i, each in enumerate(parameters) if isinstance(each, BufferParameter)
+    )
+    inline = listed + sum(weight(arrays[f"expected{i}"]) for i in compared) <= _INLINE
+    imports = {"import numpy as np"}
+    lines = [] if inline else ['DATA = np.load(pathlib.Path(__file__).with_name("inputs.npz"))']
+    imports |= set() if inline else {"import pathlib"}
+    for i, parameter in enumerate(parameters):
+        values = arrays[f"argument{i}"]
+        if not isinstance(parameter, BufferParameter):
+            lines.append(f"{names[i]} = {number_source(values.item())}")
+            continue
+        dtype = _dtype_source(parameter.dtype)
+        imports |= {"import ml_dtypes"} if "ml_dtypes" in dtype else set()
+        made = array_source(values, dtype) if inline else f'DATA["argument{i}"].astype({dtype})'
+        lines.append(f"{names[i]} = tvm.runtime.tensor({made})")
+    lines.append(f"func({', '.join(names)})")
+    for i in compared:
+        parameter = parameters[i]
+        lines += _comparison(i, names[i], parameter.dtype, arrays, inline, difference)
+    return Run("\n".join(lines), "", tuple(sorted(imports)))
+
+
+def _names(parameters: Sequence[Parameter]) -> list[str]:
+    """A Python name for each argument, that of the parameter where it can be."""
+    names: list[str] = []
+    for i, parameter in enumerate(parameters):
+        name = parameter.name
+        usable = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+        names.append(name if usable and name not in _TAKEN and name not in names else f"argument{i}")
+    return names
+
+
+def _compared(
+    parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]], difference: Difference | None
+) -> list[int]:
+    """The buffers to compare: those that the program changes, and the one that differed; all where that is none."""
+    buffers = [i for i, each in enumerate(parameters) if isinstance(each, BufferParameter) and f"expected{i}" in arrays]
+    wanted = [
+        i
+        for i in buffers
+        if (difference is not None and difference.parameter == i)
+        or not numpy.array_equal(arrays[f"argument{i}"], arrays[f"expected{i}"])
+    ]
+    return wanted or buffers
+
+
+def _comparison(
+    position: int,
+    name: str,
+    dtype: DType,
+    arrays: Mapping[str, NDArray[Any]],
+    inline: bool,
+    difference: Difference | None,
+) -> list[str]:
+    expected, bound = arrays[f"expected{position}"], arrays[f"bound{position}"]
+    kind = '"float64"' if dtype.is_float else _dtype_source(dtype)
+    made = array_source(expected, kind) if inline else f'DATA["expected{position}"]'
+    got = f'{name}.numpy().astype("float64")' if dtype.is_float else f"{name}.numpy()"
+    lines = [f"expected = {made}"]
+    if not dtype.is_float or not bound.any():
+        return [*lines, f"np.testing.assert_array_equal({got}, expected)"]
+    widest = float(f"{float(bound.max()) * 1.05:.1e}")
+    if _still_differs(difference, position, widest):
+        return [*lines, f"np.testing.assert_allclose({got}, expected, rtol=0, atol={widest})"]
+    bounds = array_source(bound, '"float64"') if inline else f'DATA["bound{position}"]'
+    return [*lines, f"assert (abs({got} - expected) <= {bounds}).all()"]
+
+
+def _still_differs(difference: Difference | None, position: int, bound: float) -> bool:
+    """Whether one bound for all elements, the widest, leaves the known difference one."""
+    if difference is None or difference.parameter != position:
+        return True
+    off = abs(float(difference.got) - float(difference.expected))
+    return not off <= bound
+
+
+def _dtype_source(dtype: DType) -> str:
+    kind = element_type(dtype)
+    assert kind is not None
+    return f"ml_dtypes.{kind.name}" if hasattr(ml_dtypes, kind.name) else f'"{kind.name}"'

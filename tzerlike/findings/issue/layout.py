@@ -1,0 +1,113 @@
+"""The pieces that reports are laid out with: fences that hold whatever is put into them, and cuts that say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tzerlike.core.frames import GENERIC
+from tzerlike.core.observation import Frame
+
+_FRAMES = 12
+_WIDTH = 140
+_NOT_TVM = ("core.cpython", "libpython", "python")
+_PYTHON = ("_Py", "Py", "TVMFFIPy")
+_TEMPLATE = re.compile(r"<[^<>]*>")
+_UNNAMED = re.compile(r"(?P<library>\S+)\+0x[0-9a-f]+|unmapped")
+
+
+def fenced(text: str, language: str = "") -> list[str]:
+    """Return the lines of a code block; the fence is longer than any run of backticks in the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *text.rstrip().splitlines(), fence]
+
+
+def code(text: str) -> str:
+    """Return a text as inline code."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def cut(text: str, lines: int, width: int = 500) -> str:
+    """Return the first lines of a text, each cut to `width`, with a last line that counts what is missing."""
+    all_lines = text.strip("\n").splitlines()
+    kept = [line if len(line) <= width else f"{line[:width]} ..." for line in all_lines[:lines]]
+    if len(all_lines) > lines:
+        kept.append(f"... ({len(all_lines) - lines} more lines)")
+    return "\n".join(kept)
+
+
+def trace(frames: Sequence[Frame]) -> list[str]:
+    """Return the lines of a backtrace that tell something: from the innermost frame out to where Python called TVM.
+
+    Frames without a symbol and visitors that every pass goes through are counted; a recursion is shown once. Where
+    nothing else is left, the first few frames stand for themselves.
+    """
+    own = _own(frames)
+    lines: list[str] = []
+    told: set[str] = set()
+    skipped = 0
+    for frame in own:
+        name = _plain_name(frame.function)
+        if _UNNAMED.fullmatch(frame.function) or name.startswith(GENERIC) or name in told:
+            skipped += 1
+            continue
+        if len(told) == _FRAMES:
+            break
+        if skipped:
+            lines.append(_left_out(skipped))
+        skipped = 0
+        told.add(name)
+        lines.append(name)
+    return lines if told else [_plain_name(frame.function) for frame in own[:4]]
+
+
+def _own(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames of TVM, and of what it called, up to the Python that called it."""
+    own: list[Frame] = []
+    for frame in frames:
+        if frame.library.startswith(_NOT_TVM) or frame.function.startswith(_PYTHON):
+            break
+        own.append(frame)
+    start = next((i for i, frame in enumerate(own) if frame.library.startswith("libtvm") or "::" in frame.function), 0)
+    return own[start:]
+
+
+def _plain_name(signature: str) -> str:
+    """The name of a C++ function without its types: what all instances of a template share."""
+    while (shorter := _TEMPLATE.sub("", signature)) != signature:
+        signature = shorter
+    head, _, _ = signature.replace("operator()", "operator ").partition("(")
+    name = head.replace("operator ", "operator()").strip().rpartition(" ")[2] or signature
+    return name if len(name) <= _WIDTH else f"{name[:_WIDTH]} ..."
+
+
+def _left_out(count: int) -> str:
+    return f"... {count} frame{'s' * (count > 1)} of visitors or without symbols"
+
+
+def environment_lines(environment: Mapping[str, Any]) -> list[str]:
+    """Return one line of versions, as far as a bundle's environment names them."""
+    names = (
+        ("TVM", "tvm"),
+        ("tvm-ffi", "tvm_ffi"),
+        ("LLVM", "llvm"),
+        ("Python", "python"),
+        ("NumPy", "numpy"),
+        ("Linux", "kernel"),
+        ("CPU", "cpu"),
+    )
+    known = [f"{label} {environment[key]}" for label, key in names if environment.get(key)]
+    return [", ".join(known)] if known else []
+
+
+def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int) -> str:
+    """Return the line that says where a report comes from and how sure it is."""
+    version = environment.get("tzerlike", "")
+    flaky = ", flaky" if same < runs else ""
+    told = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
+    return f"Found by tzerlike {version}".rstrip() + told

@@ -1,0 +1,301 @@
+"""The report of a finding as an issue, under the headings of TVM's own form for bug reports."""
+
+from __future__ import annotations
+
+import re
+from statistics import median
+
+from tzerlike.core.finding import ROUND_TRIP
+from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.oracles.crash import SANITIZER
+
+_INLINE_LINES = 100
+"""Lines of a test or a program that a report shows itself; a longer one stays in its file."""
+
+_DIFF_LINES = 60
+_MESSAGE_LINES = 10
+
+_CASE_FILE = "case.json"
+
+
+def report(subject: Subject) -> str:
+    """Return the text of report.md."""
+    parts = [
+        [f"# {headline(subject)}"],
+        ["### Expected behavior", "", _expected(subject)],
+        ["### Actual behavior", "", *_actual(subject)],
+        ["### Steps to reproduce", "", *_steps(subject)],
+        *([_guilt(subject.guilt)] if subject.guilt is not None else []),
+        ["### Environment", "", *environment_lines(subject.environment)],
+        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def headline(subject: Subject) -> str:
+    """Return the title of the issue: what is wrong and where, in one line."""
+    seen, kind = subject.seen, subject.finding.kind
+    place = seen.pass_name.rpartition(".")[2] or _STAGES.get(seen.stage, "the compiler")
+    if kind == "wrong-code":
+        culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
+        due = f" ({culprit.rpartition('.')[2]})" if culprit else ""
+        text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
+    elif kind == "crash":
+        text = f"{_what_crashes(subject, place)} crashes ({_death(subject)})"
+    elif _about_text(subject):
+        text = f"TVMScript of a well-formed module: {': '.join(subject.finding.parts[1:])}"
+    elif kind == "ice-on-valid":
+        reason = re.sub(r"^\w+Error: ", "", _first_line(_refusal(subject)))
+        text = f"{place} fails on a valid program: {reason}"
+    else:
+        text = {
+            "hang": f"{place} does not end",
+            "oom": f"{place} runs out of memory",
+            "slow-code": "The optimised code is slower than the code without optimisation",
+        }.get(kind, subject.finding.title)
+    text = " ".join(text.split())
+    return f"[Bug][TIR] {text if len(text) <= 150 else text[:147] + '...'}"
+
+
+_STAGES = {
+    Stage.LOAD: "Loading a module",
+    Stage.PASSES: "A pass",
+    Stage.BUILD: "Code generation",
+    Stage.COMPILE_DEVICE: "Code generation",
+    Stage.BUILD_BASELINE: "Code generation without optimisation",
+    Stage.MUTATE: "The schedule",
+}
+
+
+def _what_crashes(subject: Subject, place: str) -> str:
+    """A schedule's method is named by the finding, since no pass is under way."""
+    return subject.finding.parts[1] if subject.seen.stage is Stage.MUTATE else place
+
+
+def _death(subject: Subject) -> str:
+    seen = subject.seen
+    if seen.stack_overflow:
+        return f"stack overflow, {seen.depth} frames deep" if seen.depth else "stack overflow"
+    if seen.message.startswith(SANITIZER):
+        return _first_line(seen.message)
+    name, _, words = " ".join(seen.message.split()).partition(" ")
+    # Only what ends in abort() says why; the last words of others are any warning that went before.
+    if name == "SIGABRT" and words:
+        return f"{name}: {words.removeprefix('what(): ')}"
+    return name or "the process dies"
+
+
+def _blamed(subject: Subject) -> Ran:
+    results = subject.seen.results
+    if results is None:
+        return Ran()
+    return results.baseline if results.blame == BASELINE else results.optimised
+
+
+def _wrong(ran: Ran) -> str:
+    """What a build did instead of what the program says."""
+    difference = ran.difference
+    if difference is None:
+        return {
+            Ending.DIED: f"the compiled function dies ({ran.message or 'no message'})",
+            Ending.UNDEFINED: f"the kernel that the device passes leave is undefined ({' '.join(ran.message.split())})",
+            Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
+        }.get(ran.ending, ran.ending.value)
+    if difference.nature == "outside":
+        return f"the compiled function writes outside of buffer {difference.name}"
+    place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+    kept = " (what it was before the call)" if difference.nature == "unwritten" else ""
+    return f"{place} is {difference.got}{kept}, not {difference.expected}"
+
+
+def _refusal(subject: Subject) -> str:
+    seen = subject.seen
+    if seen.exit is Exit.OK and seen.results is not None:
+        return seen.results.baseline.message.strip()
+    if _about_text(subject):
+        return f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip()
+    return seen.message.strip()
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _about_text(subject: Subject) -> bool:
+    """Whether TVM does not read back what it prints."""
+    return subject.finding.parts[:1] == (ROUND_TRIP,)
+
+
+def _expected(subject: Subject) -> str:
+    seen, kind = subject.seen, subject.finding.kind
+    if _about_text(subject):
+        return "TVM prints the module as TVMScript, and parsing that gives the same module."
+    if seen.stage is Stage.MUTATE:
+        return {
+            "crash": "The schedule primitive works, or raises an exception. It does not take the process with it.",
+        }.get(kind, "The schedule primitive leaves what the program computes as it was.")
+    if kind == "ice-on-valid":
+        return f"TVM compiles the program: {_why_valid(subject)}."
+    if kind == "wrong-code":
+        difference = _blamed(subject).difference
+        value = ""
+        if difference is not None and difference.nature != "outside":
+            bound = "" if float(difference.bound or 0) == 0 else f", give or take {difference.bound} for rounding"
+            place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+            value = f"{code(place)} is {difference.expected}{bound}. "
+        return (
+            f"{value}The program is defined on the inputs below: an interpreter of TIR runs it without an overflow, "
+            "an access out of bounds, a race, a division by zero or a read of what was never written."
+        )
+    return {
+        "hang": "TVM compiles the program, or refuses it, in reasonable time.",
+        "oom": "TVM compiles the program, or refuses it, in reasonable memory.",
+        "slow-code": "Optimisation makes the program faster, or at least not slower.",
+    }.get(kind, "TVM compiles the program, or refuses it with an exception. It does not take the process with it.")
+
+
+def _why_valid(subject: Subject) -> str:
+    seen = subject.seen
+    if seen.exit is Exit.OK:
+        return "it is defined on its inputs, and compiles with optimisation"
+    support = seen.rejection.support if seen.rejection is not None else ""
+    reasons = ["TVM's verifiers accept it and what the failing pass was given"]
+    if support == "defined":
+        reasons.append("it runs without undefined behaviour in an interpreter of TIR")
+    elif support == "builds":
+        reasons.append("it compiles without optimisation")
+    return ", and ".join(reasons)
+
+
+def _actual(subject: Subject) -> list[str]:
+    seen, kind = subject.seen, subject.finding.kind
+    if kind == "wrong-code" and seen.stage is Stage.MUTATE:
+        lines = [f"{code(seen.pass_name)} changes it: {_first_line(seen.message)}.", *_schedule(subject)]
+    elif kind == "wrong-code":
+        lines = _wrong_results(subject)
+    elif kind == "slow-code":
+        lines = _speeds(subject)
+    elif _about_text(subject):
+        lines = ["It does not survive its text:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
+    elif kind == "ice-on-valid":
+        lines = [f"{_place(subject)} raises:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
+    elif kind == "crash":
+        lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
+        if seen.message.startswith(SANITIZER):
+            report = seen.message.partition("\n")[2]
+            lines += ["", "Of a TVM that is built with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
+    elif kind == "hang":
+        lines = [f"{_place(subject)} is still at work after {seen.elapsed:.0f} s of processor time."]
+    else:
+        lines = [f"{_place(subject)} runs out of memory."]
+    if subject.memcheck:
+        lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
+    if shown := trace(seen.backtrace):
+        lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
+    return lines
+
+
+def _place(subject: Subject) -> str:
+    """Who was at work, as the start of a sentence."""
+    seen = subject.seen
+    if seen.stage is Stage.MUTATE:
+        return f"{code(subject.finding.parts[1])}"
+    if seen.pass_name:
+        where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
+        if subject.case.config.pipeline == "none":
+            where = "of the pipeline below"
+        return f"The pass {code(seen.pass_name)}, {where},"
+    return _STAGES.get(seen.stage, "The compiler")
+
+
+def _wrong_results(subject: Subject) -> list[str]:
+    results, ran = subject.seen.results, _blamed(subject)
+    wrong = _wrong(ran)
+    if ran.difference is not None and ran.difference.nature != "outside":
+        text = f"{wrong}; {ran.difference.count} of {ran.difference.size} elements differ."
+    else:
+        text = f"{wrong[0].upper()}{wrong[1:]}."
+    if results is None:
+        return [text]
+    text += {
+        "both": " The build without optimisation (opt_level 0, LLVM's too) is wrong as well.",
+        "optimised": " The build without optimisation (opt_level 0, LLVM's too) is right.",
+        "reference": " This is the build without optimisation (opt_level 0, LLVM's too); the optimised one is right.",
+    }.get(results.blame, "")
+    if results.guilty and subject.guilt is None:
+        text += f" Due to {code(results.guilty)}."
+    return [text]
+
+
+def _schedule(subject: Subject) -> list[str]:
+    """The calls on a schedule up to the wrong one."""
+    noted = subject.environment.get("schedule")
+    calls = noted.get("calls") if isinstance(noted, dict) else None
+    if not isinstance(calls, list) or not calls:
+        return []
+    return ["", *fenced(cut("\n".join(map(str, calls)), _DIFF_LINES), "python")]
+
+
+def _speeds(subject: Subject) -> list[str]:
+    timing = subject.seen.results.timing if subject.seen.results is not None else None
+    if timing is None:
+        return ["The optimised build is slower."]
+    first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
+    text = (
+        f"Median of {len(timing.optimised)} runs each, in turn on one core: {first:.1f} us without optimisation, "
+        f"{second:.1f} us with ({second / first:.2f} times; noise alone makes a factor of {timing.floor:.3f})."
+    )
+    return [text]
+
+
+def _steps(subject: Subject) -> list[str]:
+    lines: list[str] = []
+    shorter = len(subject.script.splitlines())
+    if subject.original_lines > shorter:
+        lines += [f"The program was reduced from {subject.original_lines} lines to {shorter}.", ""]
+    if subject.test:
+        lines += [*_test_lines(subject), ""]
+    else:
+        repro = f"{subject.folder}repro.py"
+        lines += [f"Run `python {repro}` (tvm and numpy alone); it exits non-zero when the bug shows.", ""]
+    in_test = subject.test and f'"{_CASE_FILE}"' not in subject.test
+    if in_test and _inline(subject.test):
+        return lines[:-1]
+    if not subject.script:
+        return [*lines, f"TVM cannot print the program; `{subject.folder}{_CASE_FILE}` has it."]
+    if _inline(subject.script):
+        if subject.test and not in_test:
+            lines += ["The program as far as TVMScript can tell:", ""]
+        return [*lines, *fenced(subject.script, "python")]
+    return [*lines, f"The program ({len(subject.script.splitlines())} lines) is in `{subject.folder}module.py`."]
+
+
+def _inline(text: str) -> bool:
+    return len(text.splitlines()) <= _INLINE_LINES
+
+
+def _test_lines(subject: Subject) -> list[str]:
+    test = subject.test
+    what = {
+        "crash": "it takes pytest down with it",
+        "hang": "an alarm ends it",
+        "oom": "it runs into a limit of memory",
+    }.get(subject.finding.kind, "it fails")
+    files = [name for name in ("inputs.npz", _CASE_FILE) if f'"{name}"' in test]
+    needs = f" and `{'` and `'.join(files)}` next to it" if files else ""
+    moment = "as long as the bug is there" if subject.same == subject.runs else "when the bug shows, not in every run"
+    head = f"`pytest {TEST_FILE}`, with tvm and numpy alone{needs}: {what} {moment}."
+    if _inline(test):
+        return [head, "", *fenced(test, "python")]
+    return [head, f"The test is in `{subject.folder}{TEST_FILE}` ({len(test.splitlines())} lines)."]
+
+
+def _guilt(guilt: Guilt) -> list[str]:
+    lines = ["### Where it goes wrong", "", f"{code(guilt.guilty)}" + (f": {guilt.change}" if guilt.change else "")]
+    if guilt.diff:
+        lines += ["", "The program before and after:", "", *fenced(cut(guilt.diff, _DIFF_LINES, 200), "diff")]
+    return lines

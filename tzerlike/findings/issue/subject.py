@@ -1,0 +1,44 @@
+"""What there is to tell about a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Guilt:
+    """What bisection found: who is at fault, what its turn changed, and the program before and after as a diff."""
+
+    guilty: str
+    change: str = ""
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A finding of the tensor compiler with everything that its report may use.
+
+    `runs` and `same` count the confirming runs and those that showed it again. `script` is the program's TVMScript, ""
+    where TVM cannot print it; `test` the text of the regression test, "" where there is none. `folder` is the place of
+    both in the bundle, and `original_lines` the length of the program that was found, where they are reduced ones.
+    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel, "" where it was not asked.
+    """
+
+    finding: Signed
+    case: Case
+    seen: Observation
+    runs: int
+    same: int
+    environment: Mapping[str, Any]
+    script: str
+    test: str = ""
+    guilt: Guilt | None = None
+    folder: str = ""
+    original_lines: int = 0
+    memcheck: str = ""

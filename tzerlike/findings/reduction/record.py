@@ -1,0 +1,68 @@
+"""The reduced bundle on disk: `reduced/` in the bundle's own directory, whole at every moment."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import remove
+from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.reduction.judge import Judge
+from tzerlike.findings.reduction.place import put_in_place
+from tzerlike.findings.reduction.sight import Sight
+
+SAVE_EVERY = 10.0
+"""Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
+
+_SAVING_SHARE = 0.1
+"""Part of the time that saves may take: to confirm a case that takes long takes several times as long."""
+
+
+class Recorder:
+    """Keeps the best case so far of one bundle on disk, once it has shown the finding again.
+
+    `environment` is what the reduction ran under.
+    """
+
+    def __init__(self, bundle: Bundle, judge: Judge, sight: Sight, environment: Mapping[str, Any]) -> None:
+        self._bundle = bundle
+        self._judge = judge
+        self._sight = sight
+        self._environment = environment
+        self._next_save = time.monotonic() + SAVE_EVERY
+        self.saved: Case | None = None
+
+    def note(self, case: Case) -> None:
+        """Save `case` if the last save is a while ago."""
+        began = time.monotonic()
+        if began >= self._next_save:
+            self.save(case)
+            now = time.monotonic()
+            self._next_save = now + max(SAVE_EVERY, (now - began) / _SAVING_SHARE)
+
+    def save(self, case: Case) -> bool:
+        """Write `case` as the reduced bundle; False, with everything left as it was, when it does not show again."""
+        if case == self.saved:
+            return True
+        finding = self._judge.finding(case)
+        if finding is None:
+            return False
+        temporary = self._bundle.path / f".tmp-{os.getpid()}-{REDUCED}"
+        remove(temporary)
+        try:
+            temporary.mkdir()
+            path = self._sight.write(temporary, finding, self._bundle.stored, self._environment)
+            if path is None:
+                return False
+            put_in_place(path, self._bundle.path / REDUCED)
+        except OSError as error:
+            raise UserError(f"{self._bundle.path / REDUCED}: {error.strerror}") from error
+        finally:
+            remove(temporary)
+        self.saved = case
+        return True

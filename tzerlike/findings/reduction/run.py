@@ -1,0 +1,186 @@
+"""What `tzerlike reduce` does: bundles go to worker processes, one each, and the answers come in order."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.findings.bundles.bundle import About, Bundle, OtherBundle
+from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.replay import load_bundle, oracles_of
+from tzerlike.processes.client import Client
+from tzerlike.processes.signals import StopRequest
+
+_STOP_PATIENCE = 30.0
+_REFRESH = 0.2
+
+_WORDS = {"budget": "out of budget, best so far", "interrupted": "interrupted, best so far"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What became of one bundle.
+
+    `status` is reduced, budget or interrupted (the best so far is on disk), flaky, does not show, failed, not begun,
+    or left alone; `why` says more. `before` and `after` count statements, passes, options and nodes.
+    """
+
+    path: Path
+    kind: str
+    signature: str
+    status: str = "not begun"
+    why: str = ""
+    before: Mapping[str, int] | None = None
+    after: Mapping[str, int] | None = None
+    seconds: float = 0.0
+    tried: int = 0
+
+    @property
+    def good(self) -> bool:
+        return self.status in ("reduced", "budget", "interrupted", "left alone")
+
+    def line(self) -> str:
+        status = _WORDS.get(self.status, self.status)
+        why = f" ({self.why})" if self.why else ""
+        if self.before is None or self.after is None:
+            return f"{status}: {self.path}{why}"
+        sizes = ", ".join(f"{self.before[n]} → {self.after[n]} {n}" for n in ("statements", "passes", "nodes"))
+        return f"{status}: {sizes} in {self.seconds:.0f} s  {self.path / REDUCED}{why}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bundle": str(self.path),
+            "kind": self.kind,
+            "signature": self.signature,
+            "status": self.status,
+            "why": self.why,
+            "before": self.before,
+            "after": self.after,
+            "seconds": self.seconds,
+            "tried": self.tried,
+            "reduced": None if self.after is None else str(self.path / REDUCED),
+        }
+
+
+def reduce_bundles(
+    paths: Sequence[Path],
+    jobs: int,
+    seconds: float,
+    open_client: Callable[[int], Client],
+    tell: Callable[[Reduction], None] = lambda reduction: None,
+) -> tuple[list[Reduction], int]:
+    """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and the signal that
+    stopped it, 0 if none did.
+
+    `tell` hears of each as it ends. UserError on a bundle that cannot be read, before anything is done.
+    """
+    pending: deque[tuple[int, Bundle]] = deque()
+    results: list[Reduction] = []
+    for path in dict.fromkeys(paths):
+        bundle, result = _looked_at(path)
+        results.append(result)
+        if bundle is None:
+            tell(result)
+        else:
+            pending.append((len(results) - 1, bundle))
+    if not pending:
+        return results, 0
+    with StopRequest() as stop, open_client(min(jobs, len(pending))) as client:
+        slots = min(jobs, len(pending))
+        desk = _Desk(client, results, pending, seconds, tell)
+        for slot in range(slots):
+            desk.begin(slot)
+        deadline: float | None = None
+        while desk.busy and not stop.urgent and (deadline is None or time.monotonic() < deadline):
+            for packet in client.events(_REFRESH):
+                desk.hear(packet)
+            if stop and deadline is None:
+                pending.clear()
+                client.stop_workers()
+                deadline = time.monotonic() + _STOP_PATIENCE
+        return results, stop.number
+
+
+def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
+    """Read a bundle; None in its place where there is nothing to reduce."""
+    bundle = load_bundle(path)
+    if isinstance(bundle, OtherBundle):
+        why = "it was reduced when it was found"
+        return None, Reduction(path, bundle.harness.name, bundle.signature, "left alone", why)
+    if why := _left_alone(bundle):
+        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", why)
+    return bundle, Reduction(path, bundle.kind, bundle.signature)
+
+
+_NOT_REDUCED = {
+    About.SCHEDULE: "it is about a schedule, which the program alone does not show",
+    About.MUTATION: "TVM dies while the program is built in memory; repro.py has the calls that it takes",
+}
+
+
+def _left_alone(bundle: Bundle) -> str:
+    """Why a bundle is not reduced; "" for most."""
+    if bundle.about in _NOT_REDUCED:
+        return _NOT_REDUCED[bundle.about]
+    if bundle.path.name == REDUCED and (bundle.path.parent / "case.json").is_file():
+        return "it is a reduced bundle"
+    return ""
+
+
+class _Desk:
+    """Hands out bundles to slots and notes what comes back."""
+
+    def __init__(
+        self,
+        client: Client,
+        results: list[Reduction],
+        pending: deque[tuple[int, Bundle]],
+        seconds: float,
+        tell: Callable[[Reduction], None],
+    ) -> None:
+        self._client = client
+        self._results = results
+        self._pending = pending
+        self._seconds = seconds
+        self._tell = tell
+        self._under_way: dict[int, int] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._under_way)
+
+    def begin(self, slot: int) -> None:
+        """Give the slot the next bundle, if there is one."""
+        if not self._pending:
+            return
+        index, bundle = self._pending.popleft()
+        self._under_way[slot] = index
+        params = {
+            "path": str(bundle.path.resolve()),
+            "seconds": self._seconds,
+            "oracles": oracles_of(bundle),
+            "environment": self._client.facts,
+        }
+        self._client.spawn("reduce", params, slot)
+
+    def hear(self, packet: dict[str, Any]) -> None:
+        slot = packet["slot"]
+        index = self._under_way[slot]
+        if packet["event"] == "reduced":
+            fields = {key: packet[key] for key in ("status", "why", "before", "after", "tried", "seconds")}
+            self._results[index] = replace(self._results[index], **fields)
+        elif packet["event"] == "failed":
+            why = packet["message"].strip().splitlines()[-1]
+            self._results[index] = replace(self._results[index], status="failed", why=why)
+        elif packet["event"] == "exited":
+            if packet["signal"] and self._results[index].status == "not begun":
+                why = f"TVM died of {signal.Signals(packet['signal']).name} while a smaller program was made"
+                self._results[index] = replace(self._results[index], status="failed", why=why)
+            del self._under_way[slot]
+            self._tell(self._results[index])
+            self.begin(slot)

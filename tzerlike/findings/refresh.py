@@ -1,0 +1,82 @@
+"""The report of a bundle as it stands: with the reduced program and the guilty pass, once they are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tzerlike.core.finding import Signed
+from tzerlike.core.harness import harness_of
+from tzerlike.core.storage import write_atomic
+from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
+from tzerlike.execution.cuda.memcheck import REPORT as MEMCHECK
+from tzerlike.findings.bundles.bisection import read_bisection
+from tzerlike.findings.bundles.bundle import read_bundle, read_record
+from tzerlike.findings.issue.markdown import report
+from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.reduction.place import reduced_in
+
+REPORT = "report.md"
+
+_NO_SCRIPT = "# TVM cannot print this module"
+
+
+def is_bundle(path: Path) -> bool:
+    return (path / "case.json").is_file() and (path / "observation.json").is_file()
+
+
+def report_of(path: Path) -> str:
+    """Return the report of a bundle; UserError where something that it needs does not read.
+
+    That of a finding that is written down reduced is the one written with it.
+    """
+    if harness_of(path).reduced:
+        return _text(path / REPORT)
+    return report(_subject(path))
+
+
+def refresh_report(path: Path) -> None:
+    """Write a bundle's report.md anew, whole or not at all."""
+    if not harness_of(path).reduced:
+        write_atomic(path / REPORT, report_of(path))
+
+
+def _subject(path: Path) -> Subject:
+    reduced = reduced_in(path)
+    best = path if reduced is None else reduced
+    bundle, confirmed = read_bundle(best), read_record(best).confirmed
+    test, memcheck = best / TEST_FILE, path / MEMCHECK
+    return Subject(
+        finding=Signed(bundle.kind, bundle.parts),
+        case=bundle.stored.case,
+        seen=bundle.observation,
+        runs=confirmed.runs,
+        same=confirmed.same,
+        environment=read_record(path).environment,
+        script=_script(best),
+        test=_text(test) if test.exists() else "",
+        guilt=_guilt(path, bundle.signature),
+        folder="" if reduced is None else f"{REDUCED}/",
+        original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
+        memcheck=_text(memcheck) if memcheck.exists() else "",
+    )
+
+
+def _guilt(path: Path, signature: str) -> Guilt | None:
+    """None where no bisection told anything, or one of another finding."""
+    bisection = read_bisection(path)
+    if bisection is None or not bisection.guilty or bisection.signature != signature:
+        return None
+    what = bisection.line().partition(": ")[2]
+    detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, bisection.diff)
+
+
+def _script(path: Path) -> str:
+    text = _text(path / "module.py")
+    return "" if text.startswith(_NO_SCRIPT) else text
+
+
+def _text(path: Path) -> str:
+    return read_bytes(path, SCRIPT_BYTES).decode(errors="replace")

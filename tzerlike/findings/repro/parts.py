@@ -1,0 +1,109 @@
+"""Source text that the scripts of several kinds of bundles have in common."""
+
+from __future__ import annotations
+
+import json
+
+from tzerlike.core.case import Case
+from tzerlike.core.limits import Limits
+from tzerlike.passes.catalog import constructor_source
+from tzerlike.systems.tvm_api import grouped_options
+
+LIMIT = """\
+def limit():
+    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+"""
+"""The definition of `limit`, which goes by MEMORY in bytes and SECONDS of processor time."""
+
+_HEAD = '''\
+"""{title}
+
+{behaviour}
+"""
+
+import json
+import resource
+import signal
+{imports}
+import tvm
+from tvm import s_tir, tirx
+
+{program}
+
+SECONDS = {seconds!r}
+MEMORY = {memory!r}
+
+
+{limit}
+'''
+
+_BUILD = """
+def {name}():
+    text = {target!r}
+    target = tvm.target.Target(json.loads(text) if text.startswith("{{") else {{"kind": text}})
+    host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm", "opt-level": 0}})
+    target = target.with_host(host)
+    context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r}{more})
+    passes = [{passes}]
+    with target, context:
+        mod = tirx.transform.BindTarget(target)(module)
+        for step in passes:
+            mod = step(mod)
+{lowering}
+
+"""
+
+_LOWERING = {
+    "default": "        return tvm.compile(mod, target)",
+    "none": """\
+        from tvm.tirx.build import split_host_device_mods, tir_to_runtime
+
+        _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+        host_mod, device_mods = split_host_device_mods(mod)
+        device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
+        runtime = tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)
+        return tvm.runtime.Executable(runtime)""",
+}
+"""How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
+
+
+def quotable(text: str) -> str:
+    """Return `text` as it may stand in a docstring."""
+    return text.replace("\\", "/").replace('"""', "'''")
+
+
+def head_source(title: str, behaviour: str, program: str, limits: Limits, imports: str = "") -> str:
+    """Return the start of a script: a docstring, imports, `program`, which makes `module`, and `limit`."""
+    return _HEAD.format(
+        title=quotable(title),
+        behaviour=behaviour,
+        imports=imports,
+        program=program,
+        seconds=limits.seconds,
+        memory=limits.memory,
+        limit=LIMIT,
+    )
+
+
+def build_source(name: str, case: Case, more: str = "") -> str:
+    """Return the definition of a function that builds `module` as `case` says, with `more` options of PassContext."""
+    return _BUILD.format(
+        name=name,
+        target=case.target,
+        opt_level=case.config.opt_level,
+        options=grouped_options(case.config),
+        disabled=list(case.config.disabled_passes),
+        more=more,
+        passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
+        lowering=_LOWERING[case.config.pipeline],
+    )
+
+
+def program_source(case: Case, script: str) -> str:
+    """Return the statement that makes `module`: from `script` where that is given and can be quoted, else from JSON."""
+    if script and "'''" not in script and "\\" not in script:
+        return f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
+    return f"module = tvm.ir.load_json({json.dumps(case.ir)})"

@@ -1,0 +1,148 @@
+"""What a child of the other Python does with a case: load, apply the passes, build, and compare with known values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from tzerlike.core.archive import read_arrays
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.dtypes import parse
+from tzerlike.core.errors import UserError
+from tzerlike.core.observation import Exit, Stage
+from tzerlike.execution.compare.storage import Cell, stores
+from tzerlike.passes.catalog import discover, instantiate
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import baseline_case
+from tzerlike.tir.allowlist import native
+
+UNLOADABLE = "unloadable"
+"""The key of a record whose case this TVM cannot take; its value says why."""
+
+
+def judge_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
+    """Return the record of a case: how it ended and where, and `wrong` if it was run.
+
+    `item` has the case, `script` (its TVMScript or ""), `inputs` (an archive to run it on or "") and `reference`,
+    whether the build without optimisation is the one to look at.
+    """
+    case = Case.from_json(item["case"])
+    if item["reference"]:
+        case = baseline_case(case)
+    try:
+        module = _load(case.ir, item["script"])
+        passes = [instantiate(_named_here(spec)) for spec in case.passes]
+    except UserError as error:
+        return {UNLOADABLE: str(error)}
+    try:
+        target = ask_compiler(lambda: tvm_api.target_of(case.target))
+        try:
+            context = ask_compiler(lambda: tvm_api.pass_context(case.config, [tvm_api.PassWatch(channel.note_pass)]))
+        except CompilerRefused as refusal:
+            return {UNLOADABLE: f"an option of its PassContext: {_first_line(refusal.message)}"}
+        with target, context:
+            channel.enter_stage(Stage.PASSES)
+            changed = ask_compiler(lambda: tvm_api.bind_target(module, target))
+            for spec, step in zip(case.passes, passes, strict=True):
+                channel.note_pass(spec.name)
+                changed = ask_compiler(lambda step=step, changed=changed: step(changed))  # type: ignore[misc]
+            channel.note_pass("")
+            channel.enter_stage(Stage.BUILD)
+            built = ask_compiler(lambda: tvm_api.build(changed, target, case.config.pipeline))
+            channel.note_pass("")
+            if item["inputs"]:
+                function = native.entry_point(module, built)
+    except CompilerRefused as refusal:
+        return refusal.record()
+    except native.NotAllowed as refusal:
+        return {UNLOADABLE: f"not run: {refusal}"}
+    if not item["inputs"]:
+        return {"exit": Exit.OK.value}
+    try:
+        return {"exit": Exit.OK.value, "wrong": _wrong(function, module, Path(item["inputs"]), channel)}
+    except UserError as error:
+        return {UNLOADABLE: str(error)}
+
+
+def print_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
+    """Return the TVMScript of a case's program, as this TVM prints what it loads from the JSON."""
+    try:
+        module = ask_compiler(lambda: tvm_api.load_ir(Case.from_json(item["case"]).ir))
+        return {"script": ask_compiler(lambda: tvm_api.script_of(module))}
+    except CompilerRefused as refusal:
+        return {UNLOADABLE: _first_line(refusal.message)}
+
+
+def _named_here(spec: PassSpec) -> PassSpec:
+    """The pass of this name, or else the one of this name in another namespace: passes have moved between versions."""
+    names = {info.name for info in discover()}
+    alike = [name for name in names if name.rpartition(".")[2] == spec.name.rpartition(".")[2]]
+    return spec if spec.name in names or len(alike) != 1 else PassSpec(alike[0], spec.args)
+
+
+def _load(ir: str, script: str) -> Any:
+    """The module from its JSON, or else from its text; UserError when this TVM takes neither."""
+    try:
+        module = ask_compiler(lambda: tvm_api.load_ir(ir))
+    except CompilerRefused as refusal:
+        if not script:
+            raise UserError(f"its JSON: {_first_line(refusal.message)}") from refusal
+        try:
+            module = ask_compiler(lambda: tvm_api.parse_script(script))
+        except CompilerRefused as other:
+            raise UserError(f"its TVMScript: {_first_line(other.message)}") from other
+    if not isinstance(module, tvm_api.IRModule):
+        raise UserError("not an IRModule")
+    return module
+
+
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    told = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
+    return told[:160]
+
+
+def _wrong(function: Any, module: Any, inputs: Path, channel: Channel) -> bool:
+    """Run the compiled function on the archive's arguments; whether a buffer is not as the archive says."""
+    arrays = read_arrays(inputs)
+    cells: dict[int, Cell] = {}
+    arguments: list[Any] = []
+    for index, (text, shape) in enumerate(tvm_api.parameter_types(tvm_api.entry_of(module))):
+        dtype = parse(text)
+        values = arrays.get(f"argument{index}")
+        if dtype is None or values is None or not stores(dtype):
+            raise UserError(f"no value for its parameter {index}")
+        if shape is None:
+            arguments.append(values.item())
+            continue
+        extents = values.shape if dtype.lanes == 1 else values.shape[:-1]
+        if len(extents) != len(shape) or any(
+            known not in (None, size) for known, size in zip(shape, extents, strict=True)
+        ):
+            raise UserError(f"argument{index} does not fit its parameter")
+        cells[index] = Cell(values, dtype, extents, ())
+        arguments.append(cells[index].tensor)
+    channel.enter_stage(Stage.RUN)
+    try:
+        ask_compiler(lambda: function(*arguments))
+    except CompilerRefused:
+        return True
+    channel.enter_stage(Stage.COMPARE)
+    return any(not cell.intact() or _differs(cell.values(), arrays, index) for index, cell in cells.items())
+
+
+def _differs(got: Any, arrays: Mapping[str, Any], index: int) -> bool:
+    expected, bound = arrays.get(f"expected{index}"), arrays.get(f"bound{index}")
+    if expected is None or bound is None:
+        return False
+    if got.shape != expected.shape or got.shape != bound.shape:
+        raise UserError(f"expected{index} does not fit its parameter")
+    if got.dtype != numpy.float64:
+        return bool((got != expected).any())
+    with numpy.errstate(invalid="ignore"):
+        return bool((~(numpy.abs(got - expected) <= bound) & ~numpy.isinf(bound)).any())

@@ -1,0 +1,45 @@
+"""What a runner's child can be told to do: take cases, or a job from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.processes.channel import Channel
+
+Job = Callable[[Mapping[str, Any], Channel, float], None]
+"""What is to be done, where the results go, seconds of processor time a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What a case is run with: `blocks` returns how many blocks the child has been the first to reach so far, and
+    `paced` is told whether processor time is limited from now on. `exploring` says that the case is one of many."""
+
+    blocks: Callable[[], int] = lambda: 0
+    paced: Callable[[bool], None] = lambda limited: None
+    exploring: bool = False
+
+
+ALONE = RunContext()
+
+
+class RunCase(Protocol):
+    """Takes a case through its stages and returns the fields of its record (tzerlike.execution.record).
+
+    With `baseline_known` its baseline build has been right on this program and these inputs before.
+    """
+
+    def __call__(
+        self, case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
+    ) -> dict[str, Any]: ...
+
+
+def no_cases(
+    case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
+) -> dict[str, Any]:
+    """For children that only ever do jobs."""
+    raise ValueError("this runner takes no cases")

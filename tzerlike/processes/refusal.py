@@ -1,0 +1,51 @@
+"""The line between the compiler's behaviour, which is data, and our own faults, which are not.
+
+Whatever TVM raises while we ask it for something becomes a `CompilerRefused`; an exception of our own code passes.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tzerlike.core.observation import Exit
+
+_T = TypeVar("_T")
+
+_MESSAGE_LIMIT = 16_384
+_OUT_OF_MEMORY = ("std::bad_alloc", "Cannot allocate memory", "out of memory", "failed to allocate")
+
+
+class CompilerRefused(Exception):
+    """TVM raised while it worked on a case; `cause` is what it raised."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+    @property
+    def message(self) -> str:
+        return f"{type(self.cause).__name__}: {self.cause}"[:_MESSAGE_LIMIT]
+
+    def record(self) -> dict[str, Any]:
+        """Return the record of a case that ended with this: exit, message, C++ frames from the innermost out."""
+        names = [frame.name for frame in traceback.extract_tb(self.cause.__traceback__) if "::" in frame.name]
+        return {
+            "exit": (Exit.OOM if self.exhausted else Exit.REJECTED).value,
+            "message": self.message,
+            "backtrace": list(reversed(names))[:32],
+        }
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether what TVM says is that memory ran out."""
+        return isinstance(self.cause, MemoryError) or any(phrase in self.message for phrase in _OUT_OF_MEMORY)
+
+
+def ask_compiler(step: Callable[[], _T]) -> _T:
+    """Return what `step` returns; CompilerRefused with what it raises."""
+    try:
+        return step()
+    except Exception as error:
+        raise CompilerRefused(error) from error

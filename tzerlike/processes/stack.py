@@ -1,0 +1,16 @@
+"""Another stack for the same case: what compiled code reads there without having written it shows."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tzerlike.coverage.native import checked, load
+
+
+def soil_stack(layout: int) -> None:
+    """Fill the stack below with one byte, as the number says; 0 changes nothing. For just before compiled code runs.
+
+    The numbers are those of tzerlike.processes.heap.
+    """
+    if layout:
+        checked(load().memcov_soil_stack(Random(layout).randrange(1, 256)))

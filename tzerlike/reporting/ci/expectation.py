@@ -1,0 +1,75 @@
+"""Replaying a directory of bundles as a check: each must still show its finding, or must no longer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import KINDS, kind_of
+from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
+from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle
+from tzerlike.processes.client import Client
+from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.triage.sightings import bundles_in
+
+SHOWS, FIXED = "shows", "fixed"
+EXPECTATIONS = (SHOWS, FIXED)
+
+_NO_END = (*KINDS, "timeout", "signal", "confined")
+"""How the description of a run begins in which something was wrong, if not what was recorded."""
+
+
+def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client: Callable[[], Client]) -> Outcome:
+    """Run every bundle `times` times. One that cannot be read is not as expected; UserError when there are none.
+
+    A bundle still shows when any run does. It no longer does when no run shows anything at all.
+    """
+    bundles = sorted({bundle.resolve(): bundle for path in paths for bundle in bundles_in(path)}.values())
+    if not bundles:
+        raise UserError(f"{paths[0]}: no bundles in it")
+    began = time.monotonic()
+    results = _replayed(bundles, times, open_client)
+    items = [_item(path, results[path], expected) for path in bundles]
+    facts = (("bundles", str(len(bundles))), ("runs of each", str(times)), ("expected", expected))
+    ordered = tuple(sorted(items, key=lambda item: not item.status.fails))
+    return Outcome("replay", ordered, time.monotonic() - began, facts)
+
+
+def _replayed(
+    paths: Sequence[Path], times: int, open_client: Callable[[], Client]
+) -> Mapping[Path, Replayed | UserError]:
+    """Run each bundle, or say why it cannot be."""
+    results: dict[Path, Replayed | UserError] = {}
+    readable: dict[Path, Bundle | OtherBundle] = {}
+    for path in paths:
+        try:
+            readable[path] = load_bundle(path)
+        except UserError as error:
+            results[path] = error
+    if not readable:
+        return results
+    with open_client() as client:
+        for path, bundle in readable.items():
+            try:
+                results[path] = replay_bundle(bundle, times, client)
+            except UserError as error:
+                results[path] = error
+    return results
+
+
+def _item(path: Path, result: Replayed | UserError, expected: str) -> Item:
+    if isinstance(result, Replayed):
+        return judged(result, expected)
+    return Item(Status.UNEXPECTED, kind_of(path.name), path.name, (), path, str(result))
+
+
+def judged(ran: Replayed, expected: str) -> Item:
+    """Judge what became of one bundle."""
+    otherwise = ran.same < ran.times and ran.seen.partition(" ")[0] in _NO_END
+    good = ran.same > 0 if expected == SHOWS else ran.same == 0 and not otherwise
+    path = ran.bundle.path
+    detail = f"shows in {ran.same} of {ran.times} runs" + ("" if ran.same == ran.times else f"; last run: {ran.seen}")
+    status = Status.EXPECTED if good else Status.UNEXPECTED
+    return Item(status, kind_of(path.name), path.name, (ran.bundle.signature,), path, detail)

@@ -1,0 +1,81 @@
+"""An outcome as SARIF 2.1.0: a rule for each kind of finding, a result for each that is not as it should be.
+
+Known findings are results with a suppression, those carried over are `unchanged` in respect of the baseline; so a
+service that follows both shows the new ones alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tzerlike import __version__
+from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+RULES = {
+    "crash": "The compiler process dies.",
+    "hang": "The compiler does not end.",
+    "oom": "The compiler runs out of memory.",
+    "wrong-code": "The compiled function computes something else than the program says.",
+    "slow-code": "The program is slower with optimisation than without.",
+    "ice-on-valid": "TVM raises an internal error on a well-formed program.",
+}
+
+_LEVELS = {"slow-code": "warning"}
+
+
+def sarif_log(outcome: Outcome, base: Path) -> dict[str, Any]:
+    """Return the log as JSON values; files under `base` are named relative to it."""
+    shown = [item for item in outcome.items if item.status is not Status.EXPECTED]
+    kinds = sorted({item.kind for item in shown})
+    rules = [{"id": kind, "shortDescription": {"text": RULES.get(kind, kind)}} for kind in kinds]
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "tzerlike", "version": __version__, "rules": rules}},
+                "automationDetails": {"id": f"tzerlike/{outcome.mode}/"},
+                "invocations": [
+                    {
+                        "executionSuccessful": True,
+                        "toolExecutionNotifications": [{"message": {"text": note}} for note in outcome.notes],
+                    }
+                ],
+                "results": [_result(item, kinds.index(item.kind), base) for item in shown],
+            }
+        ],
+    }
+
+
+def _result(item: Item, rule: int, base: Path) -> dict[str, Any]:
+    text = f"{item.title}\n{item.detail}" if item.detail else item.title
+    result: dict[str, Any] = {
+        "ruleId": item.kind,
+        "ruleIndex": rule,
+        "level": _LEVELS.get(item.kind, "error"),
+        "message": {"text": f"{text}\nBundle: {item.path}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(item.path / "module.py", base)},
+                    "region": {"startLine": 1},
+                }
+            }
+        ],
+        "partialFingerprints": {"tzerlikeSignature/v1": item.signatures[0] if item.signatures else item.title},
+        "baselineState": "unchanged" if item.status is Status.CARRIED else "new",
+    }
+    if item.status is Status.KNOWN:
+        result["suppressions"] = [{"kind": "external", "justification": item.detail or "listed in known.toml"}]
+    return result
+
+
+def _uri(path: Path, base: Path) -> str:
+    whole = path.absolute()
+    if whole.is_relative_to(base.absolute()):
+        return quote(whole.relative_to(base.absolute()).as_posix())
+    return whole.as_uri()

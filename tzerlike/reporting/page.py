@@ -1,0 +1,272 @@
+"""A campaign as one page that needs nothing else: no script, no network, no font of its own.
+
+Whatever comes from the campaign is text and escaped; a policy in the page's head forbids scripts and requests even if
+that should fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+from tzerlike.campaign.stats import CurvePoint
+from tzerlike.core.units import duration
+from tzerlike.reporting.findings import findings_section
+from tzerlike.reporting.overview import Overview, YieldRow
+from tzerlike.reporting.plot import curve_chart, share_bar
+from tzerlike.reporting.style import STYLE
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_BREAKS = re.compile(r"(?<=[a-z][._])(?=\w)|(?<=[a-z])(?=[A-Z])")
+_ROWS = 12
+"""Rows of a table that are seen at once; the others are folded."""
+
+_MOST_ROWS = 500
+_NOTES = 20
+_NAME = 300
+"""Characters of a name that a table shows."""
+
+
+def page(overview: Overview) -> str:
+    """Return the page's HTML."""
+    sections = (
+        ("over-time", "Over time", _charts(overview)),
+        ("time", "Where time goes", _stages(overview)),
+        ("yields", "What mutators and passes brought", _yields(overview)),
+        ("outcomes", "What became of the cases", _outcomes(overview)),
+        ("findings", "Findings", findings_section(overview)),
+        ("faults", "Faults of tzerlike's own", _faults(overview)),
+    )
+    present = [(name, title, body) for name, title, body in sections if body]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in present)
+    body = "".join(f'<section id="{name}"><h2>{title}</h2>{content}</section>' for name, title, content in present)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(overview.name)}: tzerlike campaign</title><style>{STYLE}</style></head>\n"
+        f'<body><header><h1>{escape(overview.name)}</h1><p class="soft">{escape(subtitle(overview))}</p>'
+        f'<nav aria-label="Sections">{links}</nav>{_tiles(overview)}{_notes(overview)}</header>\n'
+        f"<main>{body}</main>\n<footer>{_footer(overview)}</footer></body></html>\n"
+    )
+
+
+def subtitle(overview: Overview) -> str:
+    """One line on what was fuzzed, and how."""
+    config, environment = overview.config, overview.environment
+    words = [f"TVM {environment['tvm']}"] if environment.get("tvm") else []
+    if config is not None:
+        words += [
+            "arithmetic analyzer" if config.harness == "arith" else f"target {config.target}",
+            f"seed {config.seed}",
+        ]
+        words.append(f"{config.jobs} job{'s' * (config.jobs > 1)}")
+        words += [f"oracles {', '.join(config.oracles)}"] if config.harness == "tir" else []
+    return " · ".join(map(str, words)) or "A campaign without a configuration that reads"
+
+
+def _tiles(overview: Overview) -> str:
+    if not overview.stats:
+        return ""
+    arith = overview.config is not None and overview.config.harness == "arith"
+    iterations, elapsed = overview.number("iterations"), overview.number("elapsed_s")
+    tiles = [
+        ("Elapsed", duration(elapsed), f"of {duration(overview.config.budget)}" if overview.config else ""),
+        ("Iterations", f"{iterations:,.0f}", f"{overview.number('iterations_per_s'):,.1f} a second"),
+        (
+            "Valid",
+            f"{overview.number('valid_rate'):.0%}",
+            "of the expressions are defined" if arith else "of the cases compile",
+        ),
+    ]
+    if overview.covers:
+        covered, total = overview.number("coverage"), overview.number("coverage_total")
+        tiles.append(("Coverage", f"{covered:,.0f}", f"{covered / total:.2%} of {total:,.0f}"))
+        valuable = f"{overview.number('valuable_tests'):,.0f} valuable tests"
+        tiles.append(("Corpus", f"{overview.number('corpus'):,.0f}", valuable))
+    kinds = overview.kinds
+    words = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none so far"
+    tiles.append(("Findings", f"{sum(kinds.values()):,}", words))
+    items = (
+        f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(more)}</small></dd></div>'
+        for name, value, more in tiles
+    )
+    return f'<dl class="tiles">{"".join(items)}</dl>'
+
+
+def _notes(overview: Overview) -> str:
+    problems = overview.stats.get("problems")
+    lines = [*overview.notes, *(map(str, problems) if isinstance(problems, list) else ())]
+    shown = [line[:_NAME] for line in lines[:_NOTES]]
+    if len(lines) > _NOTES:
+        shown.append(f"... and {len(lines) - _NOTES} more")
+    return "".join(f'<p class="note card">{escape(line)}</p>' for line in shown)
+
+
+def _charts(overview: Overview) -> str:
+    curve = overview.curve
+    if len(curve) < 2 or curve[-1].elapsed_s <= curve[0].elapsed_s:
+        return '<p class="soft">There is no curve to draw yet.</p>' if overview.stats else ""
+
+    def chart(title: str, unit: str, value: Callable[[CurvePoint], int], from_zero: bool = True) -> str:
+        return curve_chart(title, [(p.elapsed_s, value(p)) for p in curve], unit, whole, from_zero=from_zero)
+
+    backend = str(overview.stats.get("coverage_backend", ""))
+    charts = []
+    if overview.covers:
+        unit = "edges" if backend == "sancov" else "basic blocks"
+        charts.append(chart("Coverage", f"{unit} of TVM reached by cases that compile", lambda p: p.blocks))
+    charts.append(curve_chart("Throughput", speeds(curve), "iterations a second", lambda value: f"{value:,.3g}"))
+    if overview.covers:
+        charts.append(chart("Corpus", "cases", lambda p: p.corpus))
+    charts.append(chart("Findings", "unique", lambda p: p.findings))
+    hint = "" if overview.covers else '<p class="soft">This campaign followed no coverage and keeps no corpus.</p>'
+    return f'{hint}<div class="grid2">{"".join(charts)}</div>'
+
+
+def speeds(curve: Sequence[CurvePoint], windows: int = 60) -> list[tuple[float, float]]:
+    """Return iterations a second over windows of the curve, each at its end."""
+    step = max(1, len(curve) // windows)
+    chosen = [*curve[::step], curve[-1]]
+    points = [
+        (later.elapsed_s, max(0, later.iterations - before.iterations) / (later.elapsed_s - before.elapsed_s))
+        for before, later in pairwise(chosen)
+        if later.elapsed_s > before.elapsed_s
+    ]
+    return [(curve[0].elapsed_s, points[0][1]), *points]
+
+
+def whole(value: float) -> str:
+    """A count in few characters: 980, 12.5k, 1.25M."""
+    for size, letter in ((1e6, "M"), (1e4, "k")):
+        if value >= size:
+            return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}"
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _stages(overview: Overview) -> str:
+    seconds = overview.seconds()
+    total = sum(seconds.values())
+    if not total:
+        return ""
+    rows = (
+        [
+            f'<td class="name">{escape(_words(name))}</td><td class="n">{value:,.1f} s</td>',
+            f'<td class="n">{value / total:.1%}</td><td class="wide">{share_bar(value / max(seconds.values()))}</td>',
+        ]
+        for name, value in seconds.items()
+    )
+    head = '<th>stage</th><th class="n">time</th><th class="n">share</th><th></th>'
+    jobs = f" of {overview.config.jobs} workers together" if overview.config and overview.config.jobs > 1 else ""
+    return (
+        f'<p class="soft">Wall-clock time{jobs}.</p><div class="card scroll">{_table(head, map("".join, rows))}</div>'
+    )
+
+
+def _yields(overview: Overview) -> str:
+    parts = []
+    for key in ("mutators", "passes"):
+        rows = [row for row in overview.yields(key) if row.tried]
+        if rows:
+            parts.append(
+                f'<div class="card"><h3>{key.capitalize()}</h3>{_folded(_yield_head(), _yield_rows(rows))}</div>'
+            )
+    if not parts:
+        return ""
+    hint = "Valuable: compiled, and reached code that no case had reached before."
+    return f'<p class="soft">{hint}</p><div class="grid2">{"".join(parts)}</div>'
+
+
+def _yield_head() -> str:
+    return (
+        '<th>name</th><th class="n">tried</th><th class="n">valid</th><th class="n">valuable</th>'
+        '<th class="n" title="valuable cases in a hundred tries">of 100</th>'
+    )
+
+
+def _yield_rows(rows: Sequence[YieldRow]) -> Iterator[str]:
+    for row in rows:
+        yield (
+            f'<td class="name">{breakable(row.name[:_NAME])}</td><td class="n">{row.tried:,}</td>'
+            f'<td class="n">{row.valid / row.tried:.0%}</td><td class="n">{row.valuable:,}</td>'
+            f'<td class="n">{100 * row.valuable / row.tried:.1f}</td>'
+        )
+
+
+_OUTCOMES = (
+    ("exits", "Exits"),
+    ("verdicts", "Verdicts of the interpreter"),
+    ("rejected_labels", "Why TVM refused"),
+    ("internal_errors", "Internal errors"),
+    ("unconfirmed", "Suspicions that did not hold"),
+    ("rejected", "Refusals by message"),
+)
+
+
+def _outcomes(overview: Overview) -> str:
+    parts = []
+    for key, title in _OUTCOMES:
+        counts = {name: count for name, count in overview.counts(key).items() if count}
+        if counts:
+            wide = " whole" if key == "rejected" else ""
+            parts.append(f'<div class="card{wide}"><h3>{title}</h3>{_folded(_COUNT_HEAD, _count_rows(counts))}</div>')
+    return f'<div class="grid2">{"".join(parts)}</div>' if parts else ""
+
+
+_COUNT_HEAD = '<th>what</th><th class="n">cases</th><th></th>'
+
+
+def _count_rows(counts: Mapping[str, int]) -> Iterator[str]:
+    most = max(counts.values())
+    for name, count in counts.items():
+        shown = name if len(name) <= _NAME else f"{name[:_NAME]} ..."
+        yield (
+            f'<td class="name">{breakable(shown)}</td><td class="n">{count:,}</td>'
+            f'<td class="wide">{share_bar(count / most)}</td>'
+        )
+
+
+def _faults(overview: Overview) -> str:
+    rows = (
+        f'<td class="name">{breakable(row.title[:_NAME] or row.signature)}</td><td class="name">{escape(row.signature)}'
+        f'</td><td class="n">{row.count:,}</td>'
+        for row in overview.faults
+    )
+    if not overview.faults:
+        return ""
+    hint = "Each ended one case or one look at a case. They are kept under faults/; please report them."
+    head = '<th>what</th><th>signature</th><th class="n">times</th>'
+    return f'<p class="soft">{hint}</p><div class="card">{_folded(head, rows)}</div>'
+
+
+def _folded(head: str, rows: Iterator[str]) -> str:
+    """A table whose later rows are folded away."""
+    all_rows = list(rows)
+    first, rest = all_rows[:_ROWS], all_rows[_ROWS:_MOST_ROWS]
+    table = f'<div class="scroll">{_table(head, first)}</div>'
+    if not rest:
+        return table
+    more = f'<div class="scroll">{_table(head, rest)}</div>'
+    return f'{table}<details class="fold"><summary>{len(all_rows) - _ROWS} more</summary>{more}</details>'
+
+
+def _table(head: str, rows: Iterator[str] | Sequence[str]) -> str:
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def breakable(name: str) -> str:
+    """Return the HTML of a name in which a line may end, behind a point or before a capital: `tirx.|Lower|Intrin`."""
+    return _BREAKS.sub("<wbr>", escape(name))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")[:_NAME]
+
+
+def _footer(overview: Overview) -> str:
+    known = {name: value for name, value in sorted(overview.environment.items()) if isinstance(value, str | int)}
+    facts = ", ".join(f"{_words(name)} {value}" for name, value in known.items())
+    return f"<p>{escape(facts)}</p>" if facts else ""

@@ -1,0 +1,220 @@
+"""The bundles in campaigns and other directories, as far as comparing them takes. Imports no TVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.events import event_lines
+from tzerlike.campaign.stats import read_stats
+from tzerlike.core.case import canonical_json, content_hash
+from tzerlike.core.errors import UserError
+from tzerlike.core.harness import TIR, harness_of
+from tzerlike.core.observation import Observation
+from tzerlike.core.schema import Seconds, Text
+from tzerlike.core.untrusted import is_directory, read_json
+from tzerlike.findings.bundles.bisection import read_bisection
+from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.reporting.triage.cause import Cause, cause_of, shape_of
+from tzerlike.tir.stored import read_stored_case
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A bundle.
+
+    `size` is the length of its smallest program's text; `bisected` says that its cause comes from a bisection;
+    `first_seen` is seconds into its campaign, None where that is not written down; `runs` and `same` are the runs
+    after the first, and those of them that showed it.
+    """
+
+    path: Path
+    kind: str
+    signature: str
+    title: str
+    message: str
+    cause: Cause | None
+    bisected: bool
+    case_id: str
+    size: int
+    version: str
+    first_seen: float | None
+    runs: int
+    same: int
+
+    @property
+    def rank(self) -> tuple[int, str, str]:
+        """The smallest case first, then by case id; bundles of one case by their place."""
+        return (self.size, self.case_id, str(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """All bundles in their ranks' order; `problems` are those that cannot be read.
+
+    `versions` of TVM were run, whether they brought a bundle or not. `hidden` counts by label of a known.toml what
+    campaigns saw and did not bundle.
+    """
+
+    bundles: tuple[Sighting, ...]
+    problems: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+
+def collect(paths: Iterable[Path]) -> Sightings:
+    """Read campaign directories, directories of bundles, and bundles, each bundle once, whatever their order.
+
+    UserError when a path is none of these, or is itself a bundle that cannot be read.
+    """
+    bundles: dict[Path, Path] = {}
+    versions: set[str] = set()
+    hidden: dict[str, int] = {}
+    seen: set[Path] = set()
+    named = set(paths)
+    for path in sorted(named):
+        for bundle in bundles_in(path):
+            bundles.setdefault(bundle.resolve(), bundle)
+        if path.resolve() not in seen and (path / "campaign.toml").is_file():
+            campaign = CampaignDir(path)
+            versions.update(_version_of(campaign))
+            for label, count in _hidden_in(campaign).items():
+                hidden[label] = hidden.get(label, 0) + count
+        seen.add(path.resolve())
+    moments: dict[Path, dict[str, float]] = {}
+    found: list[Sighting] = []
+    problems: list[str] = []
+    for real, bundle in bundles.items():
+        root = real.parent.parent
+        if root not in moments:
+            moments[root] = first_moments(root)
+        try:
+            found.append(_sighting(bundle, moments[root]))
+        except UserError as error:
+            if bundle in named:
+                raise
+            problems.append(str(error))
+    versions.update(sighting.version for sighting in found)
+    found.sort(key=lambda sighting: sighting.rank)
+    return Sightings(
+        tuple(found), tuple(sorted(problems)), tuple(sorted(versions - {""})), dict(sorted(hidden.items()))
+    )
+
+
+def bundles_in(path: Path) -> list[Path]:
+    """Return the bundles of a campaign, in a directory, or the one that `path` is; UserError when it is none."""
+    if os.path.lexists(path / "observation.json"):
+        return [path]
+    if (path / "campaign.toml").is_file() or (path / "findings").is_dir():
+        return list(CampaignDir(path).bundles())
+    if not path.is_dir():
+        raise UserError(f"{path}: no such directory" if not path.exists() else f"{path}: not a directory")
+    inside = [one for one in path.iterdir() if not one.name.startswith(".") and is_directory(one)]
+    below = sorted(one for one in inside if os.path.lexists(one / "observation.json"))
+    if not below and any(path.iterdir()):
+        raise UserError(f"{path}: neither a campaign, nor a bundle, nor a directory of bundles")
+    return below
+
+
+def _version_of(campaign: CampaignDir) -> set[str]:
+    try:
+        return {campaign.read_environment()["tvm"]}
+    except UserError:
+        return set()
+
+
+def _hidden_in(campaign: CampaignDir) -> dict[str, int]:
+    try:
+        known: dict[str, int] = read_stats(campaign.stats)["known"]
+    except UserError:
+        return {}
+    return known
+
+
+def first_moments(root: Path) -> dict[str, float]:
+    """Return when each signature was first seen, in seconds into the campaign at `root`; nothing if there is none."""
+    moments: dict[str, float] = {}
+    for worker in root.glob("workers/*"):
+        for line in event_lines(worker):
+            if b'"finding":["' not in line:
+                continue
+            try:
+                event = _EVENT.decode(line)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                continue
+            for signature in event.finding:
+                moments[signature] = min(event.t, moments.get(signature, event.t))
+    return moments
+
+
+class _Event(msgspec.Struct):
+    t: Seconds
+    finding: list[Text]
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+
+
+def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
+    """UserError when the bundle cannot be read."""
+    record = read_record(path)
+    harness = harness_of(path)
+    if harness.name != TIR:
+        text = canonical_json(read_json(path / "case.json"))
+        case_id, size = content_hash(text), len(text)
+    else:
+        case = read_stored_case(path / "case.json").case
+        case_id, size = case.id, len(case.ir)
+    seen, signature = record.observation, record.signature
+    reduced = _reduced(path) if harness.name == TIR else ""
+    guilty = _bisected(path, signature)
+    known = guilty or _localised(seen)
+    return Sighting(
+        path=path,
+        kind=record.kind,
+        signature=signature,
+        title=f"{record.kind}: {' / '.join(record.parts)}",
+        message=seen.message,
+        cause=cause_of(record.kind, seen, harness.culprit or known, shape_of(reduced)),
+        bisected=bool(guilty),
+        case_id=case_id,
+        size=len(reduced) or size,
+        version=record.version,
+        first_seen=_moment(record.environment.get("found_after_s"), moments.get(signature)),
+        runs=record.confirmed.runs,
+        same=record.confirmed.same,
+    )
+
+
+def _moment(said: object, logged: float | None) -> float | None:
+    """When a finding came about: as its bundle says or, in one of before, the log of its worker."""
+    return said if isinstance(said, float) and said >= 0 else logged
+
+
+def _reduced(path: Path) -> str:
+    """The reduced program's text, or "": a reduction that cannot be read is none."""
+    reduced = path / "reduced"
+    try:
+        return read_stored_case(reduced / "case.json").case.ir if is_directory(reduced) else ""
+    except UserError:
+        return ""
+
+
+def _bisected(path: Path, signature: str) -> str:
+    """What a bisection found guilty of this signature, or "": one that cannot be read tells nothing."""
+    try:
+        bisection = read_bisection(path)
+    except UserError:
+        return ""
+    return bisection.guilty if bisection is not None and bisection.signature == signature else ""
+
+
+def _localised(seen: Observation) -> str:
+    """The pass that a campaign found wrong code to be due to, or "": what has a blank in it is no pass."""
+    guilty = seen.results.guilty if seen.results is not None else ""
+    return "" if " " in guilty else guilty

@@ -1,0 +1,24 @@
+"""Run inside the environment of a build: load its TVM and say what it is, as a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tzerlike.coverage import SancovCoverage
+from tzerlike.systems import tvm_api
+
+
+def main() -> None:
+    coverage = SancovCoverage(1)
+    found = {
+        "version": str(tvm_api.tvm.__version__),
+        "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
+        "edges": coverage.total,
+        "libraries": {library.path.name: len(library.addresses) for library in coverage.libraries},
+    }
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""What a build ends in that is nobody's fault, told so that the user knows what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+
+from tzerlike.core.errors import UserError
+
+GOES_ON = "run the same command again, it goes on from there"
+
+
+@contextlib.contextmanager
+def space_needed() -> Iterator[None]:
+    """Turn a full disk into a UserError that says so; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = f" for {error.filename}" if error.filename else ""
+        raise UserError(f"no space left{where}; make room and {GOES_ON}") from error

@@ -1,0 +1,513 @@
+"""The one door to TVM: no other module imports it, and version differences end here.
+
+Everything here acts on live TVM objects. Importing this module imports TVM (about
+0.9 s) and therefore happens only in processes that need the compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sysconfig
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy
+import tvm as tvm
+import tvm_ffi as tvm_ffi
+from tvm import s_tir as s_tir
+from tvm import tirx as tirx
+
+from tzerlike.core.case import ContextConfig
+from tzerlike.core.targets import DEFAULT_ARCH, target_options
+from tzerlike.systems import older_tvm
+
+KNOWN_IR = older_tvm.fill_in()
+"""Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
+
+ENTRY = "main"
+"""The name of the function under test in every module."""
+
+IRModule = tvm.IRModule
+PrimFunc = tirx.PrimFunc
+structural_equal = tvm_ffi.structural_equal
+structural_hash = tvm_ffi.structural_hash
+# What follows is missing from older versions; who needs it there finds out when it is called.
+structural_walk: Any = getattr(tvm_ffi, "structural_walk", None) or older_tvm.structural_walk
+structural_map: Any = getattr(tvm_ffi, "structural_map", None) or older_tvm.structural_map
+
+
+_array_size = tvm_ffi.get_global_func("ffi.ArraySize")
+_array_item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
+
+CONSTRUCTION_ERRORS = (TypeError, ValueError, OverflowError, tvm.error.InternalError)
+"""What TVM's node constructors raise for operands that do not fit."""
+
+
+def array_items(array: Any) -> list[Any]:
+    """Return the elements of an ffi Array; three times faster than iterating over it."""
+    return [_array_item(array, index) for index in range(_array_size(array))]
+
+
+def module_of(func: Any) -> Any:
+    """Return the IRModule that holds `func` alone, under the name and global symbol `main`."""
+    return tvm.IRModule({ENTRY: func.with_attr("global_symbol", ENTRY)})
+
+
+def entry_of(module: Any) -> Any:
+    """Return the PrimFunc `main` of `module`; KeyError when there is none."""
+    for name, func in module.functions.items():
+        if name.name_hint == ENTRY:
+            return func
+    raise KeyError(ENTRY)
+
+
+def params_of(func: Any) -> list[Any]:
+    """Return the parameters of a PrimFunc: variables and, for buffers, the buffers."""
+    return array_items(func.params) if KNOWN_IR else older_tvm.params_of(func)
+
+
+def function_with(func: Any, body: Any, *, params: Sequence[Any] | None = None, attrs: Any = None) -> Any:
+    """Return `func` with another body and, where they are given, other parameters and attributes."""
+    attrs = func.attrs if attrs is None else attrs
+    if not KNOWN_IR:
+        return older_tvm.function(func, body, params, attrs)
+    return tirx.PrimFunc(func.params if params is None else params, body, func.ret_type, attrs)
+
+
+def op_call(op: Any, args: Any, dtype: str) -> Any:
+    """Return a call of an operator, or of one by its name, that gives a `dtype`."""
+    return tvm.ir.Call(op, args, ret_ty=dtype) if KNOWN_IR else older_tvm.call(op, args, dtype)
+
+
+def call_with(node: Any, args: Any) -> Any:
+    """Return the call `node` with other arguments."""
+    if not KNOWN_IR:
+        return older_tvm.call(node.op, args, str(node.dtype))
+    return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty)
+
+
+def dump_ir(module: Any) -> str:
+    """Return the JSON text of an IRModule; saving what was loaded gives the same text."""
+    return str(tvm.ir.save_json(module))
+
+
+def load_ir(text: str) -> Any:
+    """Return the IRModule that `dump_ir` wrote; TVM's own exceptions on bad text."""
+    return tvm.ir.load_json(text)
+
+
+def load_dlight() -> Any:
+    """Return the module `tvm.s_tir.dlight`, imported on demand."""
+    return importlib.import_module("tvm.s_tir.dlight")
+
+
+def load_te() -> Any:
+    """Return the module `tvm.te`."""
+    return importlib.import_module("tvm.te")
+
+
+def load_topi() -> Any:
+    """Return the module `tvm.topi`, imported on demand."""
+    return importlib.import_module("tvm.topi")
+
+
+def load_relax() -> Any:
+    """Return the module `tvm.relax`, imported on demand."""
+    return importlib.import_module("tvm.relax")
+
+
+def load_sym() -> Any:
+    """Return the module `tvm.sym`: the arithmetic analyzer and its analyses."""
+    return importlib.import_module("tvm.sym")
+
+
+def expression_constructor(name: str) -> Any:
+    """Return the function that makes the expression node `name` of its operands and None, without folding.
+
+    Three times faster than the Python class; it raises CONSTRUCTION_ERRORS for operands that do not fit.
+    """
+    return tvm_ffi.get_global_func(f"prim.{name}")
+
+
+def script_of(module: Any) -> str:
+    """Return the TVMScript text of an IRModule or PrimFunc."""
+    return str(module.script())
+
+
+def parse_script(text: str) -> Any:
+    """Return the IRModule or PrimFunc that TVMScript `text` defines."""
+    return tvm.script.from_source(older_tvm.unmarked(text))
+
+
+def uses_blocks(func: Any) -> bool:
+    """Whether `func` is in S-TIR, the dialect with SBlock nodes."""
+    return bool(func.attrs is not None and func.attrs.get("s_tir", False)) or older_tvm.has_blocks(func)
+
+
+def packed(func: Any) -> bool:
+    """Whether `func` takes its arguments packed, as TVM's runtime hands them over."""
+    return bool(func.attrs is not None and func.attrs.get("calling_conv", 0))
+
+
+def well_formed(module: Any) -> bool:
+    """Whether TVM's own verifiers accept `module` (tirx or s_tir VerifyWellFormed, and VerifySSA)."""
+    for func in module.functions.values():
+        verify = s_tir.analysis.verify_well_formed if uses_blocks(func) else tirx.analysis.verify_well_formed
+        try:
+            # verify_well_formed of 0.27 segfaults on a variable defined twice, which verify_ssa mostly refuses
+            if not tirx.analysis.verify_ssa(func) or not verify(func, assert_mode=False):
+                return False
+        except (tvm.error.InternalError, ValueError, TypeError, RuntimeError):
+            return False
+    return True
+
+
+def target_of(text: str) -> Any:
+    """Return the TVM target that a case names: a kind (`llvm`) or a JSON object, with its host set.
+
+    A cuda target without an architecture gets the default one, since TVM would start CUDA to ask a device. The host's
+    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel.
+    """
+    description = target_options(text)
+    if description["kind"] == "cuda":
+        description.setdefault("arch", DEFAULT_ARCH)
+    target = tvm.target.Target(description)
+    host = target if target.kind.name == "llvm" else tvm.target.Target({"kind": "llvm", "opt-level": 0})
+    return target.with_host(host)
+
+
+def bind_target(module: Any, target: Any) -> Any:
+    """Give every function of `module` its target, as tirx.build does before anything else."""
+    return tirx.transform.BindTarget(target)(module)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What `build` made: an executable, and the modules that its host's and its devices' code was generated from."""
+
+    executable: Any
+    host: Any
+    devices: tuple[Any, ...] = ()
+
+
+def build(module: Any, target: Any, pipeline: str = "default") -> Built:
+    """Compile under the current PassContext, step by step as `tvm.compile` does.
+
+    With the pipeline "default" the target's own lowering pipeline runs first. With "none" `module` is what such
+    a pipeline leaves, and only the rest of `tirx.build` runs: splitting, host and device finalisation, code generation.
+    """
+    driver = importlib.import_module("tvm.tirx.build")
+    lowering, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
+    if pipeline == "default":
+        module = lowering(bind_target(module, target))
+    host, devices = driver.split_host_device_mods(module)
+    host = finalize_host()(host)
+    devices = {kind: finalize_device()(device) for kind, device in devices.items()}
+    compiled = driver.tir_to_runtime(host, devices, target.host or target)
+    return Built(tvm.runtime.Executable(compiled), host, tuple(devices.values()))
+
+
+def is_buffer(param: Any) -> bool:
+    """Whether a parameter of a PrimFunc is a buffer."""
+    return bool(tirx.is_buffer_var(param))
+
+
+def is_variable(expr: Any) -> bool:
+    return type(expr) is tirx.Var
+
+
+def parameter_types(func: Any) -> list[tuple[str, tuple[int | None, ...] | None]]:
+    """Return the dtype of each parameter of a PrimFunc and, of a buffer, its shape, None for an extent that varies.
+
+    Up to 0.26 a buffer's parameter is a handle, and `buffer_map` has the buffer.
+    """
+    older = getattr(func, "buffer_map", None)
+    found: list[tuple[str, tuple[int | None, ...] | None]] = []
+    for param in array_items(func.params):
+        if older is None and is_buffer(param):
+            dtype, shape = str(param.ty.dtype.dtype), array_items(param.ty.shape)
+        elif older is not None and param in older:
+            dtype, shape = str(older[param].dtype), array_items(older[param].shape)
+        else:
+            found.append((scalar_dtype(param) if older is None else str(param.dtype), None))
+            continue
+        found.append((dtype, tuple(shape_arithmetic(extent, {}) for extent in shape)))
+    return found
+
+
+def scalar_dtype(param: Any) -> str:
+    """Return the dtype of a parameter that is passed by value; "" for a handle."""
+    return str(param.ty.dtype) if type(param.ty) is tvm.ir.PrimType else ""
+
+
+def shape_arithmetic(expr: Any, sizes: Mapping[Any, int]) -> int | None:
+    """Return the value of an extent: constants, variables in `sizes`, sums, differences and products; else None."""
+    if isinstance(expr, int):
+        return expr
+    if isinstance(expr, tirx.IntImm):
+        return int(expr.value)
+    if is_variable(expr):
+        return sizes.get(expr)
+    operator = {tirx.Add: int.__add__, tirx.Sub: int.__sub__, tirx.Mul: int.__mul__}.get(type(expr))
+    if operator is None:
+        return None
+    first, second = shape_arithmetic(expr.a, sizes), shape_arithmetic(expr.b, sizes)
+    return None if first is None or second is None else operator(first, second)
+
+
+def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:
+    """Return a CPU tensor that shares `memory`, which has to live on: bytes, or `strided` elements."""
+    tensor = tvm_ffi.from_dlpack(memory)
+    return tensor if strided else tensor._create_view(tuple(shape), dtype)
+
+
+def device_of(kind: str) -> Any:
+    """Return the first device for a kind of target, cuda or llvm; to look at it starts CUDA in this process."""
+    return tvm.device("cpu" if kind == "llvm" else kind, 0)
+
+
+def tensor_on(device: Any, body: Any, shape: Sequence[int], dtype: str) -> tuple[Any, Any]:
+    """Copy the bytes of a compact buffer to a device; returns the tensor, and the bytes below it to copy back from."""
+    memory = tvm.runtime.tensor(body, device)
+    return memory._create_view(tuple(shape), dtype), memory
+
+
+def seconds_of_runs(built: Built, device: Any, arguments: Sequence[Any], runs: int) -> list[float]:
+    """Time `runs` runs of `main` by the device's own clock, which for cuda is its events; one more run comes first."""
+    evaluator = built.executable.jit().time_evaluator(ENTRY, device, number=1, repeat=runs)
+    return [float(value) for value in evaluator(*arguments).results]
+
+
+def runs_here(target: Any) -> bool:
+    """Whether what is compiled for `target` can be called in this process on arguments in its memory."""
+    return bool(target.kind.name == "llvm")
+
+
+def cuda_sources(built: Built) -> list[str]:
+    """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
+    return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
+
+
+def entry_point(built: Built) -> Callable[..., Any]:
+    """Return the compiled `main` of what `build` returned; this generates the machine code and loads it.
+
+    Only `tzerlike.tir.allowlist.native` may, once it has looked at the program.
+    """
+    function: Callable[..., Any] = built.executable[ENTRY]
+    return function
+
+
+@tvm.ir.instrument.pass_instrument
+class PassWatch:
+    """Tells `note(name)` each pass before it runs, those inside the default pipeline included, and what goes on after.
+
+    The name is empty once no pass is under way: what follows the last one is code generation.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note = note
+        self.under_way: list[str] = []
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self.under_way.append(str(info.name))
+        self.note(self.under_way[-1])
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self.under_way.pop()
+        self.note(self.under_way[-1] if self.under_way else "")
+
+
+@tvm.ir.instrument.pass_instrument
+class ModuleWatch:
+    """Keeps the module that the latest pass was given, or made once it was done."""
+
+    def __init__(self) -> None:
+        self.module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self.module = module
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self.module = module
+
+
+@tvm.ir.instrument.pass_instrument
+class ModuleBefore:
+    """Keeps the module that the pass `wanted` was given when it last ran."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+        self.module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        if str(info.name) == self.wanted:
+            self.module = module
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One change of a module: `index` is the place of the pass that made it among those that had begun."""
+
+    index: int
+    name: str
+    before: Any
+    after: Any
+
+
+class TrailEnds(Exception):
+    """Raised in the place of a pass that a PassTrail is not to let run."""
+
+
+@tvm.ir.instrument.pass_instrument
+class PassTrail:
+    """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
+
+    `note(index, name)` is told what goes on from now on: a pass, or None and "" between passes. In the place of
+    the pass `stop`, TrailEnds is raised.
+    """
+
+    def __init__(self, note: Callable[[int | None, str], None], stop: int | None = None) -> None:
+        self.turns: list[Turn] = []
+        self.begun = 0
+        self.under_way: list[tuple[int, str]] = []
+        self._note = note
+        self._stop = stop
+        self._module: Any = None
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self._look(module)
+        self.under_way.append((self.begun, str(info.name)))
+        self.begun += 1
+        self._note(*self.under_way[-1])
+        if self.begun - 1 == self._stop:
+            raise TrailEnds
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        self._look(module)
+        self.under_way.pop()
+        self._note(*(self.under_way[-1] if self.under_way else (None, "")))
+
+    def _look(self, module: Any) -> None:
+        if not any(name.name_hint == ENTRY for name in module.functions):
+            return
+        if self._module is not None and not structural_equal(module, self._module):
+            index, name = self.under_way[-1] if self.under_way else (self.begun - 1, "")
+            self.turns.append(Turn(index, name, self._module, module))
+        self._module = module
+
+
+def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
+    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
+    return tvm.transform.PassContext(
+        opt_level=config.opt_level,
+        config=grouped_options(config),
+        disabled_pass=list(config.disabled_passes),
+        instruments=list(instruments),
+    )
+
+
+def grouped_options(config: ContextConfig) -> dict[str, Any]:
+    """Return PassContext's `config`: the option `a.B.c` sets field `c` of the option `a.B` where that is an object."""
+    options: dict[str, Any] = {}
+    for key, value in config.options:
+        owner, _, leaf = key.rpartition(".")
+        if key not in _known_options() and owner in _known_options():
+            options.setdefault(owner, {})[leaf] = value
+        else:
+            options[key] = value
+    return options
+
+
+def takes_option(key: str, value: Any) -> bool:
+    """Whether this TVM has an option of PassContext, and the field of it that `key` names."""
+    try:
+        pass_context(ContextConfig(options=((key, value),)))
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
+
+
+@cache
+def _known_options() -> frozenset[str]:
+    return frozenset(str(key) for key in tvm.transform.PassContext.list_configs())
+
+
+def compiler_library() -> Path:
+    """Return the path of the loaded library that holds the compiler."""
+    return Path(tvm.__file__).resolve().parent / "lib" / "libtvm_compiler.so"
+
+
+@cache
+def pass_constructors() -> Mapping[str, tuple[str, ...]]:
+    """Return each registered global function that returns a pass, with the type names of its arguments."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in tvm_ffi.registry.list_global_func_names():
+        try:
+            schema = json.loads(tvm_ffi.get_global_func_metadata(name).get("type_schema", "{}"))
+        except (ValueError, RuntimeError):
+            continue
+        types = [part.get("type", "") for part in schema.get("args", ())]
+        if types and (types[0] == "transform.Pass" or name.endswith(".CreatePrimFuncPass")):
+            found[name] = tuple(types[1:])
+    return found
+
+
+def pipeline_factories() -> tuple[Any, Mapping[str, Any]]:
+    """Return the function that chooses a target's lowering pipeline, and the pipelines' factories by name."""
+    home: Any = getattr(tirx, "compilation_pipeline", None) or tirx.pipeline
+    return tirx.get_default_tir_pipeline, home.PIPELINE_MAP
+
+
+def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
+    """Return what a factory made as the lowering pass and the functions that make the host's and the device's passes.
+
+    Up to 0.25.dev0 a factory makes the first alone, and the others are the same for all targets.
+    """
+    if isinstance(made, tuple):
+        lowering, host, device = made
+        return lowering, host, device
+    return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
+
+
+def pass_modules() -> Mapping[str, ModuleType]:
+    """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
+    return {"tirx.transform": tirx.transform, "s_tir.transform": s_tir.transform}
+
+
+_ITS_PACKAGES = tuple(str(Path(str(package.__file__)).parent) + os.sep for package in (tvm, tvm_ffi))
+_COMPILED = (".pxi", ".pyx", ".cc", ".cpp", ".h", ".hpp", "<unknown>")
+"""How the files of frames end that the ffi adds for compiled code."""
+
+_NEUTRAL = tuple(
+    f"{directory}{os.sep}"
+    for directory in (sysconfig.get_path("stdlib"), *(str(Path(str(p.__file__)).parent) for p in (ml_dtypes, numpy)))
+)
+
+
+def raised_by_tvm(error: BaseException) -> bool:
+    """Whether TVM raised `error`, and not code of ours, of a plug-in or of a test.
+
+    The innermost frame decides that belongs to TVM or to somebody who uses it: the standard library, NumPy and code
+    without a file, such as the lines of a script that TVM's parser evaluates, act on behalf of their caller.
+    """
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for file in reversed(files):
+        if file.startswith(_ITS_PACKAGES) or file.endswith(_COMPILED):
+            return True
+        if not _neutral(file):
+            return False
+    return False
+
+
+def _neutral(file: str) -> bool:
+    return file.startswith("<") or (
+        file.startswith(_NEUTRAL) and ("site-packages" not in file or file.startswith(_NEUTRAL[1:]))
+    )

@@ -1,0 +1,16 @@
+"""The interpreter of TIR: an opinion on what a program means that owes nothing to TVM's lowering."""
+
+from tzerlike.tir.interpreter.program import MAX_STEPS, Program, interpret, prepare
+from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict
+
+__all__ = [
+    "MAX_STEPS",
+    "RULES",
+    "Argument",
+    "Expected",
+    "Judgement",
+    "Program",
+    "Verdict",
+    "interpret",
+    "prepare",
+]

@@ -1,0 +1,25 @@
+"""How the interpreter stops: a rule is broken, and the statement where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tzerlike.tir.interpreter.verdict import RULES
+
+
+class Fault(Exception):
+    """A rule of RULES does not hold; `detail` says what exactly, `place` is the innermost statement."""
+
+    def __init__(self, rule: str, detail: str = "") -> None:
+        if rule not in RULES:
+            raise KeyError(rule)
+        super().__init__(rule, detail)
+        self.rule = rule
+        self.detail = detail
+        self.place: Any = None
+
+    def at(self, statement: Any) -> Fault:
+        """This fault with its place, unless an inner statement has given it one."""
+        if self.place is None:
+            self.place = statement
+        return self

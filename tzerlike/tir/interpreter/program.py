@@ -1,0 +1,213 @@
+"""A PrimFunc made ready to be interpreted, once for any number of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from tzerlike.core.dtypes import parse
+from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.tir.interpreter.expressions import Run
+from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.formats import FLOATS
+from tzerlike.tir.interpreter.memory import Memory, View, row_major
+from tzerlike.tir.interpreter.places import place_of
+from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, name_of, tracked
+from tzerlike.tir.interpreter.statements import Flow, StatementCompiler, Step
+from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict
+from tzerlike.tir.interpreter.wellformed import layout_misfit
+
+MAX_STEPS = 200_000
+
+ALIGNMENT = 64
+"""Bytes that the memory of every argument is aligned to: what TVM's runtime gives."""
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled PrimFunc. `cost` bounds the scalar operations of a run, None if it depends on values."""
+
+    func: Node
+    state: State
+    slots: Slots
+    body: Step
+    cost: int | None
+    tracked: bool
+    extents: list[tuple[Run, int, int]]
+    """Extents of parameters that follow from others, with the parameter's position and the axis."""
+
+    def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
+        """Interpret the function on `arguments`, one for each parameter; they stay as they are."""
+        state = self.state
+        state.path, state.steps, state.limit, state.executions = (), 0, max_steps, 0
+        for domain in state.domains:
+            domain.points.clear()
+        try:
+            buffers = self._bind(arguments)
+            if self.cost is not None and self.cost > max_steps and not _data_dependent(self):
+                raise Fault("step-budget", f"up to {self.cost} operations")
+            self.body()
+            return Judgement(Verdict.DEFINED, steps=state.steps, expected=self._results(buffers))
+        except Fault as fault:
+            verdict, _ = RULES[fault.rule]
+            return Judgement(verdict, fault.rule, _describe(fault), state.steps)
+        except RecursionError:
+            return Judgement(Verdict.UNKNOWN, "unsupported", "nested too deeply", state.steps)
+
+    @property
+    def covers_domains(self) -> bool:
+        """Whether each block was executed at every point of its domain, and each that reduces no more than once.
+
+        Only known of a program prepared with `promises`.
+        """
+        return all(domain.covered for domain in self.state.domains)
+
+    def _bind(self, arguments: Sequence[Argument]) -> dict[int, View]:
+        frame = self.state.frame
+        params = array_items(self.func.params)
+        if len(params) != len(arguments):
+            raise ValueError(f"{len(arguments)} arguments for {len(params)} parameters")
+        buffers: dict[int, View] = {}
+        bound: dict[int, int] = {}
+        for param, argument in zip(params, arguments, strict=True):
+            if not tirx.is_buffer_var(param):
+                slot = self.slots.find(param)
+                dtype = parse(str(param.ty.dtype)) if type(param.ty) is tvm.ir.PrimType else None
+                if slot is None or dtype is None:
+                    raise Fault("unsupported", f"the parameter {name_of(param)}")
+                frame[slot] = _scalar(argument, dtype.is_float)
+                bound[slot] = frame[slot]
+        for position, (param, argument) in enumerate(zip(params, arguments, strict=True)):
+            if tirx.is_buffer_var(param):
+                view = self._argument(param, numpy.asarray(argument), bound)
+                slot = self.slots.find(param)
+                assert slot is not None
+                frame[slot] = view
+                buffers[position] = view
+        for run, position, axis in self.extents:
+            if run() != buffers[position].shape[axis]:
+                raise Fault(
+                    "assert", f"axis {axis} of {name_of(params[position])} has {buffers[position].shape[axis]} elements"
+                )
+        return buffers
+
+    def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> View:
+        """The view of a buffer parameter; the variables of its shape and strides take their values from it."""
+        ty = param.ty
+        dtype, wrong = parse(str(ty.dtype.dtype)), layout_misfit(param)
+        if dtype is None or dtype.scalable or wrong or (dtype.is_float and dtype.scalar not in FLOATS):
+            raise Fault("unsupported", wrong or f"a parameter of dtype {ty.dtype.dtype}")
+        if dtype.base == "handle":
+            raise Fault("unsupported", "a buffer of handles")
+        extents = array_items(ty.shape)
+        if int(ty.data_alignment) > ALIGNMENT:
+            raise Fault("alignment", f"{name_of(param)} asks for {ty.data_alignment} bytes")
+        shape = array.shape[: len(extents)]
+        strides = row_major(shape)
+        pairs = [*zip(extents, shape, strict=True), *zip(array_items(ty.strides), strides, strict=False)]
+        for expr, value in [*pairs, (ty.elem_offset, 0)]:
+            if type(expr) is tirx.Var:
+                slot = self.slots.find(expr)
+                if slot is not None:
+                    if bound.setdefault(slot, value) != value:
+                        raise Fault("assert", f"{name_of(expr)} is {bound[slot]} and {value}")
+                    self.state.frame[slot] = value
+        flat = array.reshape(-1).tolist()
+        values = [(x, 0.0) for x in flat] if dtype.is_float else flat
+        declared = array_items(ty.strides)
+        if declared and not _distinct(shape, declared):
+            raise Fault("alias", f"elements of {name_of(param)} share memory")
+        memory = Memory(dtype.scalar, values)
+        if self.tracked:
+            memory.track()
+        return View.compact(memory, tuple(shape), dtype.lanes)
+
+    def _results(self, buffers: dict[int, View]) -> dict[int, Expected]:
+        expected = {}
+        params = array_items(self.func.params)
+        for position, view in buffers.items():
+            dtype = parse(str(params[position].ty.dtype.dtype))
+            assert dtype is not None
+            shape = view.shape if view.lanes == 1 else (*view.shape, view.lanes)
+            values = view.memory.values
+            if dtype.is_float:
+                numbers: Any = numpy.array([v for v, _ in values], numpy.float64).reshape(shape)
+                bound = numpy.array([b for _, b in values], numpy.float64).reshape(shape)
+                if not numpy.isfinite(numbers).all():
+                    raise Fault("exceptional-value", "in a result")
+            else:
+                kind = numpy.bool_ if dtype.is_bool else numpy.int64 if dtype.base == "int" else numpy.uint64
+                numbers = numpy.array(values, kind).reshape(shape)
+                bound = numpy.zeros(shape, numpy.float64)
+            expected[position] = Expected(numbers, bound)
+        return expected
+
+
+def prepare(func: Node, *, promises: bool = False) -> Program:
+    """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached.
+
+    With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
+    and `covers_domains` tells whether a run reached all of them.
+    """
+    state = State()
+    slots = Slots(state)
+    watched = promises or tracked(func.body)
+    compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body), promises)
+    for param in array_items(func.params):
+        slots.define(param)
+        if tirx.is_buffer_var(param):
+            ty = param.ty
+            for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
+                if type(expr) is tirx.Var:
+                    slots.define(expr)
+    extents = [
+        (compiler.expression(expr)[0], position, axis)
+        for position, param in enumerate(array_items(func.params))
+        if tirx.is_buffer_var(param)
+        for axis, expr in enumerate(array_items(param.ty.shape))
+        if type(expr) is not tirx.Var
+    ]
+    with slots.binding(*slots.table.values()):
+        try:
+            body, cost = compiler.compile(func.body)
+        except RecursionError:
+            body, cost = _too_deep, 1
+    return Program(func, state, slots, body, cost, watched, extents)
+
+
+def _too_deep() -> Flow:
+    raise Fault("unsupported", "nested too deeply")
+
+
+def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
+    """Interpret a PrimFunc that no pass has touched on `arguments` and judge it; see Judgement."""
+    return prepare(func).run(arguments, max_steps)
+
+
+def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:
+    """Whether constant strides give every element a place of its own; strides that are variables are compact."""
+    if any(type(stride) is not tirx.IntImm for stride in strides):
+        return True
+    places = numpy.zeros((1,), numpy.int64)
+    for extent, stride in zip(shape, strides, strict=True):
+        places = (places[:, None] + numpy.arange(extent) * int(stride.value)).reshape(-1)
+    return len(numpy.unique(places)) == len(places)
+
+
+def _scalar(argument: Argument, is_float: bool) -> Any:
+    if isinstance(argument, numpy.ndarray):
+        raise ValueError("an array for a scalar parameter")
+    return (float(argument), 0.0) if is_float else argument
+
+
+def _data_dependent(program: Program) -> bool:
+    """Whether branches may make a run cheaper than its bound by far; then it is tried."""
+    return program.cost is not None and program.cost <= 8 * program.state.limit
+
+
+def _describe(fault: Fault) -> str:
+    place = place_of(fault.place) if fault.place is not None else ""
+    return f"{fault.detail}: {place}" if fault.detail and place else fault.detail or place

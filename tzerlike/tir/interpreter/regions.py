@@ -1,0 +1,166 @@
+"""What blocks declare to read and write, and whether accesses keep to it.
+
+Passes trust the declaration (CompactBufferAllocation, InjectSoftwarePipeline), so an access beyond it makes the program
+undefined. Most declarations are the very indices of the access and need no check at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
+from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.state import Node, Slots, name_of
+
+Run = Callable[[], Any]
+Bounds = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is being compiled: its declared regions by buffer, and the bounds of those that need a check."""
+
+    reads: dict[int, list[list[Node]]]
+    writes: dict[int, list[list[Node]]]
+    own: set[int] = field(default_factory=set)
+    wanted: dict[tuple[int, bool], tuple[int, list[list[Node]]]] = field(default_factory=dict)
+    """The slot of the bounds and the regions."""
+
+
+@dataclass(slots=True)
+class Regions:
+    """The blocks around the statement that is being compiled, innermost last.
+
+    The bounds of regions are kept in the frame of `slots`, so that each thread has its own.
+    """
+
+    slots: Slots
+    blocks: list[_Block] = field(default_factory=list)
+    sources: dict[int, int] = field(default_factory=dict)
+    finished: dict[int, _Block] = field(default_factory=dict)
+
+    def define(self, buffer: Node) -> None:
+        """`buffer` is allocated here: the blocks around need not declare it."""
+        for block in self.blocks:
+            block.own.add(hash(buffer))
+
+    def alias(self, buffer: Node, source: Node) -> None:
+        """`buffer` is another name for memory of `source`; its accesses are those of no declaration of its own."""
+        self.sources[hash(buffer)] = hash(source)
+        self.define(buffer)
+
+    @contextmanager
+    def inside(self, block: Node) -> Iterator[None]:
+        """Compile the body of `block`; a block without axes and declarations, the root, declares nothing."""
+        if not array_items(block.iter_vars) and not array_items(block.reads) and not array_items(block.writes):
+            yield
+            return
+        entry = _Block(_by_buffer(block.reads), _by_buffer(block.writes))
+        self.blocks.append(entry)
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+            self.finished[hash(block)] = entry
+
+    def check(self, buffer: Node, store: bool, indices: Sequence[Node], compile_: Callable[[Node], Run]) -> Run | None:
+        """What must be checked before each access, or None when the declarations cover it as they stand."""
+        identity = hash(buffer)
+        checks = []
+        places: list[Run] | None = None
+        for block in self.blocks:
+            if identity in block.own:
+                continue
+            declared = (block.writes if store else block.reads).get(identity)
+            if declared is None and not store:
+                # A reduction reads what it writes without saying so: its init makes the element its own.
+                declared = block.writes.get(identity)
+            if declared is None:
+                return _undeclared(buffer, store)
+            if any(len(region) != len(indices) for region in declared):
+                # FlattenBuffer changes the accesses and leaves the declarations.
+                return _unsupported(f"regions of {name_of(buffer)} of another rank")
+            if any(_covers(region, indices, buffer) for region in declared):
+                continue
+            if places is None:
+                places = [compile_(index) for index in indices]
+            if (identity, store) not in block.wanted:
+                block.wanted[identity, store] = self.slots.add(), declared
+            checks.append(block.wanted[identity, store][0])
+        if not checks or places is None:
+            return None
+        return _checked(self.slots.state.frame, checks, places)
+
+    def entry(self, block: Node, number: Callable[[Node], Run]) -> Run:
+        """What to run when `block` is entered: evaluate the declared regions that accesses are checked against."""
+        state = self.finished.pop(hash(block), None)
+        if state is None or not state.wanted:
+            return lambda: None
+        compiled = [
+            (slot, [[(number(part.min), number(part.extent)) for part in region] for region in regions])
+            for slot, regions in state.wanted.values()
+        ]
+        frame = self.slots.state.frame
+
+        def run() -> None:
+            for slot, regions in compiled:
+                frame[slot] = [
+                    [(low, low + extent()) for low, extent in ((m(), e) for m, e in region)] for region in regions
+                ]
+
+        return run
+
+
+def _by_buffer(regions: Any) -> dict[int, list[list[Node]]]:
+    found: dict[int, list[list[Node]]] = {}
+    for region in array_items(regions):
+        found.setdefault(hash(region.source), []).append(array_items(region.region))
+    return found
+
+
+def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
+    """Whether a declared region holds an access whatever the values: the very indices, or a whole dimension."""
+    for part, index, extent in zip(region, indices, array_items(buffer.ty.shape), strict=True):
+        if type(part.min) is tirx.IntImm and int(part.min.value) == 0 and structural_equal(part.extent, extent):
+            continue
+        if type(part.extent) is tirx.IntImm and int(part.extent.value) >= 1 and structural_equal(part.min, index):
+            continue
+        return False
+    return True
+
+
+def _undeclared(buffer: Node, store: bool) -> Run:
+    def run() -> None:
+        raise Fault("block-region", f"{'writes' if store else 'reads'} {name_of(buffer)} without declaring it")
+
+    return run
+
+
+def _unsupported(what: str) -> Run:
+    def run() -> None:
+        raise Fault("unsupported", what)
+
+    return run
+
+
+def _checked(frame: list[Any], checks: list[int], places: list[Run]) -> Run:
+    def run() -> None:
+        points = [place() for place in places]
+        for slot in checks:
+            regions: list[Bounds] = frame[slot]
+            for bounds in regions:
+                if all(_within(point, low, high) for point, (low, high) in zip(points, bounds, strict=True)):
+                    break
+            else:
+                raise Fault("block-region", f"element {points} is outside of what the block declares")
+
+    return run
+
+
+def _within(point: Any, low: int, high: int) -> bool:
+    if isinstance(point, list):
+        return all(low <= lane < high for lane in point)
+    return bool(low <= point < high)

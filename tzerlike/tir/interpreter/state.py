@@ -1,0 +1,156 @@
+"""What the closures of one program share while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
+from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.memory import Path
+
+Node = Any
+
+
+@dataclass(slots=True)
+class Domain:
+    """The points of a block's domain at which it was executed, and how many there are.
+
+    `reduces` says that the block does more to what it writes at each execution: then twice at a point is once too much.
+    """
+
+    reduces: bool = False
+    size: int | None = None
+    points: set[tuple[int, ...]] = field(default_factory=set)
+    repeated: bool = False
+
+    def visit(self, point: tuple[int, ...], size: int) -> None:
+        self.size = size
+        self.repeated = self.repeated or (self.reduces and point in self.points)
+        self.points.add(point)
+
+    @property
+    def covered(self) -> bool:
+        return len(self.points) == self.size and not self.repeated
+
+
+@dataclass(slots=True)
+class State:
+    """`frame` holds the values of variables and the views of buffers by slot; `path` is where a concurrent access
+    stands; `steps` counts scalar operations up to `limit`."""
+
+    frame: list[Any] = field(default_factory=list)
+    path: Path = ()
+    steps: int = 0
+    limit: int = 0
+    executions: int = 0
+    """How many concurrent loops have been started: each execution has a number of its own."""
+    routine: object = None
+    """The thread that runs, where threads wait for each other; see `tzerlike.tir.interpreter.threads`."""
+    domains: list[Domain] = field(default_factory=list)
+    """Of blocks that are held to their promises."""
+    shared: dict[int, Any] = field(default_factory=dict)
+    """The memory that the threads of the present block share, by slot."""
+
+    def spend(self, steps: int) -> None:
+        """Count `steps`; Fault over the limit."""
+        self.steps += steps
+        if self.steps > self.limit:
+            raise Fault("step-budget")
+
+
+@dataclass(slots=True)
+class Slots:
+    """Where each variable and buffer stands in the frame."""
+
+    state: State
+    table: dict[int, int] = field(default_factory=dict)
+    keep: list[Node] = field(default_factory=list)
+    """The variables themselves: an identity is only unique as long as its object lives."""
+    bound: set[int] = field(default_factory=set)
+    """The slots that have a value wherever the code that is being compiled runs."""
+
+    def define(self, var: Node) -> int:
+        """The slot of a variable at its definition."""
+        key = hash(var)
+        if key not in self.table:
+            self.table[key] = self.add()
+            self.keep.append(var)
+        return self.table[key]
+
+    def add(self) -> int:
+        """A slot for something that has no variable."""
+        self.state.frame.append(None)
+        return len(self.state.frame) - 1
+
+    @contextmanager
+    def binding(self, *slots: int) -> Iterator[None]:
+        """Compile what runs only once `slots` have got their values."""
+        fresh = {slot for slot in slots if slot not in self.bound}
+        self.bound |= fresh
+        try:
+            yield
+        finally:
+            self.bound -= fresh
+
+    def find(self, var: Node) -> int | None:
+        """The slot of a variable in use; None when nothing defines it."""
+        return self.table.get(hash(var))
+
+
+def name_of(node: Node) -> str:
+    """The name of a variable or buffer; "?" for what has none, as IR that was loaded may hold in its place."""
+    return str(getattr(node, "name", "?"))
+
+
+def dtype_text(node: Node) -> str:
+    """The dtype with lanes; "" for what has none (handles, strings, void)."""
+    ty = node.ty
+    return str(ty.dtype) if type(ty) is tvm.ir.PrimType else ""
+
+
+def concurrent_kind(kind: int) -> bool:
+    """Whether the iterations of a loop of this kind may run in any order or at once."""
+    return kind in (1, 2, 4)
+
+
+def pipeline_of(loop: Node) -> tuple[tuple[int, int], ...]:
+    """Stage and order of each statement of a loop that is annotated as a software pipeline; () for any other."""
+    if not loop.annotations:
+        return ()
+    try:
+        stages = [int(stage) for stage in loop.annotations["software_pipeline_stage"]]
+        orders = [int(order) for order in loop.annotations["software_pipeline_order"]]
+    except (KeyError, TypeError, ValueError):
+        return ()
+    return tuple(zip(stages, orders, strict=False))
+
+
+def has_barrier(body: Node) -> bool:
+    """Whether threads wait for each other somewhere in `body`."""
+    found: list[bool] = []
+
+    def call(node: Node, *context: object) -> None:
+        if str(getattr(node.op, "name", "")) == "tirx.tvm_storage_sync":
+            found.append(True)
+
+    structural_walk(body, (tvm.ir.Call, call))
+    return bool(found)
+
+
+def tracked(body: Node) -> bool:
+    """Whether `body` has a loop or thread whose iterations are concurrent, or overlap."""
+    found: list[bool] = []
+
+    def loop(node: Node, *context: object) -> None:
+        if concurrent_kind(int(node.kind)) or pipeline_of(node):
+            found.append(True)
+
+    def attribute(node: Node, *context: object) -> None:
+        if isinstance(node.node, tirx.IterVar):
+            found.append(True)
+
+    structural_walk(body, (tirx.For, loop), (tirx.AttrStmt, attribute))
+    return bool(found)

@@ -1,0 +1,181 @@
+"""What smaller means: the total order on cases.
+
+Statements count first, since a reader has to understand each of them; then passes, then options, then the nodes of
+expressions and declarations, then how unusual the dtypes are, then the magnitude of constants. Where all that
+is equal the shorter text is smaller, and at last the text that comes first. Only equal cases have equal sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from tzerlike.core.case import Case, ContextConfig, Scalar, canonical_json
+from tzerlike.core.dtypes import parse
+from tzerlike.passes.catalog import discover
+from tzerlike.passes.info import Parameter
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import array_items, tirx
+from tzerlike.tir.reducers.program import buffers_of, program_of
+from tzerlike.tir.scope import SERIAL, constant_int
+from tzerlike.tir.tree import Kind, Tree, is_nop
+
+DEFAULT = ContextConfig()
+DEFAULT_TARGET = "llvm"
+
+_USUAL_DTYPES = ("int32", "float32", "bool", "int64", "float64", "int8", "uint8", "float16")
+USUAL_ALIGNMENT = 64
+"""TVM's own default."""
+
+_MAGNITUDE_LIMIT = 1 << 80
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Size:
+    """The size of a case; sizes compare field by field, in this order."""
+
+    statements: int
+    passes: int
+    options: int
+    nodes: int
+    kinds: int
+    magnitude: int
+    length: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramSize:
+    statements: int
+    nodes: int
+    kinds: int
+    magnitude: int
+
+
+def size_of(case: Case) -> Size:
+    """Return the size of a case whose program this TVM reads."""
+    program = _program_size(case.ir)
+    text = canonical_json(case.to_json())
+    return Size(
+        program.statements,
+        len(case.passes),
+        _options(case),
+        program.nodes,
+        program.kinds,
+        program.magnitude,
+        len(text),
+        text,
+    )
+
+
+def _options(case: Case) -> int:
+    """How many things about the build are not as usual, the arguments of passes included."""
+    config = case.config
+    unusual = (
+        config.opt_level != DEFAULT.opt_level,
+        config.pipeline != DEFAULT.pipeline,
+        case.target != DEFAULT_TARGET,
+        case.input_seed != 0,
+    )
+    arguments = sum(1 + (usual_argument(spec.name, name) != value) for spec in case.passes for name, value in spec.args)
+    return len(config.options) + len(config.disabled_passes) + arguments + sum(unusual)
+
+
+def usual_argument(pass_name: str, argument: str) -> Scalar:
+    """Return what TVM's own pipelines give for an argument; None where that is not known."""
+    parameters = _parameters().get(pass_name, {})
+    return parameters[argument].domain[0] if argument in parameters else None
+
+
+def may_be_left_out(pass_name: str, argument: str) -> bool:
+    parameters = _parameters().get(pass_name, {})
+    return argument in parameters and not parameters[argument].required
+
+
+@cache
+def _parameters() -> Mapping[str, Mapping[str, Parameter]]:
+    return {info.name: {parameter.name: parameter for parameter in info.parameters} for info in discover()}
+
+
+@lru_cache(maxsize=64)
+def _program_size(ir: str) -> _ProgramSize:
+    tree = Tree(program_of(ir))
+    statements = nodes = 0
+    dtypes: set[str] = set()
+    for site in tree.sites:
+        node = site.node
+        if site.kind is Kind.STMT:
+            statements += not (type(node) is tirx.SeqStmt or is_nop(node))
+            nodes += type(node) is tirx.For and int(node.kind) != SERIAL
+        elif site.kind is Kind.EXPR:
+            nodes += 1
+            dtypes.add(site.dtype)
+        else:
+            declared = len(array_items(node.alloc_buffers)) + len(array_items(node.match_buffers))
+            statements += declared
+            nodes += len(array_items(node.iter_vars))
+        nodes += len(getattr(node, "annotations", None) or ())
+    func = tree.func
+    buffers = buffers_of(tree)
+    nodes += len(array_items(func.params)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
+    dtypes.update(str(buffer.ty.dtype.dtype) for buffer in buffers)
+    numbers: list[int] = []
+    tvm_api.structural_walk(
+        func,
+        (
+            (tirx.IntImm, lambda node: numbers.append(weight(int(node.value), truth=str(node.ty.dtype) == "bool"))),
+            (tirx.FloatImm, lambda node: numbers.append(_weight_of_float(float(node.value)))),
+        ),
+    )
+    return _ProgramSize(statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT))
+
+
+def _trimmings(buffer: Any) -> int:
+    """What there is to a buffer besides its name: dimensions, strides, offset, memory, alignment."""
+    ty = buffer.ty
+    odd = (
+        constant_int(ty.elem_offset) != 0,
+        str(ty.storage_scope) != "global",
+        int(ty.data_alignment) != USUAL_ALIGNMENT,
+        int(ty.offset_factor) != 1,
+    )
+    return len(array_items(ty.shape)) + len(array_items(ty.strides)) + sum(odd)
+
+
+def weight(value: int, *, truth: bool = False) -> int:
+    """0 is simplest, then 1, -1, 2, -2, ...; of truth values, the true one: what is always done is simple."""
+    return 1 - value if truth else 2 * abs(value) - (value > 0)
+
+
+def simpler_numbers(value: int) -> Iterator[int]:
+    """Yield simpler numbers: small ones, the half, then less and less towards zero, by powers of two.
+
+    The steps do not depend on the number, so that a search that goes on where it was ends at the least number that
+    will do after a few tries for each bit.
+    """
+    sign = 1 if value > 0 else -1
+    steps = [sign << bit for bit in reversed(range(abs(value).bit_length()))]
+    for other in dict.fromkeys((0, 1, 2, 4, abs(value), sign * (abs(value) // 2), *(value - step for step in steps))):
+        if weight(other) < weight(value):
+            yield other
+
+
+def extents_below(extent: Any) -> Iterator[int]:
+    """Yield the numbers to try in the place of an extent: 1 and 2 for one that is no constant."""
+    value = constant_int(extent)
+    yield from (1, 2) if value is None else (number for number in simpler_numbers(value) if number > 0)
+
+
+def _weight_of_float(value: float) -> int:
+    return 0 if value == 0 else 1 if value == 1 else 1 + len(repr(value))
+
+
+def _unusual(dtype: str) -> int:
+    parsed = parse(dtype)
+    if parsed is None:
+        return 0
+    lanes = parsed.lanes + 1 if parsed.lanes > 1 or parsed.scalable else 0
+    known = parsed.scalar in _USUAL_DTYPES
+    return lanes + (_USUAL_DTYPES.index(parsed.scalar) if known else len(_USUAL_DTYPES))

@@ -1,0 +1,100 @@
+"""Fewer and simpler buffers and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from tzerlike.core.shrink import spans
+from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.tir.buffers import like
+from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
+from tzerlike.tir.reducers.program import Make, buffers_of, is_buffer, mapped, number, scalar_type, with_values, without
+from tzerlike.tir.scope import constant_int, shape_variables
+from tzerlike.tir.tree import Tree, key
+
+
+def without_buffers(tree: Tree) -> Iterator[Make]:
+    """Leave out buffers with all that is done with them, several at a time, and numbers that are parameters."""
+    buffers = buffers_of(tree)
+    for start, stop in spans(len(buffers)):
+        yield partial(without, tree, (), buffers[start:stop])
+    for var, values in _numbers(tree):
+        for value in values:
+            if (constant := number(scalar_type(var), value)) is not None:
+                yield partial(_with_number, tree, var, constant)
+
+
+def _numbers(tree: Tree) -> list[tuple[Any, tuple[int, ...]]]:
+    """The parameters that are numbers, and the variables that shapes of parameters define, with values to try."""
+    params = array_items(tree.func.params)
+    sizes = {key(var): var for param in params if is_buffer(param) for var in shape_variables(param)}
+    found = [(param, (0, 1)) for param in params if not is_buffer(param) and key(param) not in sizes]
+    return found + [(var, (1, 2, 4)) for var in sizes.values()]
+
+
+def _with_number(tree: Tree, var: Any, constant: Any) -> Any:
+    params = [param for param in array_items(tree.func.params) if key(param) != key(var)]
+    return with_values(tree.func, {key(var): constant}, params)
+
+
+def plainer_buffers(tree: Tree) -> Iterator[Make]:
+    """Buffers without strides, offset, alignment or memory of their own."""
+    zero = tirx.IntImm("int32", 0)
+    for buffer in buffers_of(tree):
+        ty = buffer.ty
+        plain = dict(strides=[], offset=zero, factor=1, alignment=USUAL_ALIGNMENT, scope="global")
+        odd = {
+            "strides": bool(array_items(ty.strides)),
+            "offset": constant_int(ty.elem_offset) != 0,
+            "factor": int(ty.offset_factor) != 1,
+            "alignment": int(ty.data_alignment) != USUAL_ALIGNMENT,
+            "scope": str(ty.storage_scope) != "global",
+        }
+        chosen = [name for name in plain if odd[name]]
+        for start, stop in spans(len(chosen)):
+            changes = {name: plain[name] for name in chosen[start:stop]}
+            yield partial(_like, tree, buffer, changes)
+
+
+def _like(tree: Tree, buffer: Any, changes: dict[str, Any]) -> Any:
+    return with_values(tree.func, {key(buffer): like(buffer, **changes)})
+
+
+def smaller_buffers(tree: Tree) -> Iterator[Make]:
+    """Buffers of fewer dimensions, whose indices go with them, and of smaller extents."""
+    for buffer in buffers_of(tree):
+        shape = array_items(buffer.ty.shape)
+        for start, stop in spans(len(shape)):
+            yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
+        for place, extent in enumerate(shape):
+            for shorter in extents_below(extent):
+                changed = [*shape[:place], tirx.IntImm(extent.ty.dtype, shorter), *shape[place + 1 :]]
+                yield partial(_like, tree, buffer, {"shape": changed})
+
+
+def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
+    """The function with only the dimensions `kept` of a buffer; one of extent 1 where none is."""
+    shape = array_items(buffer.ty.shape)
+    one, zero = tirx.IntImm("int32", 1), tirx.IntImm("int32", 0)
+    if not kept and len(shape) == 1:
+        return None
+    new = like(buffer, shape=[shape[p] for p in kept] or [one])
+
+    def chosen(given: Any) -> list[Any]:
+        items = array_items(given)
+        return [items[p] for p in kept] or [zero if not isinstance(items[0], tvm.ir.Range) else _unit()]
+
+    # Nodes come children first: by the time an access is seen, it is one of the new buffer.
+    return mapped(
+        tree.func,
+        (tirx.Var, lambda var: new if key(var) == key(buffer) else var),
+        (tvm.ir.TensorLoad, lambda n: tirx.BufferLoad(new, chosen(n.indices)) if n.source.same_as(new) else n),
+        (tirx.BufferStore, lambda n: tirx.BufferStore(new, n.value, chosen(n.indices)) if n.buffer.same_as(new) else n),
+        (tirx.BufferRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if n.source.same_as(new) else n),
+    )
+
+
+def _unit() -> Any:
+    return tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), tirx.IntImm("int32", 1))

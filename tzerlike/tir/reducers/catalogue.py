@@ -1,0 +1,37 @@
+"""The table of reducers, in the order in which the search goes through them.
+
+What takes away most for one run comes first: passes before statements, statements before expressions. Sizes come early,
+since everything after them then takes less time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tzerlike.core.case import Case
+from tzerlike.core.shrink import Reducer
+from tzerlike.tir.reducers import buffers, expressions, names, statements
+from tzerlike.tir.reducers.plan import PLAN
+from tzerlike.tir.reducers.program import ProgramReducer, on_program
+
+PROGRAM: Mapping[str, ProgramReducer] = {
+    "without-statements": statements.without_statements,
+    "bodies": statements.bodies,
+    "without-buffers": buffers.without_buffers,
+    "smaller-sizes": expressions.smaller_sizes,
+    "without-names": statements.without_names,
+    "plainer": statements.plainer,
+    "constant-values": expressions.constant_values,
+    "smaller-blocks": statements.smaller_blocks,
+    "simpler-expressions": expressions.simpler_expressions,
+    "smaller-buffers": buffers.smaller_buffers,
+    "plainer-buffers": buffers.plainer_buffers,
+    "without-attributes": statements.without_attributes,
+    "smaller-numbers": expressions.smaller_numbers,
+    "usual-dtypes": expressions.usual_dtypes,
+    "renamed": names.renamed,
+}
+"""What changes the program, by name."""
+
+REDUCERS: Mapping[str, Reducer[Case]] = {**PLAN, **{name: on_program(reducer) for name, reducer in PROGRAM.items()}}
+"""All reducers by name."""

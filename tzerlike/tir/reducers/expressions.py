@@ -1,0 +1,125 @@
+"""Simpler expressions: constants and parts in the place of wholes, smaller numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from tzerlike.core.shrink import spans
+from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
+from tzerlike.tir.hole import IMMEDIATES, needs_constant
+from tzerlike.tir.order import simpler_numbers
+from tzerlike.tir.reducers.program import Make, mapped, number
+from tzerlike.tir.tree import Kind, Site, Tree
+
+
+def constant_values(tree: Tree) -> Iterator[Make]:
+    """0 in the place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
+    for roles in (("value",), ("indices",)):
+        tops = [site for site in _tops(tree) if site.role in roles and not is_constant(site.node)]
+        for start, stop in spans(len(tops)):
+            yield partial(_zeroed, tree, tops[start:stop])
+
+
+def _tops(tree: Tree) -> list[Site]:
+    return [site for site in tree.expressions() if site.parent is not None and site.parent.kind is Kind.STMT]
+
+
+def is_constant(node: Any) -> bool:
+    """Whether an expression is a number, or a vector of one number."""
+    return type(node.value if type(node) is tirx.Broadcast else node) in (tirx.IntImm, tirx.FloatImm)
+
+
+def _zeroed(tree: Tree, sites: list[Site]) -> Any:
+    changes = [(site, zero) for site in sites if (zero := number(site.dtype, 0)) is not None]
+    return tree.replace_all(changes) if changes else None
+
+
+def simpler_expressions(tree: Tree) -> Iterator[Make]:
+    """For each expression, the largest first: a constant, or one of the expressions of its dtype that it is made of."""
+    sites = [site for site in tree.expressions() if not is_constant(site.node) and site.dtype]
+    sites.sort(key=lambda site: -site.size)
+    for site in sites:
+        for value in _values(site):
+            if (node := number(site.dtype, value)) is not None:
+                yield partial(tree.replace, site, node)
+        if needs_constant(site):
+            continue
+        for below in tree.below(site)[1:]:
+            if below.dtype == site.dtype and not is_constant(below.node):
+                yield partial(tree.replace, site, below.node)
+
+
+def _values(site: Site) -> tuple[int, ...]:
+    """The constants worth trying at a place: no loop without an iteration, and blocks that run."""
+    if site.role == "extent":
+        return (1, 2)
+    return (1, 0) if site.dtype == "bool" else (0, 1)
+
+
+def smaller_sizes(tree: Tree) -> Iterator[Make]:
+    """A smaller number wherever one stands, in shapes and loops at once, the largest first."""
+    found: set[int] = set()
+    structural_walk(tree.func, (tirx.IntImm, lambda node: found.add(int(node.value))))
+    for value in sorted((value for value in found if value > 1), reverse=True):
+        for nearer in (1, 2, 4, value // 2):
+            if nearer < value:
+                yield partial(_everywhere, tree, value, nearer)
+
+
+def smaller_numbers(tree: Tree) -> Iterator[Make]:
+    """Each number closer to zero, place by place."""
+    for site in tree.of_type(tirx.IntImm):
+        for nearer in (1,) if site.dtype == "bool" else simpler_numbers(int(site.node.value)):
+            if nearer > 0 or site.role != "extent":
+                yield partial(_numbered, tree, site, nearer)
+    for site in tree.of_type(tirx.FloatImm):
+        for simple in (0.0, 1.0):
+            yield partial(tree.replace, site, tirx.FloatImm(site.dtype, simple))
+
+
+def _everywhere(tree: Tree, old: int, new: int) -> Any:
+    def change(node: Any) -> Any:
+        return tirx.IntImm(node.ty.dtype, new) if int(node.value) == old else node
+
+    return mapped(tree.func, (tirx.IntImm, change))
+
+
+def _numbered(tree: Tree, site: Site, value: int) -> Any:
+    node = number(site.dtype, value)
+    return None if node is None else tree.replace(site, node)
+
+
+def usual_dtypes(tree: Tree) -> Iterator[Make]:
+    """One dtype wherever another one stands: int32 for integers, float32 for floats, one lane for several.
+
+    Not where a call depends on the dtypes of its operands in its own way.
+    """
+    if any(_particular(site.node) for site in tree.of_type(tvm.ir.Call)):
+        return
+    found: set[str] = set()
+    structural_walk(tree.func, (tvm.ir.PrimType, lambda ty: found.add(str(ty.dtype))))
+    for old in sorted(found):
+        for new in _usual(old):
+            yield partial(_retyped, tree, old, new)
+
+
+def _particular(call: Any) -> bool:
+    name = str(getattr(call.op, "name", ""))
+    return name in IMMEDIATES or name in ("tirx.reinterpret", "tirx.call_extern", "tirx.call_pure_extern")
+
+
+def _usual(dtype: str) -> Iterator[str]:
+    base = dtype.partition("x")[0]
+    if base != dtype:
+        yield base
+    elif dtype.startswith(("float", "bfloat")) and dtype != "float32":
+        yield "float32"
+    elif dtype.startswith(("int", "uint")) and dtype != "int32":
+        yield "int32"
+
+
+def _retyped(tree: Tree, old: str, new: str) -> Any:
+    into = tvm.ir.PrimType(new)
+    return mapped(tree.func, (tvm.ir.PrimType, lambda ty: into if str(ty.dtype) == old else ty))

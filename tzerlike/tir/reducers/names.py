@@ -1,0 +1,46 @@
+"""Short names: A, B, ... for buffers, i, j, ... for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from typing import Any
+
+from tzerlike.systems.tvm_api import array_items, s_tir, tirx
+from tzerlike.tir.buffers import like
+from tzerlike.tir.reducers.program import Make, block_with, is_buffer, mapped
+from tzerlike.tir.scope import shape_variables
+from tzerlike.tir.tree import Tree, definitions, key
+
+
+def renamed(tree: Tree) -> Iterator[Make]:
+    """The same function with short names in the order of definition, for buffers, variables and blocks."""
+    yield partial(_renamed, tree)
+
+
+def _renamed(tree: Tree) -> Any:
+    params = array_items(tree.func.params)
+    defined = [var for param in params if is_buffer(param) for var in shape_variables(param)] + params
+    for site in tree.sites:
+        defined += definitions(site.node)
+    variables = {key(var): var for var in defined}.values()
+    buffers, scalars = _names("ABCDEFGH"), _names("ijkxyz")
+    new = {
+        key(var): _as(var, next(buffers)) if is_buffer(var) else tirx.Var(next(scalars), var.ty) for var in variables
+    }
+    blocks = _names("abcd")
+
+    def block(node: Any) -> Any:
+        return block_with(node, name_hint=next(blocks))
+
+    return mapped(tree.func, (tirx.Var, lambda var: new.get(key(var), var)), (s_tir.SBlock, block))
+
+
+def _as(buffer: Any, name: str) -> Any:
+    return tirx.Var(name, like(buffer).ty)
+
+
+def _names(letters: str) -> Iterator[str]:
+    for number in count():
+        yield from (f"{letter}{number or ''}" for letter in letters)

@@ -1,0 +1,236 @@
+"""What reducers of programs share: a program as a tree, its buffers, and taking parts of it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.dtypes import parse
+from tzerlike.core.shrink import Attempt, Reducer
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import array_items, function_with, s_tir, structural_map, tirx, tvm
+from tzerlike.tir.dtypes import constant
+from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions
+
+Node = Any
+Make = Callable[[], Node | None]
+"""Makes another function in the place of one; None, or what TVM raises, where that is not possible."""
+
+ProgramReducer = Callable[[Tree], Iterator[Make]]
+"""Functions in the place of one, the most promising first."""
+
+
+def program_of(ir: str) -> Node:
+    """Return the function of a case's program; TVM's own exceptions where it cannot be read."""
+    return tvm_api.entry_of(tvm_api.load_ir(ir))
+
+
+def on_program(reducer: ProgramReducer) -> Reducer[Case]:
+    """Return the reducer of cases that changes the program as `reducer` does and leaves the rest."""
+
+    def changed(case: Case) -> Iterator[Attempt[Case]]:
+        for make in reducer(Tree(program_of(case.ir))):
+            yield partial(_with_program, case, make)
+
+    return changed
+
+
+def _with_program(case: Case, make: Make) -> Case | None:
+    try:
+        func = make()
+        if func is None or not _indexed_right(func):
+            return None
+        return replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))
+    except Exception as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        # TVM has no such program.
+        return None
+
+
+def _indexed_right(func: Node) -> bool:
+    """Whether every access has an index for each dimension, which neither constructors nor verifiers look at."""
+    for site in Tree(func).of_type(tvm.ir.TensorLoad, tirx.BufferStore):
+        buffer = site.node.source if type(site.node) is tvm.ir.TensorLoad else site.node.buffer
+        if len(site.node.indices) != len(buffer.ty.shape):
+            return False
+    return True
+
+
+def nop() -> Node:
+    """The empty statement."""
+    return tirx.Evaluate(tirx.IntImm("int32", 0))
+
+
+def number(dtype: str, value: int) -> Node | None:
+    """Return the constant of a dtype with lanes; None for a pointer, or where it does not fit."""
+    parsed = parse(dtype)
+    if parsed is None or parsed.base == "handle" or not (parsed.is_float or parsed.low <= value <= parsed.high):
+        return None
+    return constant(parsed, value)
+
+
+def scalar_type(var: Node) -> str:
+    """The dtype of a variable that holds a number, else ""."""
+    return str(var.ty.dtype) if type(var.ty) is tvm.ir.PrimType else ""
+
+
+def is_buffer(var: Node) -> bool:
+    return bool(tirx.is_buffer_var(var))
+
+
+def buffers_of(tree: Tree) -> list[Node]:
+    """All buffers that a function defines: parameters, allocations, views, those of blocks; in order."""
+    found = [param for param in array_items(tree.func.params) if is_buffer(param)]
+    for site in tree.sites:
+        found += [var for var in definitions(site.node) if is_buffer(var)]
+    return found
+
+
+def with_layout(buffer: Node) -> Node:
+    """A buffer as `buffer`, with the layout that TVM gives one by itself."""
+    ty = buffer.ty
+    return tirx.decl_buffer(
+        array_items(ty.shape),
+        str(ty.dtype.dtype),
+        str(buffer.name),
+        strides=array_items(ty.strides),
+        elem_offset=ty.elem_offset,
+        scope=str(ty.storage_scope),
+        data_alignment=int(ty.data_alignment),
+        offset_factor=int(ty.offset_factor),
+    )
+
+
+def mapped(func: Node, *callbacks: tuple[Any, Callable[[Node], Node]], params: Sequence[Node] | None = None) -> Node:
+    """`func` with each node of a type replaced by what its callback returns, everywhere: in shapes and regions too.
+
+    `params` are the parameters to keep; all of them when not given. Raises what TVM's constructors raise when the new
+    nodes do not fit together.
+    """
+    new = structural_map(function_with(func, func.body, params=params), callbacks)
+    made = function_with(func, new.body, params=array_items(new.params))
+    _check_types(made)
+    return made
+
+
+def _check_types(func: Node) -> None:
+    """Put each node through its constructor once: the map does not, and TVM's verifiers look at no types."""
+    for site in Tree(func).sites:
+        kind = type(site.node)
+        if kind in SHAPES and kind is not s_tir.SBlock:
+            SHAPES[kind].build(site.node, partial(getattr, site.node))
+
+
+def with_values(func: Node, values: Mapping[int, Node], params: Sequence[Node] | None = None) -> Node:
+    """`func` with `values[key(v)]` in the place of each variable or buffer v, where it is defined too."""
+    return mapped(func, (tirx.Var, lambda var: values.get(key(var), var)), params=params)
+
+
+def without(
+    tree: Tree, sites: Iterable[Site] = (), buffers: Iterable[Node] = (), values: Mapping[int, Node] | None = None
+) -> Node:
+    """The function without the statements at `sites` and without `buffers`, and without what cannot be without them.
+
+    What is read of something that goes becomes 0; a statement that takes its address goes too, and so does every view
+    of it. `values` are put in the place of variables, by key; a parameter that has one goes.
+    """
+    cut = _Cut(tree, values or {})
+    for site in sites:
+        cut.drop(site)
+    for buffer in buffers:
+        cut.gone.add(key(buffer))
+    return cut.made()
+
+
+class _Cut:
+    """What goes: statements by number, buffers and pointers by key; and the numbers that stand for variables."""
+
+    def __init__(self, tree: Tree, values: Mapping[int, Node]) -> None:
+        self.tree = tree
+        self.values = dict(values)
+        self.gone: set[int] = set()
+        self._dead: set[int] = set()
+        self._covered: set[int] = set()
+
+    def drop(self, site: Site) -> None:
+        """Have a statement go with everything below it; what it defines goes or becomes 0."""
+        self._dead.add(site.number)
+        for inner in self.tree.below(site):
+            self._covered.add(inner.number)
+            for var in definitions(inner.node):
+                zero = None if is_buffer(var) else number(scalar_type(var), 0)
+                if zero is None:
+                    self.gone.add(key(var))
+                else:
+                    self.values.setdefault(key(var), zero)
+
+    def made(self) -> Node:
+        while self._spread():
+            pass
+        tree = self.tree
+        params = [p for p in array_items(tree.func.params) if key(p) not in self.gone and key(p) not in self.values]
+        func = tree.rewrite(self._change, params)
+        return with_values(func, self.values) if self.values else func
+
+    def _spread(self) -> bool:
+        """Have everything go that cannot do without what goes already; False when there was nothing more."""
+        before = len(self.gone), len(self._dead)
+        for site in self.tree.sites:
+            if site.number in self._covered:
+                continue
+            if type(site.node) is tirx.Var and key(site.node) in self.gone:
+                self.drop(_statement_of(site))
+            elif type(site.node) is s_tir.SBlock:
+                for match in array_items(site.node.match_buffers):
+                    if key(match.source.source) in self.gone:
+                        self.gone.add(key(match.buffer))
+        return (len(self.gone), len(self._dead)) != before
+
+    def _change(self, site: Site, node: Node) -> Node:
+        if site.number in self._covered:
+            return nop() if site.number in self._dead else node
+        kind = type(node)
+        if kind in (tirx.BufferStore, tirx.AllocBuffer, tirx.DeclBuffer) and key(node.buffer) in self.gone:
+            return nop()
+        if kind is tirx.Bind and key(node.var) in self.values:
+            return nop()
+        if kind is tvm.ir.TensorLoad and key(node.source) in self.gone:
+            return number(site.dtype, 0) or node
+        if kind is s_tir.SBlock:
+            return self._changed_block(node)
+        return node
+
+    def _changed_block(self, node: Node) -> Node:
+        allocated = [buffer for buffer in array_items(node.alloc_buffers) if key(buffer) not in self.gone]
+        matched = [match for match in array_items(node.match_buffers) if key(match.buffer) not in self.gone]
+        if len(allocated) == len(node.alloc_buffers) and len(matched) == len(node.match_buffers):
+            return node
+        return block_with(node, alloc_buffers=allocated, match_buffers=matched)
+
+
+def _statement_of(site: Site) -> Site:
+    """The innermost statement around an expression."""
+    return next(above for above in site.ancestors() if above.kind is Kind.STMT)
+
+
+_BLOCK_FIELDS = (
+    "iter_vars",
+    "reads",
+    "writes",
+    "name_hint",
+    "body",
+    "init",
+    "alloc_buffers",
+    "match_buffers",
+    "annotations",
+)
+
+
+def block_with(node: Node, **fields: Any) -> Node:
+    """The SBlock `node` with other fields, and with the regions that its body then reads and writes."""
+    values = [fields[name] if name in fields else getattr(node, name) for name in _BLOCK_FIELDS]
+    return refresh_regions(s_tir.SBlock(*values))

@@ -1,0 +1,230 @@
+"""Fewer statements: leave some out, keep only the body of others, put values in the place of names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from tzerlike.core.shrink import spans
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm
+from tzerlike.tir.order import extents_below
+from tzerlike.tir.reducers.expressions import is_constant
+from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
+from tzerlike.tir.scope import SERIAL
+from tzerlike.tir.tree import Kind, Site, Tree, is_nop, jumps_out, key, loop_with, seq, substitute
+
+
+def without_statements(tree: Tree) -> Iterator[Make]:
+    """Leave out runs of statements and single ones, those that hold most first."""
+    groups: list[list[Site]] = []
+    for site in tree.statements():
+        if type(site.node) is tirx.SeqStmt:
+            children = [below for below in tree.below(site) if below.parent is site]
+            groups += [children[start:stop] for start, stop in spans(len(children))]
+        elif not is_nop(site.node) and (site.parent is None or type(site.parent.node) is not tirx.SeqStmt):
+            groups.append([site])
+    groups.sort(key=lambda group: -sum(site.size for site in group))
+    for group in groups:
+        yield partial(without, tree, group)
+
+
+def bodies(tree: Tree) -> Iterator[Make]:
+    """A body in the place of the loop, branch, attribute or block around it, and a value in the place of its store.
+
+    Loop variables take their first value.
+    """
+    for site in tree.statements():
+        for body in _parts(tree, site):
+            yield partial(_replaced, tree, site, body)
+
+
+def _replaced(tree: Tree, site: Site, body: Make) -> Any:
+    return tree.replace(site, body())
+
+
+def _parts(tree: Tree, site: Site) -> Iterator[Make]:
+    node = site.node
+    kind = type(node)
+    if kind is tirx.For and not jumps_out(tree, _below(tree, site, "body")):
+        variables = [node.loop_var] if node.thread_binding is None else [node.loop_var, node.thread_binding.var]
+        yield lambda: substitute(node.body, {key(var): node.min for var in variables})
+    elif kind is tirx.IfThenElse:
+        yield lambda: node.then_case
+        if node.else_case is not None:
+            yield lambda: node.else_case
+    elif kind is tirx.While and not jumps_out(tree, _below(tree, site, "body")):
+        yield lambda: node.body
+    elif kind is tirx.AttrStmt:
+        yield partial(_attributed, node)
+    elif kind is s_tir.SBlockRealize:
+        yield partial(_of_block, node)
+    elif kind in (tirx.BufferStore, tirx.Bind) and not is_constant(node.value):
+        yield lambda: tirx.Evaluate(node.value)
+
+
+def _below(tree: Tree, site: Site, role: str) -> Site:
+    return next(below for below in tree.below(site) if below.parent is site and below.role == role)
+
+
+def _attributed(node: Any) -> Any:
+    owner = node.node
+    if not isinstance(owner, tirx.IterVar):
+        return node.body
+    return substitute(node.body, {key(owner.var): tirx.IntImm(owner.var.ty.dtype, 0)})
+
+
+def _of_block(realize: Any) -> Any:
+    """What a block does, as statements: its allocations, its views, its initialisation, its body."""
+    block = realize.block
+    if array_items(block.match_buffers):
+        return None
+    values = {
+        key(iter_var.var): value
+        for iter_var, value in zip(array_items(block.iter_vars), array_items(realize.iter_values), strict=True)
+    }
+    parts = [tirx.AllocBuffer(buffer) for buffer in array_items(block.alloc_buffers)]
+    parts += [part for part in (block.init, block.body) if part is not None]
+    return substitute(seq(parts), values)
+
+
+def without_names(tree: Tree) -> Iterator[Make]:
+    """The value in the place of a name that Bind or Let gives it."""
+    for site in tree.sites:
+        node = site.node
+        if type(node) is tirx.Bind and not is_buffer(node.var):
+            yield partial(_unbound, tree, site)
+        elif type(node) is tirx.Let:
+            yield partial(_without_let, tree, site)
+
+
+def _unbound(tree: Tree, site: Site) -> Any:
+    func = tree.replace(site, tirx.Evaluate(tirx.IntImm("int32", 0)))
+    return with_values(func, {key(site.node.var): site.node.value})
+
+
+def _without_let(tree: Tree, site: Site) -> Any:
+    return tree.replace(site, substitute(site.node.body, {key(site.node.var): site.node.value}))
+
+
+def plainer(tree: Tree) -> Iterator[Make]:
+    """Serial loops without steps, without annotations; blocks without annotations, initialisation or predicate."""
+    yield partial(_all_plain, tree)
+    for site in tree.sites:
+        node = site.node
+        kind = type(node)
+        if kind is tirx.For:
+            if int(node.kind) != SERIAL:
+                yield partial(_with_node, tree, site, partial(loop_with, node, kind=SERIAL, thread_binding=None))
+            if node.step is not None:
+                yield partial(_with_node, tree, site, partial(loop_with, node, step=None))
+            for rest in _fewer(node.annotations):
+                yield partial(_with_node, tree, site, partial(loop_with, node, annotations=rest))
+        elif kind is s_tir.SBlock:
+            if node.init is not None:
+                yield partial(_with_node, tree, site, partial(block_with, node, init=None))
+            for rest in _fewer(node.annotations):
+                yield partial(_with_node, tree, site, partial(block_with, node, annotations=rest))
+        elif kind is tirx.AllocBuffer and node.annotations:
+            yield partial(_with_node, tree, site, partial(_bare, node))
+
+
+def _bare(allocation: Any) -> Any:
+    return tirx.AllocBuffer(allocation.buffer)
+
+
+def _with_node(tree: Tree, site: Site, make: Make) -> Any:
+    return tree.replace(site, make())
+
+
+def _all_plain(tree: Tree) -> Any:
+    def change(site: Site, node: Any) -> Any:
+        if type(node) is tirx.For:
+            return loop_with(node, kind=SERIAL, thread_binding=None, annotations={}, step=None)
+        if type(node) is s_tir.SBlock and node.annotations:
+            return block_with(node, annotations={})
+        return node
+
+    return tree.rewrite(change)
+
+
+def _fewer(annotations: Any) -> Iterator[dict[str, Any]]:
+    """Maps without one of their keys, and without any."""
+    items = dict(annotations or {})
+    if len(items) > 1:
+        yield {}
+    for name in sorted(items, key=str):
+        yield {other: value for other, value in items.items() if other != name}
+
+
+def without_attributes(tree: Tree) -> Iterator[Make]:
+    """The function without one of its attributes, but for its name."""
+    for name in sorted(map(str, (tree.func.attrs or {}).keys())):
+        if name == "s_tir":
+            yield partial(_without_dialect, tree)
+        if name != "global_symbol":
+            yield partial(tree.func.without_attr, name)
+
+
+def _without_dialect(tree: Tree) -> Any:
+    """The function outside of S-TIR, where buffers have a layout unless they say that they have none."""
+    laid_out = {key(buffer): with_layout(buffer) for buffer in buffers_of(tree)}
+    return with_values(tree.func, laid_out).without_attr("s_tir")
+
+
+def smaller_blocks(tree: Tree) -> Iterator[Make]:
+    """Blocks with fewer variables, each replaced by what it is bound to or by the start of its domain; data-parallel
+    variables; shorter domains."""
+    for site in tree.of_type(s_tir.SBlockRealize):
+        iter_vars = array_items(site.node.block.iter_vars)
+        if len(iter_vars) > 1:
+            yield partial(_without_iter_vars, tree, site, range(len(iter_vars)), bound=True)
+        for place in range(len(iter_vars)):
+            yield partial(_without_iter_vars, tree, site, (place,), bound=False)
+            yield partial(_without_iter_vars, tree, site, (place,), bound=True)
+            for shorter in extents_below(iter_vars[place].dom.extent):
+                yield partial(_with_domain, tree, site, place, shorter)
+
+
+def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], *, bound: bool) -> Any:
+    realize, block = site.node, site.node.block
+    iter_vars, bindings = array_items(block.iter_vars), array_items(realize.iter_values)
+    values = {key(iter_vars[p].var): bindings[p] if bound else iter_vars[p].dom.min for p in places}
+    kept = [p for p in range(len(iter_vars)) if p not in places]
+    rest = substitute(block, values)
+    smaller = block_with(rest, iter_vars=[array_items(rest.iter_vars)[p] for p in kept])
+    return tree.replace(site, s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller))
+
+
+def _with_domain(tree: Tree, site: Site, place: int, extent: int) -> Any:
+    realize, block = site.node, site.node.block
+    iter_vars = array_items(block.iter_vars)
+    old = iter_vars[place]
+    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(old.var.ty.dtype, extent))
+    iter_vars[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
+    smaller = block_with(block, iter_vars=iter_vars)
+    return tree.replace(site, s_tir.SBlockRealize(array_items(realize.iter_values), realize.predicate, smaller))
+
+
+def joined(tree: Tree) -> Iterator[Make]:
+    """One statement in the place of a compound one that holds it deep inside, whatever is in between."""
+    for site in tree.statements():
+        inner = [below for below in tree.below(site)[1:] if below.kind is Kind.STMT and _simple(below)]
+        for below in inner if len(inner) > 1 else ():
+            yield partial(_hoisted, tree, site, below)
+
+
+def _simple(site: Site) -> bool:
+    return type(site.node) in (tirx.BufferStore, tirx.Evaluate) and not is_nop(site.node)
+
+
+def _hoisted(tree: Tree, site: Site, below: Site) -> Any:
+    zeros = {}
+    for above in below.ancestors():
+        if above.number < site.number:
+            break
+        if type(above.node) is tirx.For:
+            zeros[key(above.node.loop_var)] = above.node.min
+        elif type(above.node) is s_tir.SBlock:
+            zeros |= {key(v.var): v.dom.min for v in array_items(above.node.iter_vars)}
+    return tree.replace(site, substitute(below.node, zeros))

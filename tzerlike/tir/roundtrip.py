@@ -1,0 +1,88 @@
+"""Whether a program survives its own text: printed as TVMScript, parsed, and compared with what it was.
+
+The text is what a bug report shows, so a program that does not survive it cannot be reported as text alone. Where it
+does not, the fault is TVM's: it is named here by its cause, so that equal faults of different programs are told once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.core.observation import message_template
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import tvm_ffi
+
+PRINTER, PARSER, UNEQUAL = "the printer raises", "the parser raises", "another program comes back"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFault:
+    """What goes wrong (`stage`), the part of it that does not depend on the program (`cause`), and all of it."""
+
+    stage: str
+    cause: str
+    detail: str
+
+
+def round_trip(module: Any) -> TextFault | None:
+    """Print an IRModule and parse the text; return what is wrong with the outcome, or None."""
+    script = _asked(PRINTER, lambda: tvm_api.script_of(module))
+    if isinstance(script, TextFault):
+        return script
+    again = _asked(PARSER, lambda: tvm_api.parse_script(script))
+    if isinstance(again, TextFault):
+        return again
+    mismatch = tvm_ffi.get_first_structural_mismatch(module, again)
+    if mismatch is None:
+        return None
+    ours, theirs = mismatch
+    had, got = resolved(module, ours), resolved(again, theirs)
+    return TextFault(UNEQUAL, _change(_fields(ours), had, got), f"{ours}: {str(had)[:500]}\n{theirs}: {str(got)[:500]}")
+
+
+def resolved(root: Any, path: Any) -> Any:
+    """Return what stands at an access path, or the nearest thing above it that exists."""
+    found = root
+    for step in path.to_steps():
+        try:
+            found = getattr(found, str(step.key)) if step.kind == _ATTRIBUTE else found[step.key]
+        except (AttributeError, IndexError, KeyError, TypeError):
+            return found
+    return found
+
+
+def _asked(stage: str, step: Callable[[], Any]) -> Any:
+    """Return what TVM makes of `step`, a TextFault where it raises."""
+    try:
+        return step()
+    except Exception as error:
+        if not tvm_api.raised_by_tvm(error):
+            raise
+        text = f"{type(error).__name__}: {error}"
+        # A diagnostic shows the source first and says what is wrong in the line that starts with "error:".
+        telling = re.search(r"^error: .*", str(error), re.MULTILINE)
+        return TextFault(stage, message_template(telling[0] if telling else text), text)
+
+
+_ATTRIBUTE = tvm_ffi.access_path.AccessKind.ATTR
+
+
+def _fields(path: Any) -> list[str]:
+    return [str(step.key) for step in path.to_steps() if step.kind == _ATTRIBUTE]
+
+
+def _change(fields: list[str], had: Any, got: Any) -> str:
+    """Say what became of what, without what depends on the program.
+
+    Expressions that come back as others are all one cause for each type: TVMScript's operators simplify what they
+    are given, wherever it stands.
+    """
+    if isinstance(had, tvm_api.tvm.ir.Expr) and type(had) is not type(got):
+        return f"{type(had).__name__} is rewritten"
+    place = fields[-1] if fields else "the module"
+    if isinstance(had, tvm_ffi.Object | list | dict) or isinstance(got, tvm_ffi.Object | list | dict):
+        return f"{place}: {type(had).__name__} becomes {type(got).__name__}"
+    return message_template(f"{place}: {had} becomes {got}")
