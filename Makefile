@@ -36,7 +36,7 @@ lint: setup $(VENV)/ready-dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: setup ## Measure speed, where time goes, what coverage costs, and what mutators give
+bench: setup ## Measure speed, where time goes, what coverage costs, and what mutators give, by processor time
 	$(BIN)/python scripts/bench.py
 	$(BIN)/python scripts/bench_mutators.py
 

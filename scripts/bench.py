@@ -1,11 +1,16 @@
 """`make bench`: what a pair costs and where the time goes, what coverage costs, what batches gain.
 
-Figures are medians over repeats within one run; compare ratios, not the figures of two machines.
+All times are processor time, for campaigns that of the whole tree of processes, so that a busy machine changes them
+little; the shares of stages alone are of the clock on the wall. Compare ratios, not the figures of two machines.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -18,9 +23,13 @@ from typing import Any
 from standalone import cache_directory, executor_with
 
 from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.effort import Effort
 from tzerlike.core.limits import Limits
 from tzerlike.coverage import NoCoverage, open_coverage
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.stages import run_case
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
 from tzerlike.tir.seeds import builtin_seeds
 
 ITERATIONS = 1200
@@ -30,8 +39,23 @@ REPEATS = 5
 READS = 10_000
 
 
-def campaign(pairs_per_fork: int, iterations: int) -> dict[str, Any]:
-    """Run a campaign of the built-in seeds with the crash oracle alone and return its statistics."""
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def processor_time(command: Sequence[str]) -> float:
+    """Run a command; returns the seconds of processor time that it and all of its descendants took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    # What outlived its parent came to this process, which has to wait for it: else its time is nobody's.
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def campaign(pairs_per_fork: int, iterations: int) -> tuple[dict[str, Any], float]:
+    """Run a campaign of the built-in seeds with the crash oracle alone; returns its statistics and processor time."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "campaign"
         options = {
@@ -44,44 +68,55 @@ def campaign(pairs_per_fork: int, iterations: int) -> dict[str, Any]:
             "--ui": "none",
         }
         arguments = [str(word) for option in options.items() for word in option]
-        subprocess.run([sys.executable, "-m", "tzerlike", "fuzz", *arguments], check=True)
-        stats: dict[str, Any] = json.loads((out / "stats.json").read_text())
-        return stats
+        spent = processor_time([sys.executable, "-m", "tzerlike", "fuzz", *arguments])
+        return json.loads((out / "stats.json").read_text()), spent
 
 
 def speed() -> None:
+    if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError("this process cannot take in orphans, whose time would be missing")
     print(f"campaign on the built-in seeds, --oracles crash --jobs 1, {ITERATIONS} iterations")
-    print("  pairs per fork   pairs/s   inside TVM   stage shares")
+    campaign(1, 1)  # makes seeds and blocks, which are cached
+    first, start = campaign(1, 1)
+    print(f"  start and end: {start:.2f} s")
+    print("  pairs per fork   ms a pair   pairs/s   inside TVM   stage shares")
     for batch in BATCHES:
-        stats = campaign(batch, ITERATIONS)
+        stats, spent = campaign(batch, ITERATIONS)
+        each = (spent - start) / (stats["pairs"] - first["pairs"])
         seconds = stats["stage_seconds"]
-        wall = stats["elapsed_s"]
-        inside = sum(seconds[stage] for stage in ("load", "passes", "build")) / wall
-        pairs = stats["pairs"] / wall
-        shares = "  ".join(f"{stage} {spent / wall:.1%}" for stage, spent in seconds.items() if spent / wall >= 0.001)
-        print(f"  {batch:14}   {pairs:7.1f}   {inside:10.1%}   {shares}")
+        whole = sum(seconds.values())
+        inside = sum(seconds[stage] for stage in ("load", "passes", "build")) / whole
+        shares = "  ".join(f"{stage} {part / whole:.1%}" for stage, part in seconds.items() if part / whole >= 0.001)
+        print(f"  {batch:14}   {1e3 * each:9.2f}   {1 / each:7.1f}   {inside:10.1%}   {shares}")
+
+
+def timed_case(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+    """`run_case`; the message of a case that compiles is the processor time that it took."""
+    began = time.process_time()
+    record = run_case(case, channel, around, effort, known)
+    return {"message": str(time.process_time() - began)} | record
 
 
 def seconds_inside(executor: ForkExecutor, case: Case) -> float:
-    return executor.run([case])[0].elapsed
+    return float(executor.run([case])[0].message)
 
 
 def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
     """Compare the same cases with and without coverage, in turn."""
-    from tzerlike.systems.tvm_api import compiler_library
+    from tzerlike.systems.tvm_api import SYSTEM, compiler_library
 
-    began = time.perf_counter()
-    coverage = open_coverage("breakpoint", compiler_library(), slots=1, cache_dir=cache_dir)
-    print(f"coverage: {coverage.total:,} blocks, ready in {time.perf_counter() - began:.2f} s")
+    began = time.process_time()
+    coverage = open_coverage("breakpoint", compiler_library(), 1, cache_dir, SYSTEM.code.sources)
+    print(f"coverage: {coverage.total:,} blocks, ready in {time.process_time() - began:.2f} s")
     limits = Limits(30.0, 4 << 30)
-    traced, blind = executor_with(coverage, limits), executor_with(NoCoverage(), limits)
+    traced, blind = (executor_with(backend, limits, timed_case) for backend in (coverage, NoCoverage()))
     per_block = []
     for case in cases[:10]:
         seconds_inside(blind, case)
         coverage.reset()
         first = traced.run([case])[0]
         plain = statistics.median(seconds_inside(blind, case) for _ in range(REPEATS))
-        per_block.append((first.elapsed - plain) / max(1, first.new_blocks) * 1e6)
+        per_block.append((float(first.message) - plain) / max(1, first.new_blocks) * 1e6)
     print(f"  a new block: {statistics.median(per_block):.2f} us (median of {len(per_block)} cases)")
     for case in cases:
         seconds_inside(traced, case)
@@ -90,10 +125,10 @@ def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
         for case in cases:
             ratios.append(seconds_inside(traced, case) / seconds_inside(blind, case))
     print(f"  repeats: {statistics.median(ratios) - 1:+.2%} (median of {len(ratios)} pairs)")
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(READS):
         coverage.new(0)
-    print(f"  a reading after a pass: {(time.perf_counter() - began) / READS * 1e3:.4f} ms (at most 0.2 wanted)")
+    print(f"  a reading after a pass: {(time.process_time() - began) / READS * 1e3:.4f} ms (at most 0.2 wanted)")
 
 
 def main() -> None:

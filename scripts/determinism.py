@@ -1,4 +1,4 @@
-"""Run one campaign many times under other surroundings, and say where the runs differ first.
+"""Run one campaign many times under other conditions, and say where the runs differ first.
 
     python scripts/determinism.py [--runs 20] [--iterations 400] [--oracles LIST] [--tvm NAME] [--parallel 2]
 
@@ -30,7 +30,7 @@ LOCALES = ("C", "C.UTF-8", "POSIX", "en_US.UTF-8", "")
 _UNTIMED = ("i", "how", "exit", "stage", "pass", "new", "case", "finding")
 
 
-def surroundings(number: int, scratch: Path) -> tuple[Path, dict[str, str]]:
+def conditions(number: int, scratch: Path) -> tuple[Path, dict[str, str]]:
     """Return the working directory and the environment of run `number`; every fifth one is alike but for the caches."""
     kind = number % 5
     directory, home, temporary = (scratch / f"{what}{'-long' * (3 * kind)}" for what in ("cwd", "home", "tmp"))
@@ -52,7 +52,7 @@ def surroundings(number: int, scratch: Path) -> tuple[Path, dict[str, str]]:
 
 def run(number: int, options: argparse.Namespace, scratch: Path) -> Path:
     """Run campaign `number` and return its directory."""
-    directory, environment = surroundings(number, scratch)
+    directory, environment = conditions(number, scratch)
     cores = sorted(os.sched_getaffinity(0))
     two = ",".join(map(str, cores[:2]))
     held = ["taskset", "-c", two] if number % 2 else []

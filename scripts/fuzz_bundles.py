@@ -323,7 +323,7 @@ def mutant(files: Files, rng: Random, huge: bool) -> Files:
 
 
 def put_something_else(path: Path, rng: Random) -> None:
-    """Put something in the place of a file or directory that nobody must wait for, follow or read to its end."""
+    """Put something in place of a file or directory that nobody must wait for, follow or read to its end."""
     content = path.read_bytes() if path.is_file() else b"{}"
     if path.is_dir():
         shutil.rmtree(path)

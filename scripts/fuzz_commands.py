@@ -68,7 +68,7 @@ class Bench:
         self.ended: Counter[str] = Counter()
         self.faults: list[str] = []
 
-    def family(self) -> Client:
+    def client(self, *_: object, **__: object) -> Client:
         if self._client is None:
             self._client = open_client(coverage="none")
             # The commands leave the context of a client when they are done; this one is to stay.
@@ -147,7 +147,7 @@ def take_through(directory: Path, paths: Sequence[Path], bench: Bench) -> None:
             continue
         bench.try_one("replay", path, lambda path: replay_bundles([path], 1, bench.client))
         bench.try_one("bisect", path, lambda path: bisect_bundles([path], bench.client))
-        bench.try_one("reduce", path, lambda path: reduce_bundles([path], 1, SEARCH, lambda slots: bench.family()))
+        bench.try_one("reduce", path, lambda path: reduce_bundles([path], 1, SEARCH, bench.client))
         bench.try_one("report", path, report_of)
     campaign = directory.parent
     for command in ("triage", "triage --json", "report", "report --json", f"ci replay --output {campaign}/ci"):

@@ -35,21 +35,22 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.inputs import Inputs, inputs_for
 from tzerlike.execution.compare.memory import Memory
-from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, interpret, judge_builds
+from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
 from tzerlike.execution.cuda.lowered import with_memory_inside
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.execution.diagnosis.meaning import Meaning
-from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
+from tzerlike.mutators import GROUPS, MutationEnv, Mutator, make_mutators
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.judge import Base, claim_of
-from tzerlike.passes.catalog import discover, instantiate
+from tzerlike.passes.catalog import discover, steps_of
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.processes.forked import each_in_child, in_child, silence
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import SILENT, Compilation
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_api import PassTrail
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist.stored import require_graph
@@ -172,7 +173,7 @@ class World:
             child = log.guard(f"mutate {mutator.name}", None, partial(_mutated, mutator, func, rng, env))
             log.stage("well-formed")
             if child is not None and (any_form or tvm_api.well_formed(tvm_api.module_of(child))):
-                func, parent = child, func if mutator.name in SCHEDULE else None
+                func, parent = child, func if mutator.name in GROUPS["schedule"] else None
                 wanted -= 1
             if not wanted:
                 break
@@ -293,9 +294,8 @@ def _compared(inputs: Inputs, judgement: Judgement, rng: Random) -> None:
 
 def _native(func: Any, module: Any, seed: int) -> None:
     """Run the build without optimisation; one that dies takes this process with it and is no fault."""
-    notes = NoNotes()
-    builds = Builds(lambda: compile_baseline(module, notes), lambda: compile_baseline(module, notes))
-    judge_builds(func, builds, seed, Effort(steps=STEPS), notes)
+    builds = Builds(lambda: compile_baseline(module, SILENT), lambda: compile_baseline(module, SILENT))
+    judge_builds(func, builds, seed, Effort(steps=STEPS), SILENT)
 
 
 def _claimed(parent: Any, child: Any, seed: int) -> None:
@@ -317,13 +317,9 @@ def _with_memory_inside(func: Any) -> Any | None:
 
 def _compile(module: Any, text: str, passes: Sequence[PassSpec], config: ContextConfig, trail: PassTrail) -> None:
     """Run the passes and the default pipeline under an instrument; no machine code is generated."""
-    target = ask_compiler(lambda: tvm_api.target_of(text))
-    with target, ask_compiler(lambda: tvm_api.pass_context(config, [trail])):
-        module = ask_compiler(lambda: tvm_api.bind_target(module, target))
-        pipeline = default_pipeline(text, config)
-        rest = () if config.pipeline == "none" else pipeline.passes
-        for spec in (*passes, *rest, *pipeline.host):
-            module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
+    pipeline = default_pipeline(text, config)
+    rest = () if config.pipeline == "none" else pipeline.passes
+    Compilation(text, config, steps_of((*passes, *rest, *pipeline.host)), [trail]).lower(module)
 
 
 @dataclass(slots=True)

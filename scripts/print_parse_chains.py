@@ -24,8 +24,9 @@ from standalone import cache_directory
 
 from tzerlike.core.case import Case, content_hash
 from tzerlike.core.rng import rng_for
-from tzerlike.findings.repro.text import text_repro
-from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator, make_mutators
+from tzerlike.findings.repro.parts import program_source, quotable
+from tzerlike.mutators import GROUPS, MutationEnv, Mutator, make_mutators
+from tzerlike.oracles.round_trip.examiner import REPRO
 from tzerlike.processes.forked import each_in_child, in_child
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tvm, script_of, well_formed
 from tzerlike.tir.roundtrip import PRINTER, round_trip
@@ -54,7 +55,7 @@ def next_generation(func: Any, mutators: Sequence[Mutator], rng: Random, env: Mu
 
     for _ in range(TRIES):
         mutator = mutators[rng.randrange(len(mutators))]
-        if mutator.name in SCHEDULE:
+        if mutator.name in GROUPS["schedule"]:
             saved, _ = in_child(partial(text, mutator))
             made = None if saved is None else entry_of(load_ir(saved))
         else:
@@ -110,7 +111,8 @@ def main() -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "module.json").write_text(module)
         (directory / "module.py").write_text(script)
-        (directory / "repro.py").write_text(text_repro(f"{stage}: {cause}", Case(module)))
+        repro = REPRO.format(title=quotable(f"{stage}: {cause}"), program=program_source(Case(module), ""))
+        (directory / "repro.py").write_text(repro)
         (directory / "detail.txt").write_text(f"{detail}\n")
         print(f"{count:5}  {stage}: {cause}")
         print(f"       smallest: {nodes} nodes, generation {generation}, {directory}")

@@ -23,10 +23,11 @@ from standalone import cache_directory
 from tzerlike.core.effort import THOROUGH_STEPS, Effort
 from tzerlike.core.results import Ending, Results
 from tzerlike.core.rng import rng_for
-from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, judge_builds
+from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import SILENT
 from tzerlike.tir.seeds import builtin_seeds
 
 BATCH = 200
@@ -38,10 +39,9 @@ ENDS_THE_PROCESS = "batch_to_space"
 
 def judged(func: Any, input_seed: int, steps: int) -> Results:
     """Interpret `func`, and run its baseline build where it is defined."""
-    notes = NoNotes()
     module = tvm_api.module_of(func)
-    builds = Builds(lambda: compile_baseline(module, notes), lambda: compile_baseline(module, notes))
-    return judge_builds(func, builds, input_seed, Effort(steps=steps), notes)
+    builds = Builds(lambda: compile_baseline(module, SILENT), lambda: compile_baseline(module, SILENT))
+    return judge_builds(func, builds, input_seed, Effort(steps=steps), SILENT)
 
 
 def descendant(programs: list[Any], mutators: Any, rng: Random) -> tuple[Any, list[str]]:

@@ -20,10 +20,10 @@ from tzerlike.core.limits import Limits
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.stages import run_case, touch
+from tzerlike.execution.warm_up import warm_up
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.lane import Lane
 from tzerlike.processes.runner import serve_runner
-from tzerlike.processes.zygote import warm_up
 
 LEVELS = {"LLVM level 0": '{"kind": "llvm", "opt-level": 0}', "LLVM level 3": "llvm"}
 EFFORTS = {

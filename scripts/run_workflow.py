@@ -17,70 +17,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
+class _Loader(yaml.BaseLoader):
+    """Leaves scalars texts, also the key `on`, and refuses a key that stands twice, as the service does."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if len(keys) > len(set(keys)):
+            raise ValueError(f"not understood: a key twice among {keys}")
+        return super().construct_mapping(node, deep)
+
+
 def read_workflow(path: Path) -> dict[str, Any]:
-    """Return a workflow as nested dicts, lists and texts; ValueError for YAML beyond what workflows need.
-
-    Understood are block mappings and lists, plain and quoted texts, and the block texts `|` and `>-`. Scalars stay
-    texts.
-    """
-    lines = [line for line in path.read_text().splitlines() if not re.fullmatch(r"\s*(#.*)?", line)]
-    value, rest = _block(lines, 0)
-    if rest or not isinstance(value, dict):
-        raise ValueError(f"{path}: not understood from {rest[:1]} on")
-    return value
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _block(lines: list[str], indent: int) -> tuple[Any, list[str]]:
-    """Return the mapping or list that begins at `indent`, and the lines behind it."""
-    if not lines or _indent(lines[0]) < indent:
-        return "", lines
-    return _list(lines) if lines[0].lstrip().startswith("- ") else _mapping(lines)
-
-
-def _list(lines: list[str]) -> tuple[list[Any], list[str]]:
-    indent, items = _indent(lines[0]), []
-    while lines and _indent(lines[0]) == indent and lines[0].lstrip().startswith("- "):
-        first = lines[0].replace("- ", "  ", 1)
-        if re.match(r"\s*[\w-]+:( |$)", first):
-            item, lines = _mapping([first, *lines[1:]])
-        else:
-            item, lines = _scalar(first.strip()), lines[1:]
-        items.append(item)
-    return items, lines
-
-
-def _mapping(lines: list[str]) -> tuple[dict[str, Any], list[str]]:
-    indent, found = _indent(lines[0]), {}
-    while lines and _indent(lines[0]) == indent:
-        match = re.fullmatch(r"\s*([\w-]+):(?: (.*))?", lines[0])
-        if match is None or match[1] in found:
-            raise ValueError(f"not understood: {lines[0]!r}")
-        key, text = match[1], (match[2] or "").strip()
-        lines = lines[1:]
-        if text in ("|", ">-"):
-            inner = []
-            while lines and _indent(lines[0]) > indent:
-                inner.append(lines[0].strip())
-                lines = lines[1:]
-            found[key] = ("\n" if text == "|" else " ").join(inner)
-        elif text:
-            found[key] = _scalar(text)
-        else:
-            found[key], lines = _block(lines, indent + 1)
-    return found, lines
-
-
-def _scalar(text: str) -> str:
-    if text[:1] in "[{&*!|>":
-        raise ValueError(f"not understood: {text!r}")
-    return text[1:-1] if text[:1] in "\"'" and text[-1:] == text[:1] else text
+    """Return a workflow as nested dicts, lists and texts; ValueError where it is none."""
+    try:
+        workflow = yaml.load(path.read_text(), _Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path}: not understood: {error}") from error
+    if not isinstance(workflow, dict):
+        raise ValueError(f"{path}: not understood: no mapping")
+    return workflow
 
 
 def wanted(condition: str, failed: bool, directory: Path) -> bool:

@@ -14,7 +14,6 @@ from collections import Counter
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.campaign.loop import PassSource
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.observation import Exit, message_template
 from tzerlike.core.rng import rng_for
@@ -32,7 +31,7 @@ TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}', "cuda": '{"kind": "cuda",
 SHOWN = 5
 
 
-def kinds(target: str) -> dict[str, PassSource]:
+def kinds(target: str) -> dict[str, RandomSource | PlannedSource]:
     catalog = discover()
 
     def pipeline_of(config: ContextConfig) -> Sequence:

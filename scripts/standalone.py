@@ -11,6 +11,7 @@ from tzerlike.coverage import Coverage
 from tzerlike.execution import rendering
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.stages import run_case
+from tzerlike.processes.job import RunCase
 from tzerlike.processes.lane import Lane
 from tzerlike.processes.runner import serve_runner
 
@@ -22,9 +23,9 @@ def cache_directory() -> Path:
     return path
 
 
-def executor_with(coverage: Coverage, limits: Limits | None = None) -> ForkExecutor:
+def executor_with(coverage: Coverage, limits: Limits | None = None, run: RunCase = run_case) -> ForkExecutor:
     """Return an executor with a runner of its own, forked here: call this early, while the process is small."""
-    lane = Lane.prepare(0, coverage, run_case, rendering.JOBS)
+    lane = Lane.prepare(0, coverage, run, rendering.JOBS)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         ours.close()

@@ -21,12 +21,15 @@ GROUP = "tzerlike.plugins"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """The tables of a plug-in, each name -> factory like tzerlike's own.
+    """The tables of a plug-in, each by name like tzerlike's own.
 
     `mutators` makes objects that keep the contract of `tzerlike.mutators.Mutator`; `tzerlike.testing` checks it.
+    `oracles` has values, of `tzerlike.oracles.protocol.Oracle`, and `systems` of `tzerlike.systems.System`.
     """
 
     mutators: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    oracles: Mapping[str, Any] = field(default_factory=dict)
+    systems: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_plugin(name: str) -> Plugin:

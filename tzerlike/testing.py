@@ -138,11 +138,11 @@ def check_mutator(
     tried = children = accepted = 0
     for number, parent in enumerate(parents):
         before = tvm_api.dump_ir(tvm_api.module_of(parent))
-        surroundings = env or MutationEnv(donor=partial(lambda n: parents[n % len(parents)], number + 1))
+        around = env or MutationEnv(donor=partial(lambda n: parents[n % len(parents)], number + 1))
         for seed in seeds:
             tried += 1
             try:
-                child = mutate_twice(mutator, parent, seed, surroundings, before)
+                child = mutate_twice(mutator, parent, seed, around, before)
             except AssertionError as error:
                 raise AssertionError(f"{mutator.name}, function {number}, seed {seed}: {error}") from None
             if child is not None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,19 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def environment(**changes: str) -> dict[str, str]:
     CACHE.mkdir(parents=True, exist_ok=True)
     return {**os.environ, "XDG_CACHE_HOME": str(CACHE), "COLUMNS": "120", **changes}
+
+
+def install(project: Path, site: Path) -> Path:
+    """Leave what an installer leaves of a plug-in, but for its code; returns `site`, which has to be on the path."""
+    described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    info = site / f"{described['name'].replace('-', '_')}-{described['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n"
+    )
+    points = [f"{key} = {value}" for key, value in described["entry-points"]["tzerlike.plugins"].items()]
+    (info / "entry_points.txt").write_text("\n".join(["[tzerlike.plugins]", *points, ""]))
+    return site
 
 
 def start(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:

@@ -9,9 +9,9 @@ import pytest
 from tzerlike.core.case import ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Ending, Results
-from tzerlike.execution.compare.results import NoNotes
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.processes.forked import in_child
+from tzerlike.systems.compilation import SILENT
 from tzerlike.systems.tvm_api import (
     ModuleBefore,
     bind_target,
@@ -70,7 +70,7 @@ BARRIER = '        T.evaluate(T.tvm_storage_sync("shared"))\n'
 
 def judged(program: str, lowered: str, config: ContextConfig | None = None) -> Results:
     return judge_lowered(
-        parse_script(program), module_of(parse_script(lowered)), config or ContextConfig(), 1, Effort(), NoNotes()
+        parse_script(program), module_of(parse_script(lowered)), config or ContextConfig(), 1, Effort(), SILENT
     )
 
 
@@ -151,7 +151,7 @@ def test_the_device_passes_of_tvm_keep_the_meaning_of_the_seeds() -> None:
                 with target, pass_context(ContextConfig(), [watch]):
                     build(bind_target(load_ir(seed.ir), target), target)
                 func = entry_of(load_ir(seed.ir))
-                results = judge_lowered(func, watch.module, ContextConfig(), 5, Effort(), NoNotes())
+                results = judge_lowered(func, watch.module, ContextConfig(), 5, Effort(), SILENT)
                 found.append(f"{seed.name} {results.verdict} {results.optimised}")
         return "\n".join(found)
 

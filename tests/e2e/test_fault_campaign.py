@@ -15,13 +15,14 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
     freeze = gc.freeze
 
     def plant():
-        from tzerlike.campaign import loop, worker
         from tzerlike.execution.compare import results
         from tzerlike.execution import executor
         from tzerlike.findings.faults import limit
+        from tzerlike.harnesses import tir
+        from tzerlike.oracles.round_trip import examiner
 
         limit.LIMIT = 2.0
-        every = {"interpret": 13, "localised": 17, "attempted": 3, "look_at_text": 3}
+        every = {"interpret": 13, "localised": 17, "attempted": 3, "look": 3}
         seen = dict.fromkeys(every, 0)
 
         def planted(module, name):
@@ -37,8 +38,8 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
 
             setattr(module, name, failing)
 
-        for module, name in ((results, "interpret"), (executor, "localised"), (loop, "attempted"),
-                             (worker, "look_at_text")):
+        for module, name in ((results, "interpret"), (executor, "localised"), (tir, "attempted"),
+                             (examiner, "look")):
             planted(module, name)
         freeze()
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.e2e.conftest import Command, kill_group, start, wait_until
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.stats import read_state, read_stats
+from tzerlike.campaign.state import read_state
+from tzerlike.campaign.stats import read_stats
 from tzerlike.coverage.snapshot import read_snapshot
 
 pytestmark = pytest.mark.long
@@ -51,7 +52,7 @@ def fill(place: Path) -> Path:
 def begun(directory: CampaignDir) -> bool:
     """Whether a few iterations are done and saved."""
     state = directory.worker_state(0)
-    return state.exists() and read_state(state)["iterations"] >= 2
+    return state.exists() and read_state(state).iterations >= 2
 
 
 def check_whole(directory: CampaignDir) -> None:
@@ -83,7 +84,7 @@ def test_a_campaign_pauses_and_goes_on_and_finds_the_same(small: Path, tmp_path:
         kill_group(process)
         raise
     assert sum("there is room again" in line for line in lines) == 1
-    assert read_state(directory.worker_state(0))["iterations"] == ITERATIONS
+    assert read_state(directory.worker_state(0)).iterations == ITERATIONS
     assert directory.corpus_ids() == undisturbed.corpus_ids()
     assert [path.name for path in directory.bundles()] == [path.name for path in undisturbed.bundles()]
     check_whole(directory)
@@ -108,5 +109,5 @@ def test_a_campaign_whose_disk_stays_full_ends_in_one_line(small: Path, tzerlike
     filling.unlink()
     done = tzerlike("fuzz", "--out", directory.root, "--resume", "--budget", "1h", "--ui", "none")
     assert done.returncode == 0, done.stderr
-    assert read_state(directory.worker_state(0))["iterations"] == ITERATIONS
+    assert read_state(directory.worker_state(0)).iterations == ITERATIONS
     check_whole(directory)

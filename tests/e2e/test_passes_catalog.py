@@ -9,14 +9,15 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.rng import rng_for
 from tzerlike.passes import catalog, sequence
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS, OPTIONS, OPTIONS_READ
-from tzerlike.passes.catalog import discover, instantiate, registered_passes, short_name
+from tzerlike.passes.catalog import discover, instantiate, registered_passes
 from tzerlike.passes.info import Pool
 from tzerlike.passes.preconditions import RULES
+from tzerlike.systems import TVM
 from tzerlike.systems.tvm_api import pass_constructors, pass_context, tvm
 
 
 def test_every_registered_pass_is_in_the_table_or_excluded_with_a_reason() -> None:
-    registered = {short_name(name) for name in registered_passes()}
+    registered = {TVM.pass_name(name) for name in registered_passes()}
     assert sorted(registered - set(RULES) - set(EXCLUDED)) == []
     assert sorted((set(RULES) | set(EXCLUDED)) - registered) == []
     assert set(RULES) & set(EXCLUDED) == set()

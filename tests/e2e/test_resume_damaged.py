@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.e2e.conftest import Command
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.stats import read_state
+from tzerlike.campaign.state import read_state
 from tzerlike.coverage.snapshot import read_snapshot, snapshot_bytes
 
 
@@ -35,7 +35,7 @@ def test_what_a_damaged_campaign_covers_is_found_again(tmp_path: Path, tzerlike:
     assert resumed.stdout.count("set aside as") == 2
     assert "Traceback" not in resumed.stderr
     again = read_state(directory.worker_state(0))
-    assert again["iterations"] == 9
+    assert again.iterations == 9
     # Programs and passes reach the same again; what schedule primitives reached while they made one is lost.
-    assert again["coverage"] > 0.9 * state["coverage"]
+    assert again.coverage > 0.9 * state.coverage
     assert set(corpus) <= set(directory.corpus_ids())

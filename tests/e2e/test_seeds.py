@@ -25,7 +25,7 @@ PAPER = 629
 """The number of initial functions in the paper."""
 
 DIGEST = (
-    "import hashlib, sys; from pathlib import Path; from tzerlike import seedgen;"
+    "import hashlib, sys; from pathlib import Path; from tzerlike.tir import seeds as seedgen;"
     "seeds = seedgen.builtin_seeds(Path(sys.argv[1]));"
     "print(hashlib.sha256(repr([(s.name, s.ir, s.nodes) for s in seeds]).encode()).hexdigest())"
 )

@@ -60,18 +60,18 @@ def irs() -> tuple[str, str, str, str]:
 
 
 @pytest.fixture(scope="module")
-def family() -> Iterator[Client]:
+def client() -> Iterator[Client]:
     CACHE.mkdir(parents=True, exist_ok=True)
-    with Client(slots=1, coverage="none", cache_dir=CACHE, environment=zygote_environment()) as client:
-        yield client
+    with Client(slots=1, coverage="none", cache_dir=CACHE, environment=zygote_environment()) as started:
+        yield started
 
 
 def judge(client: Client, case: Case, place: Path, inputs: Path | None = None) -> dict[str, Any]:
     """The observation of a case; UserError as `tzerlike run` would have it."""
     path = place / "case.json"
     write_json(path, StoredCase(case, Provenance("test")).to_json())
-    item = {"path": str(path), "seconds": 5.0, "memory": 2 << 30, "times": 1, "inputs": str(inputs or "")}
-    (answer,) = client.ask("judge-files", {"items": [item], "oracles": ["crash", "inconsistency"]})
+    params = {"path": str(path), "inputs": str(inputs or ""), "oracles": ["crash", "inconsistency"]}
+    (answer,) = client.ask("judge-file", {**params, "seconds": 5.0, "memory": 2 << 30})
     observation: dict[str, Any] = answer["observation"]
     return observation
 

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.conftest import Command, environment
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.core.case import Case
-from tzerlike.findings.bundles.text import reportable
+from tzerlike.oracles.round_trip.examiner import reportable
 from tzerlike.systems.tvm_api import dump_ir, module_of, parse_script, tirx, tvm
 from tzerlike.tir.roundtrip import PARSER, PRINTER, UNEQUAL, TextFault, round_trip
 

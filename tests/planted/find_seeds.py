@@ -24,9 +24,10 @@ from tests.planted.rewrite import Pass
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Ending
-from tzerlike.execution.compare.results import Builds, NoNotes, compile_baseline, interpret, judge_builds
+from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
 from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import SILENT
 from tzerlike.tir import interpreter
 from tzerlike.tir.seeds import Seed, builtin_seeds
 
@@ -63,8 +64,8 @@ def in_turn(seeds: Sequence[Seed]) -> list[Seed]:
 def endings(seed: Seed, passes: Sequence[str], table: Mapping[str, Pass]) -> Iterator[tuple[str, str]]:
     """Yield (pass, how its build ended) for those of `passes` that apply to `seed`; nothing for an undefined one."""
     func = tvm_api.entry_of(tvm_api.load_ir(seed.ir))
-    effort, notes = Effort(steps=STEPS), NoNotes()
-    cost = interpreter.estimate_steps(func)
+    effort, notes = Effort(steps=STEPS), SILENT
+    cost = interpreter.prepare(func).cost
     if (cost is not None and cost > STEPS) or not interpret(func, 0, effort)[2].defined:
         return
 

@@ -123,7 +123,7 @@ def unrolled_once_too_few(func: Any) -> Any:
 
 
 def unrolled_with_one_twice(func: Any) -> Any:
-    """Unrolls a small loop with its first iteration in the place of the second."""
+    """Unrolls a small loop with its first iteration in place of the second."""
 
     def visit(tree: Tree, site: Site) -> Node | None:
         n = extent_of(site.node)

@@ -104,7 +104,7 @@ def call_of(node: Node) -> str:
 
 
 def same_call(node: Node, name: str) -> Node:
-    """The call `node` with the intrinsic `name` in the place of its own."""
+    """The call `node` with the intrinsic `name` in place of its own."""
     return tvm.ir.Call(name, node.args, ret_ty=dtype_of(node))
 
 

@@ -26,7 +26,7 @@ TRIED = 3
 """Seeds on which a pass is tried here, of those that are recorded."""
 
 Sides = tuple[str, str]
-"""What to put in the place of the reference and of the optimised build: "planted" or "right"."""
+"""What to put in place of the reference and of the optimised build: "planted" or "right"."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def programs() -> dict[str, str]:
 
 def findings(programs: dict[str, str], name: str, sides: Sides) -> list[Finding | None]:
     """What the inconsistency oracle says of each seed of the pass `name`, with the pass run on one of the sides."""
-    from tzerlike.execution.compare.results import compare_builds
+    from tests.builds import compare_builds
     from tzerlike.processes.forked import each_in_child
     from tzerlike.systems.tvm_api import entry_of, load_ir, module_of
 

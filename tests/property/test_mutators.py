@@ -6,7 +6,7 @@ import pytest
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.rng import rng_for
-from tzerlike.mutators import ALL, STARTER, MutationEnv, make_mutators
+from tzerlike.mutators import ALL, GROUPS, MutationEnv, make_mutators
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import tirx
 from tzerlike.testing import check_mutator, sample_functions
@@ -29,7 +29,7 @@ def test_unknown_mutator_is_named_with_the_known_ones():
 
 
 def test_groups_and_order():
-    assert tuple(m.name for m in make_mutators(["starter"])) == STARTER
+    assert tuple(m.name for m in make_mutators(["starter"])) == GROUPS["starter"]
     assert [m.name for m in make_mutators(["swap", "constants"])] == ["constants", "swap"]
     assert tuple(m.name for m in make_mutators()) == ALL
 

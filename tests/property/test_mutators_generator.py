@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.left_out import EXCLUDED_NODES, EXCLUDED_OPS, EXCLUDED_PREFIXES, IMPLIED_NODES, STRUCTURAL, covered
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
-from tzerlike.mutators.generate import EXCLUDED_NODES, IMPLIED_NODES, fill, make_generator
+from tzerlike.mutators.generate import fill, make_generator
 from tzerlike.mutators.generator import Value
-from tzerlike.mutators.intrinsics import EXCLUDED_OPS, EXCLUDED_PREFIXES, INTRINSICS, STRUCTURAL, covered
+from tzerlike.mutators.intrinsics import INTRINSICS
 from tzerlike.mutators.statements import STATEMENTS, evaluate
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import tirx, tvm, tvm_ffi

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.mutators import ALL, SCHEDULE, Mutator, make_mutators
+from tzerlike.mutators import ALL, GROUPS, Mutator, make_mutators
 from tzerlike.testing import Grid
 from tzerlike.tir.seeds import builtin_seeds
 
@@ -32,4 +32,4 @@ def test_seeds(grid: Grid, place: int, mutator: Mutator) -> None:
     assert row.breaches == ()
     assert row.children >= LEAST.get(mutator.name, 20)
     # A primitive that segfaults (loop_partition of 0.27 does) is TVM's fault; nobody else calls such things.
-    assert row.deaths == () or mutator.name in SCHEDULE
+    assert row.deaths == () or mutator.name in GROUPS["schedule"]

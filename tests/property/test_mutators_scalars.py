@@ -2,7 +2,7 @@
 
 from random import Random
 
-from tzerlike.mutators import SCHEDULE, MutationEnv, make_mutators
+from tzerlike.mutators import GROUPS, MutationEnv, make_mutators
 from tzerlike.systems.tvm_api import ENTRY, module_of, parse_script
 
 POINT = parse_script("""
@@ -17,7 +17,7 @@ def main(A: T.Buffer((), "float32"), B: T.Buffer((), "float32")):
 def test_a_schedule_of_points_is_made_or_refused_and_never_fails_on_our_side() -> None:
     func = module_of(POINT)[ENTRY]
     made = 0
-    for mutator in make_mutators(tuple(SCHEDULE)):
+    for mutator in make_mutators(GROUPS["schedule"]):
         for seed in range(150):
             made += mutator(func, Random(seed), MutationEnv()) is not None
     assert made > 20

@@ -7,7 +7,8 @@ from itertools import product
 import numpy
 import pytest
 
-from tzerlike.mutators.intrinsics import INTRINSICS, STRUCTURAL
+from tests.left_out import STRUCTURAL
+from tzerlike.mutators.intrinsics import INTRINSICS
 from tzerlike.systems.tvm_api import entry_of, module_of, parse_script, tirx, tvm
 from tzerlike.tir.interpreter import Verdict, interpret
 

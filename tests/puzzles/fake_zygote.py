@@ -1,4 +1,4 @@
-"""A zygote without TVM: `fake_zygote.py -m tzerlike.processes.zygote`, in the place of the interpreter that a Client
+"""A zygote without TVM: `fake_zygote.py -m tzerlike.processes.zygote`, in place of the interpreter that a Client
 starts.
 
 Its one role, `count`, asks its runner for one child after the other, and writes down after each how many it has had.

@@ -20,10 +20,13 @@ from typing import Any
 import pytest
 
 from tests.puzzles.conftest import served, worker_here
-from tzerlike.campaign import loop as of_fuzzer
+from tzerlike.campaign import confirming as of_confirming
 from tzerlike.campaign import worker as of_worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.events import event_lines
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard_worker import Assignment
+from tzerlike.campaign.transport import Transport
 from tzerlike.campaign.worker import Worker
 from tzerlike.core.case import Case
 from tzerlike.core.config import CampaignConfig
@@ -38,6 +41,8 @@ from tzerlike.execution import rendering
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.faults import limit
 from tzerlike.findings.faults.bundle import kept_faults, read_fault
+from tzerlike.harnesses import tir as of_harness
+from tzerlike.harnesses.tir import TirHarness
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunCase, RunContext
@@ -46,6 +51,7 @@ from tzerlike.systems import tvm_api
 from tzerlike.tir.seeds.seed import Seed
 
 ITERATIONS = 240
+ALONE = Shard(0, 1)
 LOOP = 0.3
 """Seconds of processor time after which a loop without end is one here."""
 
@@ -127,13 +133,20 @@ class Plan:
             os._exit(0)
 
 
-def fuzz(directory: CampaignDir, faults: dict[int, str], iterations: int = ITERATIONS) -> CampaignDir:
-    """Run a campaign of one worker with a plan of faults, to so many iterations; in a directory that exists, go on."""
+def fuzz(
+    directory: CampaignDir,
+    faults: dict[int, str],
+    iterations: int = ITERATIONS,
+    shard: Shard = ALONE,
+    transport: Transport | None = None,
+) -> CampaignDir:
+    """Run a shard of a campaign with a plan of faults, to so many iterations of all shards; in a directory that exists,
+    go on."""
     config = CampaignConfig(
-        seed=5, jobs=1, iterations=iterations, mutator_choice="uniform", pass_mode="random", oracles=("crash",),
-        mutators=MUTATORS,
+        seed=5, jobs=shard.total, iterations=iterations, mutator_choice="uniform", pass_mode="random",
+        oracles=("crash",), mutators=MUTATORS,
     )  # fmt: skip
-    directory.create(1)
+    directory.create(shard.total)
     write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
     channel = Channel()
     plan, coverage = Plan(channel, faults), Blocks(channel)
@@ -141,7 +154,8 @@ def fuzz(directory: CampaignDir, faults: dict[int, str], iterations: int = ITERA
     lane = Lane(0, channel, stderr, NoDeath(), coverage, run_case, rendering.JOBS, lambda: None)  # type: ignore[arg-type]
     with worker_here(), planted(plan), served(lane, Limits(LOOP, 1 << 30)) as executor:
         executor.effort = Effort(frozenset({Check.RESULTS}))
-        Worker(0, config, directory, seeds(), executor, lane.coverage, 0.0, channel).run()
+        harness = TirHarness(config, executor.explore)
+        Worker(Assignment(shard, config, directory), executor, harness, seeds(), coverage, channel, transport).run()
     return directory
 
 
@@ -200,11 +214,11 @@ def planted(plan: Plan) -> Iterator[None]:
 
     patched = pytest.MonkeyPatch()
     patched.setattr(limit, "LIMIT", LOOP)
-    patched.setattr(of_fuzzer, "attempted", before("mutator", of_fuzzer.attempted))
+    patched.setattr(of_harness, "attempted", before("mutator", of_harness.attempted))
     patched.setattr(of_executor, "localised", before("blame", of_executor.localised))
     patched.setattr(of_worker, "make_oracles", lambda names: (before("oracle", lambda *seen: None), judge_crash))
-    patched.setattr(of_worker, "confirmed", before("confirmation", of_worker.confirmed))
-    patched.setattr(of_worker, "bundle_compilation", before("reporter", of_worker.bundle_compilation))
+    patched.setattr(of_confirming, "confirmed", before("confirmation", of_confirming.confirmed))
+    patched.setattr(of_confirming, "bundle_compilation", before("reporter", of_confirming.bundle_compilation))
     try:
         yield
     finally:
@@ -216,8 +230,8 @@ def state(directory: CampaignDir) -> dict[str, Any]:
     return data
 
 
-def events_of(directory: CampaignDir) -> list[dict[str, Any]]:
-    return [event for line in event_lines(directory.worker(0)) if "i" in (event := json.loads(line))]
+def events_of(directory: CampaignDir, worker: int = 0) -> list[dict[str, Any]]:
+    return [event for line in event_lines(directory.worker(worker)) if "i" in (event := json.loads(line))]
 
 
 def brought_nothing(directory: CampaignDir) -> list[int]:

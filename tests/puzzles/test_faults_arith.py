@@ -16,6 +16,8 @@ from tzerlike.arith import worker as of_worker
 from tzerlike.arith.model import Problem
 from tzerlike.arith.worker import ArithWorker
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.limits import Limits
 from tzerlike.core.storage import write_json
@@ -62,7 +64,7 @@ def campaign(root: Path, monkeypatch: pytest.MonkeyPatch, planted: dict[int, Fau
         for name, value in of_worker_too.items():
             patched.setattr(of_worker, name, value)
         with worker_here(), served(lane, Limits(1.0)) as executor:
-            ArithWorker(0, config, directory, executor, 0.0, lane.channel).run()
+            ArithWorker(Assignment(Shard(0, 1), config, directory), executor, lane.channel).run()
     return root
 
 

@@ -6,26 +6,27 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from tzerlike.campaign.corpus import Corpus
-from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Import, Passes, Plan
+from tzerlike.campaign.harness import Passes, Plan
+from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Hooks, Import, Search
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import Fault
-from tzerlike.core.mutation import Mutation
+from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.harnesses.tir import TirHarness
 from tzerlike.mutators import MutationEnv
-from tzerlike.mutators.attempt import Attempt, Mutant
+from tzerlike.mutators.attempt import Explore
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.passes import instantiate
-from tzerlike.passes.facts import Facts
+from tzerlike.passes.catalog import instantiate
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
-from tzerlike.tir.seeds.seed import Seed
 
 OK_NEW = Observation(Exit.OK, Stage.DONE, new_blocks=5)
 OK_OLD = Observation(Exit.OK, Stage.DONE)
@@ -71,29 +72,27 @@ class Never:
         return None
 
 
-class Sequences:
+class Sequences(TirHarness):
     """Fresh sequences of one pass; mutation appends another; shrinking drops what brought nothing."""
 
-    def fresh(self, rng: Random, facts: Facts) -> Plan:
+    def __init__(self, explore: Explore, mutators: Sequence[Any]) -> None:
+        super().__init__(CampaignConfig(seed=1), explore, mutators)
+        self.learnt: Yields = {}
+
+    def fresh(self, rng: Random, program: str) -> Plan:
         return (PassSpec("a.B", (("x", rng.randrange(1000)),)),), ContextConfig()
 
-    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan:
+    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
         return (*passes, PassSpec("a.C", (("x", rng.randrange(1000)),))), config
 
-    def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan:
-        return passes, config
-
-    def __init__(self) -> None:
-        self.learnt: Yields = {}
+    def fit(self, case: Case, program: str) -> Plan:
+        return case.passes, case.config
 
     def learn(self, yields: Yields) -> None:
         self.learnt = yields
 
-    def whole(self, case: Case) -> Passes:
-        return case.passes
-
-    def shrunk(self, passes: Passes, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Passes:
-        return tuple(spec for spec, blocks in zip(passes, new_blocks, strict=True) if blocks)
+    def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
+        return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)
 
 
 def program(value: int) -> str:
@@ -101,8 +100,8 @@ def program(value: int) -> str:
     return tvm_api.dump_ir(tvm_api.module_of(func))
 
 
-def seed(name: str = "s") -> Seed:
-    return Seed(name, "test", "llvm", program(0), 3)
+def seed(name: str = "s") -> Import:
+    return Import(name, program(0))
 
 
 Make = Callable[..., Fuzzer]
@@ -110,21 +109,18 @@ Make = Callable[..., Fuzzer]
 
 @pytest.fixture
 def make() -> Make:
-    def build(executor: Scripted, mutator: Any = None, **options: Any) -> Fuzzer:
-        return Fuzzer(
-            **{
-                "seed": 1,
-                "worker": 0,
-                "corpus": Corpus(),
-                "pending": [Import(seed())],
-                "executor": executor,
-                "mutators": [mutator or Constant()],
-                "passes": Sequences(),
-                "oracles": [judge_crash],
-                "notes": Channel(),
-                **options,
-            }
-        )
+    def build(
+        executor: Scripted,
+        mutator: Any = None,
+        mutators: list[Any] | None = None,
+        pending: list[Import] | None = None,
+        root: int = 1,
+        hooks: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> Fuzzer:
+        harness = Sequences(executor.explore, [mutator or Constant()] if mutators is None else mutators)
+        arriving = [seed()] if pending is None else pending
+        return Fuzzer(Search(root, **options), executor, harness, [judge_crash], Hooks(Channel(), **hooks), arriving)
 
     return build
 
@@ -140,8 +136,8 @@ def test_the_source_of_sequences_learns_what_was_counted(make: Make) -> None:
     fuzzer = make(Scripted(OK_NEW, OK_OLD, OK_OLD))
     for _ in range(3):
         fuzzer.step()
-    assert isinstance(fuzzer.passes, Sequences)
-    assert fuzzer.passes.learnt["a.B"] == (3, 1)
+    assert isinstance(fuzzer.harness, Sequences)
+    assert fuzzer.harness.learnt["a.B"] == (3, 1)
 
 
 def test_a_seed_that_its_sequence_breaks_comes_again_without(make: Make) -> None:
@@ -252,7 +248,7 @@ def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> N
     ran = []
     for root in (1, 1, 2):
         executor = Scripted(OK_NEW, OK_OLD, OK_NEW, REFUSED)
-        fuzzer = make(executor, seed=root)
+        fuzzer = make(executor, root=root)
         for _ in range(12):
             fuzzer.step()
         ran.append([case.id for case in executor.cases])
@@ -261,7 +257,7 @@ def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> N
 
 def test_batches_run_as_many_pairs_as_a_fork_takes(make: Make) -> None:
     executor = Scripted(OK_NEW)
-    fuzzer = make(executor, pending=[Import(seed(str(i))) for i in range(3)], pairs_per_fork=4)
+    fuzzer = make(executor, pending=[seed(str(i)) for i in range(3)], pairs_per_fork=4)
     fuzzer.step()
     assert len(executor.cases) == 3
     assert fuzzer.tally.iterations == 4
@@ -306,7 +302,7 @@ def test_a_program_that_tvm_will_not_build_is_no_trial(make: Make) -> None:
 
 def test_a_mutator_that_fails_ends_its_iteration_alone(make: Make) -> None:
     noted: list[tuple[Fault, Occasion]] = []
-    fuzzer = make(Scripted(OK_NEW), mutator=Broken(), on_fault=lambda *fault: noted.append(fault))
+    fuzzer = make(Scripted(OK_NEW), mutator=Broken(), hooks={"on_fault": lambda *fault: noted.append(fault)})
     for _ in range(3):
         fuzzer.step()
     assert fuzzer.tally.iterations == 3
@@ -356,12 +352,12 @@ class Idle:
         return func
 
 
-class OnlyChangePays:
+class OnlyChangePays(Scripted):
     """New coverage for every program that was not seen before."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.seen: set[str] = set()
-        self.cases: list[Case] = []
 
     def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
         answers = [OK_OLD if case.ir in self.seen else OK_NEW for case in cases]
@@ -379,9 +375,10 @@ def test_what_pays_is_chosen_more_often_but_not_alone(make: Make, choice: str, l
 
 
 class Schedules:
-    """Goes by the name of a schedule primitive, so that the executor is asked for it."""
+    """Runs compiler code, as it says, so that the executor is asked for it."""
 
     name = "schedule-loops"
+    runs_compiler = True
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
         raise AssertionError("a schedule primitive ran in the worker")
@@ -391,7 +388,7 @@ def test_a_schedule_mutation_that_dies_is_told_and_the_loop_goes_on(make: Make) 
     deaths: list[tuple[Mutation, int]] = []
     executor = Scripted(OK_NEW)
     executor.schedules = [Mutant(Attempt(None), died_of=signal.SIGSEGV), Mutant(Attempt(program(7)))]
-    fuzzer = make(executor, mutator=Schedules(), on_death=lambda *death: deaths.append(death))
+    fuzzer = make(executor, mutator=Schedules(), hooks={"on_death": lambda *death: deaths.append(death)})
     fuzzer.step()
     parent = next(iter(fuzzer.corpus)).case.id
     (step,) = fuzzer.step()

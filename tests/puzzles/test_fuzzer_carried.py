@@ -13,7 +13,7 @@ from tzerlike.core.stored import StoredCase
 __all__ = ["make"]
 
 A, B, C = (
-    StoredCase(Case(seed().ir, (PassSpec("a.B"), PassSpec(name))), Provenance(f"s{name}", "p", "m", 7, 900, 3))
+    StoredCase(Case(seed().program, (PassSpec("a.B"), PassSpec(name))), Provenance(f"s{name}", "p", "m", 7, 900, 3))
     for name in ("a.C", "a.D", "a.E")
 )
 
@@ -56,4 +56,6 @@ def test_one_that_dies_is_a_finding_but_not_where_it_is_loaded(make: Make) -> No
 
 
 def build(make: Make, *script: Observation, **options: object) -> Fuzzer:
-    return make(Scripted(*script), carried=iter((A, B, C)), **options)
+    fuzzer = make(Scripted(*script), **options)
+    fuzzer.carried = iter((A, B, C))
+    return fuzzer

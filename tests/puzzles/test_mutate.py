@@ -14,13 +14,12 @@ from tests.e2e.conftest import CACHE
 from tests.puzzles.conftest import BLOCKS, served
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
-from tzerlike.core.mutation import Mutation
+from tzerlike.core.mutation import ILL_FORMED, NOT_BUILT, Mutation
 from tzerlike.core.observation import Exit
 from tzerlike.coverage import Coverage, open_coverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.stages import run_case
 from tzerlike.mutators import MutationEnv, Mutator, attempt, make_mutators
-from tzerlike.mutators.attempt import ILL_FORMED, NOT_BUILT
 from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 
@@ -54,7 +53,7 @@ def planted(names: Sequence[str]) -> tuple[Mutator, ...]:
 @pytest.fixture(scope="module")
 def coverage() -> Coverage:
     CACHE.mkdir(parents=True, exist_ok=True)
-    return open_coverage("breakpoint", tvm_api.compiler_library(), slots=1, cache_dir=CACHE)
+    return open_coverage("breakpoint", tvm_api.compiler_library(), 1, CACHE, tvm_api.SYSTEM.code.sources)
 
 
 @pytest.fixture

@@ -7,23 +7,30 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import BLOCKS
+from tests.puzzles.conftest import BLOCKS, fake_run_case, served
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.stored import StoredCase
-from tzerlike.execution.rendering import Rendering
-from tzerlike.findings.bundles import mutation_crash
-from tzerlike.findings.bundles.mutation_crash import bundle_mutation, repeat
-from tzerlike.findings.repro.schedule_trace import Tape, without_refused
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution import rendering
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.mutators import MutationEnv
+from tzerlike.oracles import examiner
+from tzerlike.oracles import mutation as of_mutation
+from tzerlike.oracles.crash import PROBE
+from tzerlike.oracles.examiner import ask_for
+from tzerlike.oracles.mutation import repeat
+from tzerlike.oracles.schedule_trace import Tape, without_refused
+from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 
 
@@ -57,8 +64,13 @@ def case() -> Case:
     return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(BLOCKS))))
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]) -> None:
-    monkeypatch.setattr(mutation_crash, "make_mutators", lambda names: (Planted(end),))
+@contextlib.contextmanager
+def planted(monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]) -> Iterator[ForkExecutor]:
+    """An executor whose children have a mutator that comes to this end."""
+    monkeypatch.setattr(of_mutation, "make_mutators", lambda names: (Planted(end),))
+    lane = Lane.prepare(0, NoCoverage(), fake_run_case, {**examiner.JOBS, **rendering.JOBS})
+    with served(lane, Limits()) as executor:
+        yield executor
 
 
 def mutation(case: Case) -> Mutation:
@@ -66,8 +78,8 @@ def mutation(case: Case) -> Mutation:
 
 
 def test_the_last_call_is_the_one_that_kills(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
-    plant(monkeypatch, die)
-    tried = repeat(mutation(case), case)
+    with planted(monkeypatch, die) as executor:
+        tried = repeat(ask_for(PROBE, executor.call), mutation(case), case)
     assert tried.signal == signal.SIGSEGV
     assert tried.calls == (
         "v1 = sch.get_sblock('b')",
@@ -80,13 +92,10 @@ def test_the_last_call_is_the_one_that_kills(monkeypatch: pytest.MonkeyPatch, ca
 def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
     monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
 ) -> None:
-    plant(monkeypatch, die)
     (tmp_path / "findings").mkdir()
     stored = StoredCase(case, Provenance("test"))
-    render = Rendering(BLOCKS)
-    path = bundle_mutation(
-        mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", Limits(), lambda case: render, {}
-    )
+    with planted(monkeypatch, die) as executor:
+        path = bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", executor, {})
     assert path is not None
     assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
     repro = (path / "repro.py").read_text()
@@ -100,10 +109,9 @@ def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
 def test_a_mutation_that_does_not_kill_again_is_not_bundled(
     monkeypatch: pytest.MonkeyPatch, case: Case, tmp_path: Path
 ) -> None:
-    plant(monkeypatch, lambda: None)
     stored = StoredCase(case, Provenance("test"))
-    nothing = Rendering()
-    assert bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path, Limits(), lambda case: nothing, {}) is None
+    with planted(monkeypatch, lambda: None) as executor:
+        assert bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path, executor, {}) is None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy
 import pytest
 
+from tests.builds import compare_builds
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Results
-from tzerlike.execution.compare.results import Builds, compare_builds, judge_builds
+from tzerlike.execution.compare.results import Builds, judge_builds
 from tzerlike.oracles.inconsistency import judge_inconsistency
-from tzerlike.processes.refusal import CompilerRefused
 from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused
 
 SCALE = """
 # from tvm.script import tirx as T

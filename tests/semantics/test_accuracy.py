@@ -45,7 +45,7 @@ MEASURED = [
 
 @pytest.mark.parametrize(("entry", "dtype"), MEASURED)
 def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
-    from tzerlike.execution.compare.results import NoNotes, compile_module
+    from tests.builds import compile_module
     from tzerlike.execution.compare.storage import Cell, representable
     from tzerlike.systems import tvm_api
     from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
@@ -68,7 +68,7 @@ def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     assert judged.verdict == "defined", (judged.rule, judged.where)
     expected = judged.expected[len(names)]
     for target, config in ((REFERENCE_TARGET, REFERENCE_CONFIG), ("llvm", ContextConfig())):
-        function = compile_module(tvm_api.module_of(func), target, config, NoNotes())
+        function = compile_module(tvm_api.module_of(func), target, config)
         cells = [Cell(values, kind, (COUNT,), ()) for values in [*arguments, numpy.zeros(COUNT)]]
         function(*[cell.tensor for cell in cells])
         error = numpy.abs(cells[-1].values() - expected.values)

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from tzerlike.mutators.intrinsics import INTRINSICS, STRUCTURAL
+from tests.left_out import STRUCTURAL
+from tzerlike.mutators.intrinsics import INTRINSICS
 from tzerlike.tir.interpreter.verdict import RULES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -128,8 +128,8 @@ def test_steps_run_in_order_and_a_failure_is_kept(tmp_path: Path, capfd: pytest.
     assert not (tmp_path / "skipped").exists()
 
 
-def test_yaml_beyond_the_subset_is_refused(tmp_path: Path) -> None:
-    for text in ("a: [1, 2]\n", "a: 1\na: 2\n", "a: 1\n   b: 2\n", "just text\n"):
+def test_what_is_no_workflow_is_refused(tmp_path: Path) -> None:
+    for text in ("a: [1, 2\n", "a: 1\na: 2\n", "a: 1\n   b: 2\n", "just text\n"):
         (tmp_path / "w.yml").write_text(text)
         with pytest.raises(ValueError, match="not understood"):
             read_workflow(tmp_path / "w.yml")

@@ -10,11 +10,11 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from tzerlike.arith.checks import CHECKS, CONSTRAINTS, Check
-from tzerlike.arith.finding import found_in, outcome_to_json
+from tzerlike.arith.finding import found_in
 from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
 from tzerlike.arith.model import Problem, walk
@@ -123,8 +123,8 @@ def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks
         name, smallest = found
         finding = found_in(name, smallest, examine(Table.of(smallest), checks[name]))
         assert finding is not None
-        record = {"record": "reduced", "check": name, "problem": smallest.to_json()}
-        channel.add_result(record | {"finding": [finding.kind, *finding.parts]})
+        record = {"record": "reduced", "check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
+        channel.add_result(record)
 
 
 def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
@@ -176,13 +176,8 @@ def examine_one(item: Mapping[str, Any], channel: Channel, seconds: float, check
     serious = outcome.wrong is not None or total(problem, eager=True)
     finding = found_in(item["check"], problem, outcome) if serious else None
     signal.setitimer(signal.ITIMER_PROF, 0)
-    channel.add_result(
-        {
-            "record": "examined",
-            "outcome": outcome_to_json(outcome),
-            "finding": None if finding is None else [finding.kind, *finding.parts],
-        }
-    )
+    found = None if finding is None else asdict(finding)
+    channel.add_result({"record": "examined", "outcome": asdict(outcome), "finding": found})
 
 
 def examine_in_turn(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:

@@ -11,7 +11,16 @@ from tzerlike.core.errors import TzerlikeError
 from tzerlike.systems import tvm_api
 
 _BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
-_UNARY = ("BitwiseNot", "Not")
+_OPERANDS = {
+    "BitwiseNot": ("a",),
+    "Not": ("a",),
+    "Select": ("condition", "true_value", "false_value"),
+    "Cast": ("value",),
+    "Ramp": ("base", "stride"),
+    "Broadcast": ("value",),
+}
+"""The attributes of the other nodes that are operands."""
+
 _CALLS = {"prim.if_then_else": "if_then_else", "prim.likely": "likely"}
 
 
@@ -92,21 +101,12 @@ def from_tvm(expr: Any, variables: Mapping[str, str]) -> Node:
             raise Unreadable(f"{name} of {a.dtype} and {b.dtype}")
         dtype = with_lanes("bool", lanes(a.dtype)) if name in COMPARISONS else a.dtype
         return Node(name, dtype, (a, b))
-    if name in _UNARY:
-        a = from_tvm(expr.a, variables)
-        return Node(name, a.dtype, (a,))
-    if name == "Select":
-        parts = (expr.condition, expr.true_value, expr.false_value)
-        condition, a, b = (from_tvm(part, variables) for part in parts)
-        return Node(name, a.dtype, (condition, a, b))
-    if name == "Cast":
-        return Node(name, str(expr.ty.dtype), (from_tvm(expr.value, variables),))
-    if name == "Ramp":
-        base, stride = from_tvm(expr.base, variables), from_tvm(expr.stride, variables)
-        return Node(name, with_lanes(base.dtype, int(expr.lanes)), (base, stride))
-    if name == "Broadcast":
-        value = from_tvm(expr.value, variables)
-        return Node(name, with_lanes(value.dtype, int(expr.lanes)), (value,))
+    if name in _OPERANDS:
+        args = tuple(from_tvm(getattr(expr, operand), variables) for operand in _OPERANDS[name])
+        if name in ("Ramp", "Broadcast"):
+            return Node(name, with_lanes(args[0].dtype, int(expr.lanes)), args)
+        dtype = str(expr.ty.dtype) if name == "Cast" else args[1 if name == "Select" else 0].dtype
+        return Node(name, dtype, args)
     if name == "Call" and str(getattr(expr.op, "name", "")) in _CALLS:
         op = _CALLS[str(expr.op.name)]
         args = tuple(from_tvm(arg, variables) for arg in expr.args)

@@ -36,11 +36,6 @@ class ArithCase:
             }
         )
 
-    @classmethod
-    def from_json(cls, data: object) -> ArithCase:
-        """Rebuild from `to_json`; UserError that names the place when it is not such a case."""
-        return _case_of(ARITH_CASE.of(data))
-
 
 class _Origin(msgspec.Struct):
     seed: int
@@ -63,16 +58,12 @@ class _StoredCase(msgspec.Struct):
 ARITH_CASE = Schema(_StoredCase, "case")
 
 
-def _case_of(stored: _StoredCase) -> ArithCase:
-    origin = stored.provenance
-    problem = Problem.from_json(stored.problem)
-    return ArithCase(stored.check, problem, origin.seed, origin.worker, origin.iteration)
-
-
 def read_arith_case(path: Path) -> ArithCase:
     """Read a bundle's case.json; UserError in one line that names the file."""
     stored = ARITH_CASE.read(path)
     try:
-        return _case_of(stored)
+        problem = Problem.from_json(stored.problem)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+    origin = stored.provenance
+    return ArithCase(stored.check, problem, origin.seed, origin.worker, origin.iteration)

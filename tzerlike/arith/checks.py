@@ -55,7 +55,7 @@ class Check:
 
 @cache
 def sym() -> Any:
-    return tvm_api.load_sym()
+    return tvm_api.part("sym")
 
 
 def pose(problem: Problem, scope: ExitStack) -> Question:
@@ -90,7 +90,7 @@ def _truth(problem: Problem) -> bool:
 
 
 def _relaxable(problem: Problem) -> bool:
-    """Where an analysis is given the domains itself: it does not hear of constraints."""
+    """Where an analysis is given the domains itself: it takes no constraints."""
     return _integer(problem) and _domains_say_all(problem)
 
 
@@ -131,12 +131,8 @@ def _const_int_bound(question: Question) -> tuple[Claim, ...]:
     low, high = int(bound.min_value), int(bound.max_value)
     infinity = int(sym().ConstIntBound.POS_INF)
     root = question.problem.root
-    claims = []
-    if low != -infinity:
-        claims.append(Claim(root, ">=", const(low, "int64")))
-    if high != infinity:
-        claims.append(Claim(root, "<=", const(high, "int64")))
-    return tuple(claims)
+    ends = ((">=", low, -infinity), ("<=", high, infinity))
+    return tuple(Claim(root, relation, const(end, "int64")) for relation, end, open_ in ends if end != open_)
 
 
 def _modular_set(question: Question) -> tuple[Claim, ...]:
@@ -152,15 +148,9 @@ def _within(question: Question, expr: Node, interval: Any) -> tuple[Claim, ...]:
     """The two bounds of an IntervalSet; none where it is empty or has no end there."""
     if interval.is_nothing():
         return (Claim(expr, "!=", expr),)
-    claims = []
-    for relation, end in ((">=", interval.min_value), ("<=", interval.max_value)):
-        if str(getattr(end, "name", "")) not in ("pos_inf", "neg_inf"):
-            claims.append(Claim(expr, relation, question.read(end)))
-    return tuple(claims)
-
-
-def _int_set(question: Question) -> tuple[Claim, ...]:
-    return _within(question, question.problem.root, question.analyzer.int_set(question.expr))
+    ends = ((">=", interval.min_value), ("<=", interval.max_value))
+    finite = ((how, end) for how, end in ends if str(getattr(end, "name", "")) not in ("pos_inf", "neg_inf"))
+    return tuple(Claim(expr, how, question.read(end)) for how, end in finite)
 
 
 def _interval(variable: Variable) -> Any:
@@ -173,10 +163,6 @@ def _int_set_relaxed(question: Question) -> tuple[Claim, ...]:
     first = question.problem.variables[0]
     domain = {variable_named(first.name, first.dtype): _interval(first)}
     return _within(question, question.problem.root, question.analyzer.int_set(question.expr, domain))
-
-
-def _can_prove(question: Question) -> tuple[Claim, ...]:
-    return _proved(question, sym().ProofStrength.DEFAULT)
 
 
 def _can_prove_symbolic(question: Question) -> tuple[Claim, ...]:
@@ -232,7 +218,7 @@ def _linear(question: Question) -> tuple[Claim, ...]:
         return ()
     total = question.read(coefficients[-1])
     for variable, coefficient in zip(question.problem.variables, coefficients[:-1], strict=True):
-        term = Node("Mul", root.dtype, (Node("Var", root.dtype, (), variable.name), question.read(coefficient)))
+        term = Node("Mul", root.dtype, (variable.node, question.read(coefficient)))
         total = Node("Add", root.dtype, (total, term))
     return (Claim(root, "==", total),)
 
@@ -242,12 +228,10 @@ def _clip(question: Question) -> tuple[Claim, ...]:
     ends = list(sym().detect_clip_bound(question.expr, variables))
     condition = boolean(True)
     for position, end in enumerate(ends):
-        if end is None:
-            continue
-        variable = question.problem.variables[position // 2]
-        var = Node("Var", variable.dtype, (), variable.name)
-        inside = Node("LE" if position % 2 else "GE", "bool", (var, question.read(end)))
-        condition = Node("And", "bool", (condition, inside))
+        if end is not None:
+            bounded = (question.problem.variables[position // 2].node, question.read(end))
+            inside = Node("LE" if position % 2 else "GE", "bool", bounded)
+            condition = Node("And", "bool", (condition, inside))
     return (Claim(question.problem.root, "==", condition),) if ends else ()
 
 
@@ -258,7 +242,7 @@ def _deduce(question: Question) -> tuple[Claim, ...]:
     answer = sym().deduce_bound(variable_named(first.name, first.dtype), question.expr, relaxed, relaxed)
     if answer.is_nothing():
         return ()
-    given = _within(question, Node("Var", first.dtype, (), first.name), answer)
+    given = _within(question, first.node, answer)
     return (Claim(question.problem.root, "==", boolean(True), given),) if given else ()
 
 
@@ -325,7 +309,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
     ),
     "int_set": Check(
         _integer,
-        _int_set,
+        lambda q: _within(q, q.problem.root, q.analyzer.int_set(q.expr)),
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
         every=3,
         made_of=(*_PARTS, *_SIMPLIFIERS),
@@ -372,7 +356,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
     ),
     "can_prove": Check(
         _truth,
-        _can_prove,
+        lambda q: _proved(q, sym().ProofStrength.DEFAULT),
         _PROVED.format(strength="tvm.sym.ProofStrength.DEFAULT"),
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.arith.enumerate import Column, Grid, Mask
+from tzerlike.arith.enumerate import Column, Grid, Mask, flat
 from tzerlike.arith.evaluate import Mode, Undefined, Value, evaluate
 from tzerlike.arith.model import Node, Problem
 
@@ -65,12 +65,8 @@ def refute(problem: Problem, grid: Grid, counted: Mask, claims: Sequence[Claim])
     for claim in claims:
         if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
             return _wrong_dtype(grid, counted, claim)
-        suspicious = _suspicious(grid, counted, claim)
-        if not suspicious.any():
-            continue
-        for index in np.flatnonzero(suspicious)[:_JUDGED]:
-            assignment = grid.assignment(int(index))
-            found = judge(problem, claim, assignment)
+        for index in np.flatnonzero(_suspicious(grid, counted, claim))[:_JUDGED]:
+            found = judge(problem, claim, grid.assignment(int(index)))
             if found is not None:
                 return found
     return None
@@ -148,8 +144,9 @@ def _suspicious(grid: Grid, counted: Mask, claim: Claim) -> Mask:
         return _NOWHERE
     wrong = _violated(claim, left, right) & counted
     for given in claim.given:
-        condition_left, condition_right = grid.evaluate(given.left), grid.evaluate(given.right)
-        wrong &= ~_violated(given, condition_left, condition_right) | _bad(condition_right, grid)
+        right = grid.evaluate(given.right)
+        fits = ~_violated(given, grid.evaluate(given.left), right)
+        wrong &= fits if right.bad is None else fits | right.bad
     return wrong
 
 
@@ -168,9 +165,4 @@ def _violated(claim: Claim, left: Column, right: Column) -> Mask:
         wrong = ((left.values.astype(kind) - right.values.astype(kind)) % claim.modulus != 0).astype(np.bool_)
     else:
         wrong = ~_RELATIONS[claim.relation](left.values, right.values)
-    flat: Mask = wrong if wrong.ndim == 1 else wrong.any(axis=0)
-    return flat if right.bad is None else flat | right.bad
-
-
-def _bad(column: Column, grid: Grid) -> Mask:
-    return np.zeros(grid.size, np.bool_) if column.bad is None else column.bad
+    return flat(wrong) if right.bad is None else flat(wrong) | right.bad

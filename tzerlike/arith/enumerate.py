@@ -7,10 +7,10 @@ taken as undefined: they do not fit the arrays.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +37,8 @@ class Column(NamedTuple):
     bad: Mask | None
 
 
-Operation = Callable[[list[Column], str, Mask | None], Column]
-"""The operands' columns, the first operand's dtype, and where an operand is undefined, to the result."""
+Operation = Callable[..., Column]
+"""The first operand's dtype, where an operand is undefined, and the operands' columns, to the result."""
 
 
 @cache
@@ -58,19 +58,13 @@ class Grid:
 
     @classmethod
     def of(cls, variables: tuple[Variable, ...]) -> Grid:
-        size = 1
-        for variable in variables:
-            size *= len(variable.values)
+        size = repeat = prod(len(variable.values) for variable in variables)
         columns: dict[str, Column] = {}
-        repeat = size
-        tile = 1
         for variable in variables:
-            count = len(variable.values)
-            repeat //= count
-            values = np.empty((tile, count, repeat), np.int64)
-            values[:] = np.array(variable.values, np.int64)[:, None]
-            tile *= count
-            columns[variable.name] = Column(values.reshape(-1), min(variable.values), max(variable.values), None)
+            period = repeat
+            repeat //= len(variable.values)
+            values = np.tile(np.repeat(np.array(variable.values, np.int64), repeat), size // period)
+            columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
         return cls(size, columns)
 
     def evaluate(self, node: Node) -> Column:
@@ -98,21 +92,24 @@ class Grid:
             bad = _either(bad, arg.bad)
         if op == "Cast":
             return _fitted(args[0].values, args[0].low, args[0].high, node.dtype, bad)
-        return _OPERATIONS[op](args, node.dtype if op not in _COMPARING else node.args[0].dtype, bad)
+        return _OPERATIONS[op](node.dtype if op not in _COMPARING else node.args[0].dtype, bad, *args)
+
+    def held(self, problem: Problem) -> tuple[Mask, Mask]:
+        """Where all constraints are true, and where one is undefined or, all being true, a root is."""
+        held, offending = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
+        for constraint in map(self.evaluate, problem.constraints):
+            held &= constraint.values != 0
+            if constraint.bad is not None:
+                offending |= constraint.bad
+        for root in map(self.evaluate, problem.roots):
+            if root.bad is not None:
+                offending |= root.bad & held
+        return held, offending
 
     def defined(self, problem: Problem) -> Mask:
         """Where all roots and constraints are defined and all constraints true."""
-        mask = np.ones(self.size, np.bool_)
-        for node in problem.roots:
-            bad = self.evaluate(node).bad
-            if bad is not None:
-                mask &= ~bad
-        for node in problem.constraints:
-            column = self.evaluate(node)
-            mask &= column.values != 0
-            if column.bad is not None:
-                mask &= ~column.bad
-        return mask
+        held, offending = self.held(problem)
+        return held & ~offending
 
     def assignment(self, index: int) -> dict[str, int]:
         return {name: int(column.values[index]) for name, column in self.columns.items()}
@@ -124,10 +121,9 @@ def _either(a: Mask | None, b: Mask | None) -> Mask | None:
     return a if b is None else a | b
 
 
-def _flat(mask: Mask) -> Mask:
+def flat(mask: Mask) -> Mask:
     """One flag per assignment: any lane."""
-    flat: Mask = mask if mask.ndim == 1 else np.asarray(mask.any(axis=0))
-    return flat
+    return mask if mask.ndim == 1 else np.asarray(mask.any(axis=0))
 
 
 def _fitted(values: Ints, low: int, high: int, dtype: str, bad: Mask | None) -> Column:
@@ -139,7 +135,7 @@ def _fitted(values: Ints, low: int, high: int, dtype: str, bad: Mask | None) -> 
     out = (values < least) | (values > greatest)
     if out.any():
         values = np.where(out, min(max(0, least), greatest), values)
-        bad = _either(bad, _flat(out))
+        bad = _either(bad, flat(out))
     return Column(values, int(values.min()), int(values.max()), bad)
 
 
@@ -152,24 +148,21 @@ def _exact(
     values = operation(a.values.astype(object), b.values.astype(object))
     out = ((values < _INT64[0]) | (values > _INT64[1])).astype(np.bool_)
     if out.any():
-        bad = _either(bad, _flat(out))
+        bad = _either(bad, flat(out))
         values = np.where(out, 0, values)
     values = values.astype(np.int64)
     return _fitted(values, int(values.min()), int(values.max()), dtype, bad)
 
 
-def _add(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _add(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     return _exact(lambda x, y: x + y, a, b, a.low + b.low, a.high + b.high, dtype, bad)
 
 
-def _sub(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _sub(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     return _exact(lambda x, y: x - y, a, b, a.low - b.high, a.high - b.low, dtype, bad)
 
 
-def _mul(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _mul(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     return _exact(lambda x, y: x * y, a, b, min(corners), max(corners), dtype, bad)
 
@@ -181,18 +174,17 @@ def _divisor(a: Column, b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, 
         zero = values == 0
         if zero.any():
             values = np.where(zero, 1, values)
-            bad = _either(bad, _flat(zero))
+            bad = _either(bad, flat(zero))
     least = limits(dtype)[0]
     if least < 0 and a.low == least and b.low <= -1 <= b.high:
         over = (a.values == least) & (values == -1)
         if over.any():
             values = np.where(over, 1, values)
-            bad = _either(bad, _flat(np.atleast_1d(over)))
+            bad = _either(bad, flat(np.atleast_1d(over)))
     return values, bad
 
 
-def _floordiv(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _floordiv(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     divisor, bad = _divisor(a, b, dtype, bad)
     values = a.values // divisor
     if b.low <= 0:
@@ -201,26 +193,23 @@ def _floordiv(args: list[Column], dtype: str, bad: Mask | None) -> Column:
     return Column(values, min(corners), max(corners), bad)
 
 
-def _floormod(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _floormod(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     divisor, bad = _divisor(a, b, dtype, bad)
     values = a.values % divisor
     return _bounded(values, bad) if b.low <= 0 else Column(values, 0, b.high - 1, bad)
 
 
-def _truncdiv(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _truncdiv(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     if a.low >= 0 and b.low > 0:
-        return _floordiv(args, dtype, bad)
+        return _floordiv(dtype, bad, a, b)
     divisor, bad = _divisor(a, b, dtype, bad)
     quotient = a.values // divisor
     return _bounded(quotient + ((quotient < 0) & (quotient * divisor != a.values)), bad)
 
 
-def _truncmod(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _truncmod(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     if a.low >= 0 and b.low > 0:
-        return _floormod(args, dtype, bad)
+        return _floormod(dtype, bad, a, b)
     divisor, bad = _divisor(a, b, dtype, bad)
     return _bounded(np.fmod(a.values, divisor), bad)
 
@@ -229,13 +218,11 @@ def _bounded(values: Ints, bad: Mask | None) -> Column:
     return Column(values, int(values.min()), int(values.max()), bad)
 
 
-def _min(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _min(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     return Column(np.minimum(a.values, b.values), min(a.low, b.low), min(a.high, b.high), bad)
 
 
-def _max(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _max(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     return Column(np.maximum(a.values, b.values), max(a.low, b.low), max(a.high, b.high), bad)
 
 
@@ -244,39 +231,30 @@ def _amount(b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, Mask | None]
     if b.low >= 0 and b.high < width:
         return b.values, bad
     out = (b.values < 0) | (b.values >= width)
-    return np.where(out, 0, b.values), _either(bad, _flat(out))
+    return np.where(out, 0, b.values), _either(bad, flat(out))
 
 
-def _left(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _left(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     amount, bad = _amount(b, dtype, bad)
     most = 1 << int(amount.max())
     low, high = min(a.low, a.low * most), max(a.high, a.high * most)
     return _exact(lambda x, y: x << y, a, b._replace(values=amount), low, high, dtype, bad)
 
 
-def _right(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    a, b = args
+def _right(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     amount, bad = _amount(b, dtype, bad)
     return Column(a.values >> amount, min(a.low, 0), max(a.high, 0), bad)
 
 
 def _bitwise(operation: Callable[[Ints, Ints], Ints]) -> Operation:
-    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-        return _bounded(operation(args[0].values, args[1].values), bad)
-
-    return apply
+    return lambda dtype, bad, a, b: _bounded(operation(a.values, b.values), bad)
 
 
-def _logical(operation: Callable[[Ints, Ints], Ints]) -> Operation:
-    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-        return Column(operation(args[0].values, args[1].values), 0, 1, bad)
-
-    return apply
+def _truth(operation: Callable[[Ints, Ints], Ints | Mask]) -> Operation:
+    return lambda dtype, bad, a, b: Column(operation(a.values, b.values).astype(np.int64, copy=False), 0, 1, bad)
 
 
-def _bitnot(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    (a,) = args
+def _bitnot(dtype: str, bad: Mask | None, a: Column) -> Column:
     least, greatest = limits(dtype)
     if least:
         return Column(~a.values, ~a.high, ~a.low, bad)
@@ -286,19 +264,7 @@ def _bitnot(args: list[Column], dtype: str, bad: Mask | None) -> Column:
     return Column(greatest - a.values, greatest - a.high, greatest - a.low, bad)
 
 
-def _comparison(operation: Callable[[Ints, Ints], Mask]) -> Operation:
-    def apply(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-        return Column(operation(args[0].values, args[1].values).astype(np.int64), 0, 1, bad)
-
-    return apply
-
-
-def _not(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    return Column(1 - args[0].values, 0, 1, bad)
-
-
-def _select(args: list[Column], dtype: str, bad: Mask | None) -> Column:
-    condition, a, b = args
+def _select(dtype: str, bad: Mask | None, condition: Column, a: Column, b: Column) -> Column:
     values = np.where(condition.values != 0, a.values, b.values)
     return Column(values, min(a.low, b.low), max(a.high, b.high), bad)
 
@@ -317,8 +283,8 @@ def _ramp(base: Column, stride: Column, dtype: str) -> Column:
     count = lanes(dtype)
     index = np.arange(count, dtype=np.int64)[:, None]
     steps = Column(np.broadcast_to(index, (count, base.values.shape[-1])), 0, count - 1, None)
-    offset = _mul([steps, stride], scalar(dtype), stride.bad)
-    return _add([base, offset], scalar(dtype), _either(base.bad, offset.bad))
+    offset = _mul(scalar(dtype), stride.bad, steps, stride)
+    return _add(scalar(dtype), _either(base.bad, offset.bad), base, offset)
 
 
 _COMPARING = frozenset(("EQ", "NE", "LT", "LE", "GT", "GE"))
@@ -339,21 +305,14 @@ _OPERATIONS: Mapping[str, Operation] = {
     "BitwiseOr": _bitwise(np.bitwise_or),
     "BitwiseXor": _bitwise(np.bitwise_xor),
     "BitwiseNot": _bitnot,
-    "EQ": _comparison(np.equal),
-    "NE": _comparison(np.not_equal),
-    "LT": _comparison(np.less),
-    "LE": _comparison(np.less_equal),
-    "GT": _comparison(np.greater),
-    "GE": _comparison(np.greater_equal),
-    "And": _logical(np.bitwise_and),
-    "Or": _logical(np.bitwise_or),
-    "Not": _not,
+    "EQ": _truth(np.equal),
+    "NE": _truth(np.not_equal),
+    "LT": _truth(np.less),
+    "LE": _truth(np.less_equal),
+    "GT": _truth(np.greater),
+    "GE": _truth(np.greater_equal),
+    "And": _truth(np.bitwise_and),
+    "Or": _truth(np.bitwise_or),
+    "Not": lambda dtype, bad, a: Column(1 - a.values, 0, 1, bad),
     "Select": _select,
 }
-
-
-def assignments(variables: tuple[Variable, ...]) -> list[dict[str, int]]:
-    """All assignments in the order of a Grid's columns."""
-    names = [variable.name for variable in variables]
-    products = itertools.product(*(variable.values for variable in variables))
-    return [dict(zip(names, values, strict=True)) for values in products]

@@ -117,8 +117,7 @@ def _truncdiv(values: list[int], dtype: str) -> int:
 
 
 def _truncmod(values: list[int], dtype: str) -> int:
-    quotient = _quotient(_truncdiv(values, dtype), dtype)
-    return values[0] - quotient * values[1]
+    return values[0] - _quotient(_truncdiv(values, dtype), dtype) * values[1]
 
 
 def _floordiv(values: list[int], dtype: str) -> int:
@@ -128,8 +127,7 @@ def _floordiv(values: list[int], dtype: str) -> int:
 
 
 def _floormod(values: list[int], dtype: str) -> int:
-    quotient = _quotient(_floordiv(values, dtype), dtype)
-    return values[0] - quotient * values[1]
+    return values[0] - _quotient(_floordiv(values, dtype), dtype) * values[1]
 
 
 def _quotient(value: int, dtype: str) -> int:

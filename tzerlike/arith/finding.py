@@ -1,4 +1,4 @@
-"""Findings of the arithmetic harness: what they are called, and what tells one from another.
+"""Findings of the arithmetic harness: what they are called, and what distinguishes them.
 
 A wrong answer is known by its analysis and the shape of the reduced problem: operators and dtypes with the constants
 left out, so that one wrong rewrite is one finding. A death or an internal error is known by its analysis and the top
@@ -6,9 +6,6 @@ frames, like any crash.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import Outcome
@@ -73,26 +70,3 @@ def explained(wrong: Counterexample) -> str:
     """One sentence: the claim, where it is false, and both values."""
     values = ", ".join(f"{name} = {value}" for name, value in wrong.assignment.items())
     return f"claims {wrong.claim}; at {values or 'all values'} it is {wrong.expected}, not {wrong.got}"
-
-
-def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
-    wrong = outcome.wrong
-    return {
-        "claimed": outcome.claimed,
-        "error": outcome.error,
-        "frames": list(outcome.frames),
-        "wrong": None
-        if wrong is None
-        else {
-            "assignment": dict(wrong.assignment),
-            "claim": wrong.claim,
-            "expected": wrong.expected,
-            "got": wrong.got,
-        },
-    }
-
-
-def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
-    wrong = data["wrong"]
-    found = None if wrong is None else Counterexample(**wrong)
-    return Outcome(data["claimed"], found, data["error"], tuple(data["frames"]))

@@ -23,6 +23,7 @@ from tzerlike.arith.model import (
     const,
     lanes,
     limits,
+    scalar,
     with_lanes,
 )
 
@@ -146,25 +147,22 @@ class _Generator:
         return node
 
     def leaf(self, dtype: str) -> Node:
-        count = lanes(dtype)
-        if count > 1:
-            scalar = dtype.partition("x")[0]
+        if lanes(dtype) > 1:
+            lane = scalar(dtype)
             if self.chance(0.5):
-                return Node("Broadcast", dtype, (self.expression(scalar, int(self.chance(0.3))),))
-            stride = self.constant(scalar) if self.chance(0.8) else self.leaf(scalar)
-            return Node("Ramp", dtype, (self.expression(scalar, int(self.chance(0.4))), stride))
+                return Node("Broadcast", dtype, (self.expression(lane, int(self.chance(0.3))),))
+            stride = self.constant(lane) if self.chance(0.8) else self.leaf(lane)
+            return Node("Ramp", dtype, (self.expression(lane, int(self.chance(0.4))), stride))
         if self.chance(0.14):
             return self.constant(dtype)
         fitting = [variable for variable in self.variables if variable.dtype == dtype]
         if fitting:
-            return Node("Var", dtype, (), self.pick(fitting).name)
-        variable = self.pick(self.variables)
-        return Node("Cast", dtype, (Node("Var", variable.dtype, (), variable.name),))
+            return self.pick(fitting).node
+        return Node("Cast", dtype, (self.pick(self.variables).node,))
 
     def constant(self, dtype: str) -> Node:
-        count = lanes(dtype)
-        if count > 1:
-            return Node("Broadcast", dtype, (self.constant(dtype.partition("x")[0]),))
+        if lanes(dtype) > 1:
+            return Node("Broadcast", dtype, (self.constant(scalar(dtype)),))
         least, greatest = limits(dtype)
         greatest = min(greatest, (1 << 63) - 1)
         if self.chance(0.02):
@@ -188,8 +186,8 @@ class _Generator:
     def integer(self, dtype: str, depth: int) -> Node:
         op = self.pick(_INTEGER_OPERATORS)
         if op in ("Select", "if_then_else"):
-            scalar_condition = op == "if_then_else"
-            condition = self.expression("bool" if scalar_condition else with_lanes("bool", lanes(dtype)), depth - 1)
+            truth = "bool" if op == "if_then_else" else with_lanes("bool", lanes(dtype))
+            condition = self.expression(truth, depth - 1)
             branches = (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1))
             return Node(op, dtype, (condition, *branches))
         if op == "BitwiseNot":
@@ -204,18 +202,14 @@ class _Generator:
             return Node(op, dtype, (left, self.divisor(dtype, depth - 1)))
         if op in ("LShift", "RShift"):
             return Node(op, dtype, (left, self.amount(dtype)))
-        if op == "Mul":
-            right = self.constant(dtype) if self.chance(0.75) else self.expression(dtype, depth - 2)
-        elif op in ARITHMETIC:
-            right = self.constant(dtype) if self.chance(0.3) else self.expression(dtype, depth - 1)
-        else:
-            right = self.constant(dtype) if self.chance(0.6) else self.expression(dtype, depth - 2)
+        share, below = (0.75, 2) if op == "Mul" else (0.3, 1) if op in ARITHMETIC else (0.6, 2)
+        right = self.constant(dtype) if self.chance(share) else self.expression(dtype, depth - below)
         return Node(op, dtype, (left, right) if self.chance(0.85) else (right, left))
 
     def amount(self, dtype: str) -> Node:
         if self.chance(0.15):
             return self.leaf(dtype)
-        node = const(int(self.random() * min(6, bits(dtype))), dtype.partition("x")[0])
+        node = const(int(self.random() * min(6, bits(dtype))), scalar(dtype))
         return Node("Broadcast", dtype, (node,)) if lanes(dtype) > 1 else node
 
     def truth(self, dtype: str, depth: int) -> Node:

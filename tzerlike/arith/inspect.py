@@ -12,9 +12,9 @@ from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import Grid, Mask
 from tzerlike.arith.model import Problem
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.core.frames import function_name, telling
+from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Frame, message_template
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, under_test
 
 _UNREAD = "unread: "
 _TOP_FRAMES = 3
@@ -40,8 +40,8 @@ class Outcome:
 
     @property
     def error_parts(self) -> tuple[str, ...]:
-        """What tells one exception from another: the message without what varies, and the functions that say most."""
-        frames = telling(tuple(Frame(function_name(name), "") for name in self.frames))
+        """What distinguishes exceptions: the message without what varies, and the functions that say most."""
+        frames = under_test().code.telling(tuple(Frame(function_name(name), "") for name in self.frames))
         return (message_template(self.error), *(frame.function for frame in frames[:_TOP_FRAMES]))
 
 
@@ -74,7 +74,7 @@ def examine(table: Table, check: Check) -> Outcome:
 
 
 def posed(table: Table, scope: ExitStack) -> Question | Outcome:
-    """Return the question with a fresh analyzer, or the outcome where TVM raises when it is told the constraints."""
+    """Return the question with a fresh analyzer, or the outcome where TVM raises when it is given the constraints."""
     try:
         return pose(table.problem, scope)
     except Exception as error:

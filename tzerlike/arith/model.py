@@ -122,7 +122,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A scalar variable, the values it is tried at, and what the analyzer is told of them.
+    """A scalar variable, the values it is tried at, and what the analyzer is given about them.
 
     `told` is "range" (bound to the range from the first value to the last), "steps" (that, and the modular set
     of the values), or "nothing" (it may be anything of its dtype; `values` is a sample).
@@ -134,16 +134,18 @@ class Variable:
     told: Literal["range", "steps", "nothing"] = "range"
 
     @property
+    def node(self) -> Node:
+        """The variable as an expression."""
+        return Node("Var", self.dtype, (), self.name)
+
+    @property
     def bindable(self) -> bool:
-        """Whether the analyzer can be told of its values: the extent of a range has the variable's dtype too."""
+        """Whether the analyzer can be given its values: the extent of a range has the variable's dtype too."""
         return self.told == "nothing" or self.values[-1] - self.values[0] + 1 <= limits(self.dtype)[1]
 
     @property
     def step(self) -> int:
         return self.values[1] - self.values[0] if len(self.values) > 1 else 1
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "dtype": self.dtype, "values": list(self.values), "told": self.told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class Problem:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "variables": [variable.to_json() for variable in self.variables],
+            "variables": msgspec.to_builtins(self.variables),
             "roots": [_node_to_json(node) for node in self.roots],
             "constraints": [_node_to_json(node) for node in self.constraints],
         }
@@ -236,7 +238,7 @@ def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> N
         raise UserError(f"{place}: dtype {dtype[:40]!r}")
     if op == "Var" and (not isinstance(value, str) or variables.get(value) != dtype):
         raise UserError(f"{place}: no variable {str(value)[:40]!r} of dtype {dtype}")
-    if op == "IntImm" and not _in_range(value, dtype):
+    if op == "IntImm" and not in_range(value, dtype):
         raise UserError(f"{place}: not a constant of {dtype}")
     if op not in ("Var", "IntImm") and value is not None:
         raise UserError(f"{place}: {op} has no value")
@@ -247,7 +249,8 @@ def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> N
     return node
 
 
-def _in_range(value: object, dtype: str) -> bool:
+def in_range(value: object, dtype: str) -> bool:
+    """Whether `value` is an integer that a lane can have."""
     least, greatest = limits(dtype)
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= greatest
 

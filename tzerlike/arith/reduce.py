@@ -1,7 +1,7 @@
 """Smaller problems on which the same analysis is still wrong.
 
 Candidates come in a fixed order and each is smaller by a total order, so that a reduction ends and repeats. A reduced
-problem of wrong code is *total*: the expressions are defined at every assignment that the analyzer is told of, so that
+problem of wrong code is *total*: the expressions are defined at every assignment that the analyzer is given, so that
 nobody can say that the program behind it had undefined behaviour anyway.
 """
 
@@ -22,6 +22,7 @@ from tzerlike.arith.model import (
     Variable,
     boolean,
     const,
+    in_range,
     lanes,
     limits,
     scalar,
@@ -45,23 +46,9 @@ def total(problem: Problem, *, eager: bool = False) -> bool:
     With `eager` the branches of if_then_else that are not taken have to be defined too.
     """
     if eager:
-        problem = replace(
-            problem,
-            roots=tuple(map(_eager, problem.roots)),
-            constraints=tuple(map(_eager, problem.constraints)),
-        )
-    grid = Grid.of(problem.variables)
-    held = np.ones(grid.size, np.bool_)
-    for constraint in problem.constraints:
-        column = grid.evaluate(constraint)
-        if column.bad is not None and column.bad.any():
-            return False
-        held &= column.values != 0
-    for root in problem.roots:
-        bad = grid.evaluate(root).bad
-        if bad is not None and (bad & held).any():
-            return False
-    return bool(held.any())
+        problem = _changed(problem, _eager)
+    held, offending = Grid.of(problem.variables).held(problem)
+    return bool(held.any()) and not offending.any()
 
 
 def _eager(node: Node) -> Node:
@@ -72,7 +59,7 @@ def made_total(problem: Problem, assignment: dict[str, int]) -> Problem | None:
     """Cut the domains down to a box around `assignment` in which the problem is total; None when it has none."""
     while not total(problem):
         grid = Grid.of(problem.variables)
-        places = np.flatnonzero(_offending(problem, grid))
+        places = np.flatnonzero(grid.held(problem)[1])
         if not places.size:
             return None
         offender = grid.assignment(int(places[0]))
@@ -84,21 +71,6 @@ def made_total(problem: Problem, assignment: dict[str, int]) -> Problem | None:
         cut = _cut(victim, offender[victim.name], assignment[victim.name])
         problem = replace(problem, variables=tuple(cut if v is victim else v for v in problem.variables))
     return problem
-
-
-def _offending(problem: Problem, grid: Grid) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    offending = np.zeros(grid.size, np.bool_)
-    held = np.ones(grid.size, np.bool_)
-    for constraint in problem.constraints:
-        column = grid.evaluate(constraint)
-        if column.bad is not None:
-            offending |= column.bad
-        held &= column.values != 0
-    for root in problem.roots:
-        bad = grid.evaluate(root).bad
-        if bad is not None:
-            offending |= bad & held
-    return offending
 
 
 def _cut(variable: Variable, without: int, around: int) -> Variable:
@@ -120,11 +92,7 @@ def reduce(problem: Problem, wrong: Wrong, tries: int = 1500) -> Problem:
 
     After `tries` questions to `wrong` the smallest so far has to do.
     """
-
-    def first(candidates: Iterator[Problem]) -> Problem | None:
-        return next(filter(wrong, candidates), None)
-
-    return reduce_by(problem, first, tries)
+    return reduce_by(problem, lambda candidates: next(filter(wrong, candidates), None), tries)
 
 
 def reduce_by(problem: Problem, first: Callable[[Iterator[Problem]], Problem | None], tries: int) -> Problem:
@@ -212,7 +180,7 @@ def _smaller(problem: Problem) -> Iterator[Problem]:
 
 
 def _simpler(node: Node, problem: Problem) -> Iterator[Node]:
-    """Simpler expressions in the place of `node`: the changes at the top first."""
+    """Simpler expressions in place of `node`: the changes at the top first."""
     yield from _at_top(node, problem)
     for index, arg in enumerate(node.args):
         for smaller in _simpler(arg, problem):
@@ -234,13 +202,13 @@ def _at_top(node: Node, problem: Problem) -> Iterator[Node]:
             if variable.name == node.value:
                 break
             if variable.dtype == node.dtype:
-                yield Node("Var", node.dtype, (), variable.name)
+                yield variable.node
         return
     if lanes(node.dtype) == 1:
         if node.dtype == "bool":
             yield from (boolean(True), boolean(False))
         else:
-            yield from (Node("Var", v.dtype, (), v.name) for v in problem.variables if v.dtype == node.dtype)
+            yield from (v.node for v in problem.variables if v.dtype == node.dtype)
             yield from (const(0, node.dtype), const(1, node.dtype))
     elif node.op != "Broadcast" and scalar(node.dtype) != "bool":
         yield Node("Broadcast", node.dtype, (const(0, scalar(node.dtype)),))
@@ -262,7 +230,7 @@ def _nearer(value: int, dtype: str) -> Iterator[int]:
 
 
 def _abstracted(problem: Problem) -> Iterator[Problem]:
-    """A new variable in the place of a subexpression, with the range of its values or one more."""
+    """A new variable in place of a subexpression, with the range of its values or one more."""
     expressions = (*problem.roots, *problem.constraints)
     grid = Grid.of(problem.variables)
     name = next(name for name in _NAMES if name not in grid.columns)
@@ -282,16 +250,21 @@ def _abstracted(problem: Problem) -> Iterator[Problem]:
             if first < least or last > greatest or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS:
                 continue
             variable = Variable(name, node.dtype, tuple(range(first, last + 1)))
-            leaf = Node("Var", node.dtype, (), name)
-            yield Problem(
-                (*problem.variables, variable),
-                tuple(_replaced(root, node, leaf) for root in problem.roots),
-                tuple(_replaced(constraint, node, leaf) for constraint in problem.constraints),
-            )
+            replaced = _replaced(problem, node, variable.node)
+            yield replace(replaced, variables=(*problem.variables, variable))
 
 
-def _replaced(node: Node, old: Node, new: Node) -> Node:
-    return new if node == old else node._replace(args=tuple(_replaced(arg, old, new) for arg in node.args))
+def _replaced(problem: Problem, old: Node, new: Node) -> Problem:
+    def change(node: Node) -> Node:
+        return new if node == old else node._replace(args=tuple(map(change, node.args)))
+
+    return _changed(problem, change)
+
+
+def _changed(problem: Problem, change: Callable[[Node], Node]) -> Problem:
+    """`problem` with each of its expressions as `change` returns it."""
+    roots, constraints = tuple(map(change, problem.roots)), tuple(map(change, problem.constraints))
+    return replace(problem, roots=roots, constraints=constraints)
 
 
 def _renamed(problem: Problem) -> Iterator[Problem]:
@@ -309,23 +282,14 @@ def _renamed(problem: Problem) -> Iterator[Problem]:
         return node._replace(args=tuple(map(change, node.args)))
 
     renamed = {v.name: replace(v, name=names[v.name]) for v in problem.variables}
-    yield Problem(
-        tuple(renamed[name] for name in order),
-        tuple(map(change, problem.roots)),
-        tuple(map(change, problem.constraints)),
-    )
+    yield replace(_changed(problem, change), variables=tuple(renamed[name] for name in order))
 
 
 def _scalars(problem: Problem) -> Iterator[Problem]:
     """One lane instead of several, and two lanes instead of more."""
-    counts = {lanes(node.dtype) for root in problem.roots for node in walk(root)} - {1}
-    if not counts:
-        return
-    for count in (1, 2):
-        try:
+    if any(lanes(node.dtype) > 1 for root in problem.roots for node in walk(root)):
+        for count in (1, 2):
             yield replace(problem, roots=tuple(_with_lanes(root, count) for root in problem.roots))
-        except ValueError:
-            continue
 
 
 def _with_lanes(node: Node, count: int) -> Node:
@@ -342,25 +306,18 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
     used = sorted({scalar(n.dtype) for e in (*problem.roots, *problem.constraints) for n in walk(e)} - {"bool"})
     for old in used:
         for new in SCALARS[: SCALARS.index(old)]:
-            low, high = limits(new)
 
             def change(node: Node, old: str = old, new: str = new) -> Node:
                 dtype = with_lanes(new, lanes(node.dtype)) if scalar(node.dtype) == old else node.dtype
                 return node._replace(dtype=dtype, args=tuple(map(change, node.args)))
 
             variables = tuple(replace(v, dtype=new) if v.dtype == old else v for v in problem.variables)
-            if not all(low <= value <= high for v in variables for value in v.values if v.dtype == new):
-                continue
-            if not all(v.bindable for v in variables):
-                continue
-            roots = tuple(map(_without_idle_casts, map(change, problem.roots)))
-            constraints = tuple(map(_without_idle_casts, map(change, problem.constraints)))
-            if all(_fits(n) for e in (*roots, *constraints) for n in walk(e)):
-                yield Problem(variables, roots, constraints)
-
-
-def _fits(node: Node) -> bool:
-    return node.op != "IntImm" or limits(node.dtype)[0] <= _bare(node) <= limits(node.dtype)[1]
+            smaller = replace(_changed(_changed(problem, change), _without_idle_casts), variables=variables)
+            constants = (n for e in (*smaller.roots, *smaller.constraints) for n in walk(e) if n.op == "IntImm")
+            values = ((v.dtype, value) for v in variables for value in v.values if v.dtype == new)
+            numbers = (*values, *((n.dtype, _bare(n)) for n in constants))
+            if all(in_range(number, dtype) for dtype, number in numbers) and all(v.bindable for v in variables):
+                yield smaller
 
 
 def _without_idle_casts(node: Node) -> Node:
@@ -393,19 +350,9 @@ def _first(variable: Variable, values: tuple[int, ...]) -> Variable:
 
 
 def _joined(problem: Problem) -> Iterator[Problem]:
-    """One variable in the place of another of its dtype."""
+    """One variable in place of another of its dtype."""
     for index, gone in enumerate(problem.variables):
         for kept in problem.variables[:index]:
-            if kept.dtype != gone.dtype:
-                continue
-
-            def change(node: Node, old: str = gone.name, new: str = kept.name) -> Node:
-                if node.op == "Var":
-                    return node._replace(value=new) if node.value == old else node
-                return node._replace(args=tuple(map(change, node.args)))
-
-            yield Problem(
-                tuple(v for v in problem.variables if v is not gone),
-                tuple(map(change, problem.roots)),
-                tuple(map(change, problem.constraints)),
-            )
+            if kept.dtype == gone.dtype:
+                variables = tuple(v for v in problem.variables if v is not gone)
+                yield replace(_replaced(problem, gone.node, kept.node), variables=variables)

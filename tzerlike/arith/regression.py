@@ -5,10 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.inspect import Outcome
-from tzerlike.arith.model import Problem, Variable, bits, lanes, walk
-from tzerlike.arith.repro import EVALUATOR, interval_source, range_source, source_of
+from tzerlike.arith.model import Problem, bits, lanes, walk
+from tzerlike.arith.repro import (
+    EVALUATOR,
+    interval_source,
+    range_source,
+    reported,
+    source,
+    source_of,
+)
 from tzerlike.core.finding import Signed
 from tzerlike.core.limits import Limits
 from tzerlike.findings.issue.pytest_file import pytest_file
@@ -33,10 +39,8 @@ def inside(value, interval):
 def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outcome | None, limits: Limits) -> str:
     """Return the text of the test; `outcome` is None for a process that died."""
     wrong = None if outcome is None else outcome.wrong
-    question = CHECKS[check].source
-    if wrong is None:
-        question = question.partition("\nprint(")[0]
-    else:
+    question = source(check, dies=wrong is None)
+    if wrong is not None:
         kept = (line for line in question.splitlines() if not line.startswith("print("))
         question = "\n".join(kept).replace("holds = ", "assert ")
     outside, helpers = "", []
@@ -49,10 +53,11 @@ def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outc
     scopes = ", ".join(f"analyzer.constraint_scope({source_of(each)})" for each in problem.constraints)
     if scopes:
         question = f"with {scopes}:\n" + textwrap.indent(question, "    ")
+    told = reported(problem, map(range_source, problem.variables))
     body = [
         "\n".join(_definitions(problem, names, question)),
         *helpers,
-        _alarm(finding.kind, limits) + "analyzer = tvm.sym.Analyzer()\n" + "".join(_reported(problem)) + question,
+        _alarm(finding.kind, limits) + "\n".join(("analyzer = tvm.sym.Analyzer()", *told, question)),
     ]
     imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
     name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"
@@ -99,18 +104,6 @@ def _definitions(problem: Problem, names: tuple[str, ...], question: str) -> Ite
             yield f"{name} = [{', '.join(sources)}]"
     for name, root in zip(names, problem.roots, strict=True):
         yield f"{name} = {source_of(root)}"
-
-
-def _reported(problem: Problem) -> Iterator[str]:
-    for variable in problem.variables:
-        if variable.told != "nothing":
-            yield f"analyzer.bind({variable.name}, {range_source(variable)})\n"
-        if variable.told == "steps":
-            yield f"analyzer.update({variable.name}, {_modular(variable)}, True)\n"
-
-
-def _modular(variable: Variable) -> str:
-    return f"tvm.sym.ModularSet({variable.step}, {variable.values[0] % variable.step})"
 
 
 def _alarm(kind: str, limits: Limits) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.inspect import Outcome
@@ -181,12 +182,13 @@ def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome
     question = (_DEATH if wrong is None else _WRONG).format(
         names=", ".join(names),
         values=", ".join(f"at({name})" for name in names),
-        source=_indented(_source(check, wrong is None), 8),
+        source=textwrap.indent(source(check, dies=wrong is None), " " * 8),
     )
+    told = reported(problem, (f"ranges[{index}]" for index in range(len(problem.variables))))
     return _TEMPLATE.format(
         title=quotable(finding.title),
         evaluator=EVALUATOR,
-        told=_indented("\n".join(_reported(problem)) or "pass", 4),
+        told=textwrap.indent("\n".join(told) or "pass", " " * 4),
         problem="\n".join(_definitions(problem, names)),
         assignment=dict(wrong.assignment) if wrong is not None else {},
         seconds=limits.seconds,
@@ -196,14 +198,10 @@ def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome
     )
 
 
-def _source(check: str, dies: bool) -> str:
+def source(check: str, *, dies: bool) -> str:
     """The analysis; of one that raises or dies, up to the first answer."""
-    source = CHECKS[check].source
-    return source.partition("\nprint(")[0] if dies else source
-
-
-def _indented(text: str, spaces: int) -> str:
-    return "\n".join(" " * spaces + line if line else "" for line in text.splitlines())
+    text = CHECKS[check].source
+    return text.partition("\nprint(")[0] if dies else text
 
 
 def module_source(problem: Problem) -> str:
@@ -224,13 +222,13 @@ def _definitions(problem: Problem, names: tuple[str, ...]) -> Iterator[str]:
     yield f"constraints = [{', '.join(map(source_of, problem.constraints))}]"
 
 
-def _reported(problem: Problem) -> Iterator[str]:
-    for index, variable in enumerate(problem.variables):
+def reported(problem: Problem, ranges: Iterable[str]) -> Iterator[str]:
+    """What the analyzer is told of the variables, whose ranges are the expressions `ranges`."""
+    for variable, range_ in zip(problem.variables, ranges, strict=True):
         if variable.told != "nothing":
-            yield f"analyzer.bind({variable.name}, ranges[{index}])"
+            yield f"analyzer.bind({variable.name}, {range_})"
         if variable.told == "steps":
-            step = variable.step
-            modular = f"tvm.sym.ModularSet({step}, {variable.values[0] % step})"
+            modular = f"tvm.sym.ModularSet({variable.step}, {variable.values[0] % variable.step})"
             yield f"analyzer.update({variable.name}, {modular}, True)"
 
 

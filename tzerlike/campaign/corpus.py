@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.stored import StoredCase
-from tzerlike.systems import tvm_api
-
-_LIVE_PROGRAMS = 256
 
 
 class Entry:
@@ -47,12 +42,11 @@ class Entry:
 
 
 class Corpus:
-    """Entries in order of arrival, and the live programs of those used last."""
+    """Entries in order of arrival."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._ids: set[str] = set()
-        self._live: OrderedDict[str, Any] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -80,15 +74,3 @@ class Corpus:
     def choose(self, rng: Random) -> Entry:
         """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none."""
         return self.entries[rng.randrange(len(self.entries))]
-
-    def program(self, case: Case) -> Any:
-        """Return the live PrimFunc of a case's program."""
-        func = self._live.get(case.ir)
-        if func is None:
-            func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
-            self._live[case.ir] = func
-            if len(self._live) > _LIVE_PROGRAMS:
-                self._live.popitem(last=False)
-        else:
-            self._live.move_to_end(case.ir)
-        return func

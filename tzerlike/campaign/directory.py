@@ -17,13 +17,9 @@ import msgspec
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
-from tzerlike.core.storage import TEMPORARY, remove
-from tzerlike.core.storage import json_text as json_text
-from tzerlike.core.storage import write_atomic as write_atomic
-from tzerlike.core.storage import write_json as write_json
+from tzerlike.core.storage import TEMPORARY, remove, write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import is_directory
-from tzerlike.core.untrusted import read_json as read_json
 from tzerlike.tir.stored import read_stored_case
 
 _KEPT_ASIDE = 200

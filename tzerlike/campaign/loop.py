@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from tzerlike.campaign.corpus import Corpus, Entry
-from tzerlike.core.bandit import Yields, shares
-from tzerlike.core.case import Case, ContextConfig, PassSpec, Provenance
+from tzerlike.campaign.harness import Harness
+from tzerlike.campaign.shard_worker import Beats
+from tzerlike.campaign.state import Tally
+from tzerlike.core.bandit import shares
+from tzerlike.core.case import Case, ContextConfig, Provenance
 from tzerlike.core.errors import Fault, contained, kept
 from tzerlike.core.finding import Finding
-from tzerlike.core.mutation import Mutation
+from tzerlike.core.mutation import ILL_FORMED, Mutation
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.results import Rejection
 from tzerlike.core.rng import rng_for
 from tzerlike.core.stored import StoredCase
-from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Donor, Occasion
-from tzerlike.mutators import SCHEDULE, MutationEnv, Mutator
-from tzerlike.mutators.attempt import ILL_FORMED, Explore, Mutant, attempted, mutate_in_child
-from tzerlike.oracles import Oracle
-from tzerlike.passes.facts import Facts, facts_of
-from tzerlike.passes.label import Label, label
-from tzerlike.tir.seeds.seed import Seed
+from tzerlike.oracles.protocol import Judge
+from tzerlike.passes.label import Label
 
 _T = TypeVar("_T")
 
 PASS_MUTATION = "passes"
 SEED_IMPORT = "seed"
 CORPUS_IMPORT = "corpus"
-
-Passes = tuple[PassSpec, ...]
-Plan = tuple[Passes, ContextConfig]
 
 IMPORT_SHARE = 0.3
 """Share of the iterations that bring in a seed while seeds remain, so that mutation need not wait for all."""
@@ -47,8 +41,6 @@ and is not under test."""
 
 CHEAP_CODE_SHARE_WITH_RESULTS = 1 / 2
 """The same when results are compared: what TVM promises LLVM about a program shows only where LLVM makes use of it."""
-
-_CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
 
 JOINT_SHARE = 0.5
 """Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would
@@ -65,42 +57,24 @@ class Executor(Protocol):
 
     def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]: ...
 
-    @property
-    def explore(self) -> Explore: ...
 
+class Notes(Beats, Protocol):
+    """Records what a worker is about to do, mutations too, since they may crash TVM.
 
-class Notes(Protocol):
-    """Told what a worker is about to do, mutations too, since they may crash TVM; `tzerlike.processes.channel.Channel`
-    is one."""
-
-    def beat(self, iteration: int, doing: str) -> None: ...
+    `tzerlike.processes.channel.Channel` is one.
+    """
 
     def note_mutation(self, mutator: str, iteration: int, draw: int, parent: str) -> None: ...
 
     def clear_mutation(self) -> None: ...
 
 
-class PassSource(Protocol):
-    """Where pass sequences and the contexts they run under come from: `PlannedSource`, or `RandomSource`."""
-
-    def fresh(self, rng: Random, facts: Facts) -> Plan: ...
-
-    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, facts: Facts) -> Plan: ...
-
-    def fit(self, passes: Passes, config: ContextConfig, facts: Facts) -> Plan: ...
-
-    def learn(self, yields: Yields) -> None: ...
-
-    def whole(self, case: Case) -> Passes: ...
-
-    def shrunk(self, passes: Passes, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Passes: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Import:
     """A seed on its way into the corpus: with a random sequence first, `bare` when it did not compile so."""
 
-    seed: Seed
+    name: str
+    program: str
     bare: bool = False
 
 
@@ -123,40 +97,9 @@ class Trial:
 
     @property
     def occasion(self) -> Occasion:
-        """What a fault comes about on that is one of this trial."""
+        """What a fault occurs on that is one of this trial."""
         parent = None if self.parent is None else StoredCase(self.parent, Provenance(self.provenance.origin))
         return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance), self.mutation, parent)
-
-
-@dataclass(slots=True)
-class Yield:
-    """How often something was tried, compiled, and found new coverage."""
-
-    tried: int = 0
-    valid: int = 0
-    valuable: int = 0
-
-
-@dataclass(slots=True)
-class Tally:
-    """The counters of one worker; `pairs` are those run, which are more than iterations: sequences are shrunk."""
-
-    iterations: int = 0
-    pairs: int = 0
-    valid: int = 0
-    valuable: int = 0
-    exits: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    internal_errors: Counter[str] = field(default_factory=Counter)
-    mutators: dict[str, Yield] = field(default_factory=dict)
-    passes: dict[str, Yield] = field(default_factory=dict)
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-    def pass_yields(self) -> Yields:
-        """What a source of sequences learns from: the cases that each pass had a part in, and those of value."""
-        return {name: (row.tried, row.valuable) for name, row in self.passes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +114,7 @@ class Step:
 
 
 def _raised(fault: Fault, occasion: Occasion) -> None:
-    """What becomes of a fault that nobody keeps."""
+    """What happens to a fault that nobody keeps."""
     raise fault
 
 
@@ -182,67 +125,68 @@ def _on_what(rejection: Rejection) -> str:
     return "ice-on-valid" if rejection.support else "ice-on-doubtful"
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a worker searches: the options of the campaign as far as the loop goes by them.
+
+    `target` is that of a Case. Where there is no coverage, the search is not `guided`, and all carried pairs that
+    compile are taken.
+    """
+
+    seed: int
+    worker: int = 0
+    n_max: int = 4
+    pass_mode: str = "joint"
+    mutator_choice: str = "adaptive"
+    target: str = "llvm"
+    pairs_per_fork: int = 1
+    cheap_code_share: float = CHEAP_CODE_SHARE
+    guided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What the loop calls: `notes` before it does something, `on_death` with a mutation that died and its signal, and
+    `on_fault` with a fault of ours."""
+
+    notes: Notes
+    on_death: Callable[[Mutation, int], None] = lambda mutation, number: None
+    on_fault: Callable[[Fault, Occasion], None] = _raised
+
+
 class Fuzzer:
     """One worker's loop. Every draw comes from `rng_for(seed, worker, iteration, ...)`, so the same seed, TVM
     and coverage backend give the same corpus and the same findings.
 
-    Schedule primitives are a part of the compiler that is looked at like its passes: they run in a child of their own
-    and what they reach counts; `on_death` is told a mutation that died and its signal.
+    A fault of ours ends what it occurred in, which then brought nothing.
 
-    A fault of ours ends what it came about in, which then brought nothing, and `on_fault` hears of it.
-
-    `carried` are pairs of an earlier corpus, brought in before anything else; without coverage, which is not `guided`,
-    all that compile are taken.
+    `carried` are pairs of an earlier corpus, brought in before anything else.
     """
 
     def __init__(
         self,
-        *,
-        seed: int,
-        worker: int,
-        corpus: Corpus,
-        pending: list[Import],
+        search: Search,
         executor: Executor,
-        mutators: Sequence[Mutator],
-        passes: PassSource,
-        oracles: Sequence[Oracle],
-        n_max: int = 4,
-        pass_mode: str = "joint",
-        mutator_choice: str = "adaptive",
-        target: str = "llvm",
-        pairs_per_fork: int = 1,
-        cheap_code_share: float = CHEAP_CODE_SHARE,
-        carried: Iterator[StoredCase] | None = None,
-        guided: bool = True,
-        notes: Notes,
-        on_death: Callable[[Mutation, int], None] = lambda mutation, number: None,
-        on_fault: Callable[[Fault, Occasion], None] = _raised,
+        harness: Harness,
+        oracles: Sequence[Judge],
+        hooks: Hooks,
+        pending: list[Import],
+        tally: Tally | None = None,
     ) -> None:
-        self.seed = seed
-        self.worker = worker
-        self.corpus = corpus
-        self.pending = pending
+        self.search = search
         self.executor = executor
-        self.mutators = tuple(mutators)
-        self.passes = passes
-        self.oracles = tuple(oracles)
-        self.n_max = n_max
-        self.pass_mode = pass_mode
-        self.mutator_choice = mutator_choice
-        self.target = target
-        self.pairs_per_fork = pairs_per_fork
-        self.cheap_code_share = cheap_code_share
-        self.carried = iter(()) if carried is None else carried
-        self.guided = guided
-        self.notes = notes
-        self.on_death = on_death
-        self.on_fault = on_fault
-        self.tally = Tally()
+        self.harness = harness
+        self.oracles = oracles
+        self.hooks = hooks
+        self.pending = pending
+        self.carried: Iterator[StoredCase] = iter(())
+        self.tally = Tally() if tally is None else tally
+        self.corpus = Corpus()
 
     def step(self) -> list[Step]:
         """One round: propose as many trials as a fork takes, run them, learn from each."""
         first = self.tally.iterations
-        numbers = range(first, first + self.pairs_per_fork)
+        numbers = range(first, first + self.search.pairs_per_fork)
         proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
         return self._take([trial for trial in proposals if trial is not None], numbers.stop)
 
@@ -259,7 +203,7 @@ class Fuzzer:
         return [step for step in steps if step is not None]
 
     def repeat(self, occasion: Occasion) -> list[Step]:
-        """Take the case that a fault came about on once more, in the same way."""
+        """Take the case that a fault occurred on once more, in the same way."""
         assert occasion.stored is not None
         case, provenance = occasion.stored.case, occasion.stored.provenance
         parent = None if occasion.parent is None else occasion.parent.case
@@ -270,21 +214,21 @@ class Fuzzer:
         """Choose a pair and change its program, or its passes once N has reached N_max; None if nothing applies."""
         stored = next(self.carried, None)
         if stored is not None:
-            provenance = replace(stored.provenance, worker=self.worker, iteration=iteration)
+            provenance = replace(stored.provenance, worker=self.search.worker, iteration=iteration)
             return Trial(stored.case, provenance, CORPUS_IMPORT)
-        rng = rng_for(self.seed, self.worker, iteration)
+        rng = rng_for(self.search.seed, self.search.worker, iteration)
         if self.pending and (len(self.corpus) < FIRST_SEEDS or rng.random() < IMPORT_SHARE):
             return self._import(self.pending.pop(0), iteration, rng)
         if not len(self.corpus):
             return None
         entry = self.corpus.choose(rng)
-        of_passes = not self.mutators or (self.pass_mode == "joint" and entry.n >= self.n_max)
+        of_passes = not self.harness.mutators or (self.search.pass_mode == "joint" and entry.n >= self.search.n_max)
         mutate = self._mutate_passes if of_passes else self._mutate_program
         trial = contained(partial(mutate, entry, iteration, rng), "propose")
         if not isinstance(trial, Fault):
             return trial
         entry.n = 0 if of_passes else entry.n + 1
-        self.on_fault(trial, Occasion(iteration, parent=entry.stored))
+        self.hooks.on_fault(trial, Occasion(iteration, parent=entry.stored))
         return None
 
     def learn(self, trial: Trial, seen: Observation) -> Step:
@@ -294,7 +238,7 @@ class Fuzzer:
         # What another TVM wrote need not load here; how it fails to is nobody's bug.
         foreign = carried and seen.stage is Stage.LOAD
         for fault in seen.faults:
-            self.on_fault(fault, trial.occasion)
+            self.hooks.on_fault(fault, trial.occasion)
         findings = () if foreign or seen.exit is Exit.FAULT else self._judged(trial, seen)
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
@@ -304,10 +248,10 @@ class Fuzzer:
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         inserted = False
         if entry is None:
-            if seen.exit is Exit.OK and (new or not carried or not self.guided):
+            if seen.exit is Exit.OK and (new or not carried or not self.search.guided):
                 inserted = self.corpus.add(Entry(case, provenance))
             elif trial.arrival is not None and not trial.arrival.bare:
-                self.pending.insert(0, Import(trial.arrival.seed, bare=True))
+                self.pending.insert(0, replace(trial.arrival, bare=True))
         elif trial.how == PASS_MUTATION:
             entry.n = 0
             if new and case.id not in self.corpus:
@@ -328,33 +272,33 @@ class Fuzzer:
 
     def _kept(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns; None where it fails of a fault of ours, which is passed on."""
-        return kept(step, doing, lambda fault: self.on_fault(fault, occasion))
+        return kept(step, doing, lambda fault: self.hooks.on_fault(fault, occasion))
 
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
         case = trial.case
         if 0 not in seen.pass_blocks:
             return trial
-        passes = self.passes.shrunk(case.passes, case.config, seen.pass_blocks, facts_of(case.ir))
+        passes = self.harness.shrunk(case, seen.pass_blocks)
         if passes == case.passes:
             return trial
         smaller = replace(case, passes=passes)
         (again,) = self.executor.run([smaller])
         for fault in again.faults:
-            self.on_fault(fault, replace(trial, case=smaller).occasion)
+            self.hooks.on_fault(fault, replace(trial, case=smaller).occasion)
         self._spend(again)
         self.tally.pairs += 1
         self.tally.exits[f"shrink-{again.exit.value}"] += 1
         return replace(trial, case=smaller) if again.exit is Exit.OK else trial
 
     def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
-        passes, config = self.passes.fresh(rng, facts_of(arrival.seed.ir))
-        if arrival.bare or self.pass_mode == "none":
+        passes, config = self.harness.fresh(rng, arrival.program)
+        if arrival.bare or self.search.pass_mode == "none":
             passes, config = (), ContextConfig()
-        cheap = rng.random() < self.cheap_code_share
-        target = _CHEAP_TARGETS.get(self.target, self.target) if cheap else self.target
-        case = Case(arrival.seed.ir, passes, config, target, rng.getrandbits(32))
-        provenance = Provenance(arrival.seed.name, worker=self.worker, iteration=iteration)
+        cheap = rng.random() < self.search.cheap_code_share
+        target = self.harness.cheap(self.search.target) if cheap else self.search.target
+        case = Case(arrival.program, passes, config, target, rng.getrandbits(32))
+        provenance = Provenance(arrival.name, worker=self.search.worker, iteration=iteration)
         return Trial(case, provenance, SEED_IMPORT, arrival=arrival)
 
     def _mutate_program(self, entry: Entry, iteration: int, rng: Random) -> Trial | None:
@@ -362,86 +306,70 @@ class Fuzzer:
         parent = entry.case
         try:
             for draw in range(_DRAWS):
-                mutator = self._choose_mutator(rng)
-                mutation = Mutation(self.seed, self.worker, iteration, draw, mutator.name, parent.id)
-                self.notes.note_mutation(mutator.name, iteration, draw, parent.id)
+                name = self._choose_mutator(rng)
+                mutation = Mutation(self.search.seed, self.search.worker, iteration, draw, name, parent.id)
+                self.hooks.notes.note_mutation(name, iteration, draw, parent.id)
                 donors: list[Donor] = []
-                mutant = contained(partial(self._mutant, mutator, mutation, parent, donors), mutator.name)
+                donor = partial(self._donor, donors)
+                mutant = contained(partial(self.harness.mutant, mutation, parent.ir, donor), name)
                 if isinstance(mutant, Fault):
-                    self._yield(self.tally.mutators, mutator.name).tried += 1
-                    self.on_fault(mutant, Occasion(iteration, None, mutation, entry.stored, tuple(donors)))
+                    self.tally.mutators[name].tried += 1
+                    self.hooks.on_fault(mutant, Occasion(iteration, None, mutation, entry.stored, tuple(donors)))
                     break
                 text, why = mutant.attempt.text, mutant.attempt.why
                 if why or mutant.died_of:
                     self.tally.exits[why or "mutation-died"] += 1
                 if why == ILL_FORMED or mutant.died_of:
-                    self._yield(self.tally.mutators, mutator.name).tried += 1
+                    self.tally.mutators[name].tried += 1
                 if mutant.died_of:
-                    self.on_death(mutation, mutant.died_of)
+                    self.hooks.on_death(mutation, mutant.died_of)
                 if text is not None:
                     case = self._with_program(parent, text, rng)
-                    provenance = self._descend(entry, mutator.name, iteration)
-                    return Trial(case, provenance, mutator.name, entry, None, parent, mutation, mutant.new_blocks)
+                    provenance = self._descend(entry, name, iteration)
+                    return Trial(case, provenance, name, entry, None, parent, mutation, mutant.new_blocks)
         finally:
-            self.notes.clear_mutation()
+            self.hooks.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
         return None
 
-    def _mutant(self, mutator: Mutator, mutation: Mutation, case: Case, donors: list[Donor]) -> Mutant:
-        """Have a mutator change the program of a case: schedules in a child, the rest here, with `donors` noted."""
-        if mutator.name in SCHEDULE:
-            return mutate_in_child(self.executor.explore, mutation, case.ir, kind_of_target(self.target))
-        rng = mutation.rng
-        return Mutant(attempted(mutator, self.corpus.program(case), rng, self._environment(rng, donors)))
-
-    def _choose_mutator(self, rng: Random) -> Mutator:
+    def _choose_mutator(self, rng: Random) -> str:
         """Prefer what has paid, with a floor for everyone, or draw equally."""
-        if self.mutator_choice == "uniform":
-            return self.mutators[rng.randrange(len(self.mutators))]
-        rows = self.tally.mutators
-        yields = {name: (row.tried, row.valuable) for name, row in rows.items()}
-        return rng.choices(self.mutators, shares([mutator.name for mutator in self.mutators], yields))[0]
+        names = self.harness.mutators
+        if self.search.mutator_choice == "uniform":
+            return names[rng.randrange(len(names))]
+        yields = {name: (row.tried, row.valuable) for name, row in self.tally.mutators.items()}
+        return rng.choices(names, shares(names, yields))[0]
 
     def _with_program(self, case: Case, ir: str, rng: Random) -> Case:
         """Give a case another program, and by chance another sequence; else its own, but for what is illegal now."""
-        facts = facts_of(ir)
-        if self.pass_mode == "random" or (self.pass_mode == "joint" and rng.random() < JOINT_SHARE / 2):
-            passes, config = self.passes.fresh(rng, facts)
-        elif self.pass_mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
+        mode = self.search.pass_mode
+        if mode == "random" or (mode == "joint" and rng.random() < JOINT_SHARE / 2):
+            passes, config = self.harness.fresh(rng, ir)
+        elif mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
             donor = self.corpus.choose(rng).passes
-            passes, config = self.passes.mutate(case.passes, case.config, rng, donor, facts)
-        elif facts != facts_of(case.ir):
-            passes, config = self.passes.fit(case.passes, case.config, facts)
+            passes, config = self.harness.mutate(case.passes, case.config, rng, donor, ir)
         else:
-            return replace(case, ir=ir)
+            passes, config = self.harness.fit(case, ir)
         return replace(case, ir=ir, passes=passes, config=config)
 
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
         donor = self.corpus.choose(rng).passes
         parent = entry.case
-        facts = facts_of(parent.ir)
-        passes, config = self.passes.mutate(parent.passes, parent.config, rng, donor, facts)
+        passes, config = self.harness.mutate(parent.passes, parent.config, rng, donor, parent.ir)
         case = replace(parent, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
 
-    def _environment(self, rng: Random, drawn: list[Donor]) -> MutationEnv:
-        def donor() -> Any:
-            case = self.corpus.choose(rng).case
-            drawn.append(Donor(len(self.corpus), case.ir))
-            return self.corpus.program(case)
-
-        return MutationEnv(target=kind_of_target(self.target), donor=donor)
+    def _donor(self, drawn: list[Donor], rng: Random) -> str:
+        """Draw the program of an entry for a mutation to take parts from, and note it."""
+        drawn.append(Donor(len(self.corpus), self.corpus.choose(rng).case.ir))
+        return drawn[-1].ir
 
     def _descend(self, entry: Entry, how: str, iteration: int) -> Provenance:
         parent = entry.provenance
-        return Provenance(parent.origin, entry.id, how, self.worker, iteration, parent.generation + 1)
-
-    @staticmethod
-    def _yield(table: dict[str, Yield], name: str) -> Yield:
-        return table.setdefault(name, Yield())
+        return Provenance(parent.origin, entry.id, how, self.search.worker, iteration, parent.generation + 1)
 
     def _count(self, trial: Trial, seen: Observation, new: bool) -> str:
         """Count what came of a trial; returns the label of a rejection, else ""."""
@@ -453,15 +381,15 @@ class Fuzzer:
         tally.valid += valid
         tally.valuable += new
         for row in (
-            self._yield(tally.mutators, trial.how),
-            *(self._yield(tally.passes, name) for name in sorted({spec.name for spec in trial.case.passes})),
+            tally.mutators[trial.how],
+            *(tally.passes[name] for name in sorted({spec.name for spec in trial.case.passes})),
         ):
             row.tried += 1
             row.valid += valid
             row.valuable += new
-        self.passes.learn(tally.pass_yields())
+        self.harness.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
-            kind = label(self.passes.whole(trial.case), facts_of(trial.case.ir), seen.pass_name, seen.message)
+            kind = self.harness.label(trial.case, seen)
             reason = kind.value
             tally.labels[reason] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tzerlike.campaign.directory import CampaignDir, read_environment
 from tzerlike.campaign.events import mend_events
-from tzerlike.campaign.stats import read_curve, read_state, read_stats
+from tzerlike.campaign.state import read_state
+from tzerlike.campaign.stats import read_curve, read_stats
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import WrongVersion
 from tzerlike.coverage.snapshot import read_snapshot

@@ -1,52 +1,44 @@
-"""One worker's share of a campaign: how long it has run, how much is left, and how it is asked to stop."""
+"""One worker's share of a campaign: its name, and how work is divided among all shards."""
 
 from __future__ import annotations
 
-import time
-from types import FrameType
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from tzerlike.core.config import CampaignConfig
-from tzerlike.execution.executor import ForkExecutor
-from tzerlike.processes.stop import on_stop
+_T = TypeVar("_T")
 
 
-class Interrupted(BaseException):
-    """The worker was asked to stop while it waited for a child.
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The shard of worker `slot` on machine `node`, whose shards are numbered from `first` on, of `total` on all.
 
-    No Exception, so that nothing that contains faults holds it up.
+    Its `index` is what random draws, files and provenance call the worker. The slot is that of the node's shared
+    memory, and nothing else.
     """
 
-
-class Shard:
-    """The clock, the quota and the stop signal of worker `number`; `elapsed_before` are seconds of earlier runs."""
-
-    def __init__(self, number: int, config: CampaignConfig, executor: ForkExecutor, elapsed_before: float) -> None:
-        self._config = config
-        self._executor = executor
-        self._elapsed_before = elapsed_before
-        self._started = time.monotonic()
-        self._stopping = False
-        total = config.iterations
-        self.quota = None if total is None else total // config.jobs + (number < total % config.jobs)
-        """How many of the campaign's iterations are this worker's; None when they are not limited."""
-
-    def elapsed(self) -> float:
-        return self._elapsed_before + time.monotonic() - self._started
+    slot: int
+    total: int
+    node: int = 0
+    first: int = 0
 
     @property
-    def over(self) -> bool:
-        """Whether the time is up, or the worker was asked to stop."""
-        return self._stopping or self.elapsed() >= self._config.budget
+    def index(self) -> int:
+        return self.first + self.slot
 
-    def done(self, iterations: int) -> bool:
-        """Whether it is time to stop for a worker that has done so many iterations."""
-        return self.over or (self.quota is not None and iterations >= self.quota)
+    def of(self, everything: Sequence[_T]) -> Sequence[_T]:
+        """This shard's part of what all shards have in the same order: each element is in one."""
+        return everything[self.index :: self.total]
 
-    def stop_on_request(self) -> None:
-        """From now on STOP ends the work; what waits for a child is given up, to be done after a resume."""
-        on_stop(self._stop)
+    def quota(self, iterations: int | None) -> int | None:
+        """How many of the campaign's iterations are this shard's; None where they are not limited."""
+        return None if iterations is None else iterations // self.total + (self.index < iterations % self.total)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        self._stopping = True
-        if self._executor.waiting:
-            raise Interrupted
+    def owns(self, case_id: str) -> bool:
+        """Whether a pair of a carried corpus is this shard's."""
+        return owner_of(case_id, self.total) == self.index
+
+
+def owner_of(case_id: str, total: int) -> int:
+    """Return the index of the shard, of `total`, that a pair of a carried corpus belongs to."""
+    return int(case_id[:8], 16) % total

@@ -1,17 +1,17 @@
-"""The numbers of a campaign: one worker's state files added up."""
+"""The numbers of a campaign: the states of its workers added up, and the curve over time."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
+from tzerlike.campaign.state import Counts, Tally, WorkerState, Yield
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Exit
 from tzerlike.core.schema import Count, Schema, Seconds, Text
@@ -103,62 +103,6 @@ def extended_curve(curve: Sequence[CurvePoint], point: CurvePoint) -> list[Curve
     return [*(curve if settled else curve[:-1]), point]
 
 
-_Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-_Counts = dict[Text, Count]
-
-
-class _State(msgspec.Struct):
-    """What a worker of either harness saves of itself."""
-
-    elapsed: Seconds
-    iterations: Count
-    worker: Count = 0
-    time: float = 0.0
-    pairs: Count = 0
-    valid: Count = 0
-    valuable: Count = 0
-    exits: _Counts = {}
-    rejected: _Counts = {}
-    labels: _Counts = {}
-    verdicts: _Counts = {}
-    internal_errors: _Counts = {}
-    seconds: dict[Text, float] = {}
-    mutators: dict[Text, tuple[Count, Count, Count]] = {}
-    passes: dict[Text, tuple[Count, Count, Count]] = {}
-    findings: _Counts = {}
-    unconfirmed: _Counts = {}
-    last_finding: Text = ""
-    known: _Counts = {}
-    problems: list[Text] = []
-    carried_through: Text = ""
-    coverage: Count = 0
-    coverage_total: Count = 0
-    coverage_backend: Text = "none"
-    corpus: Count = 0
-    entries: list[tuple[_Id, Count]] = []
-    superseded: list[_Id] = []
-    pending: Count = 0
-    in_hand: dict[Text, Any] | None = None
-    faults: _Counts = {}
-    recent_faults: list[Count] = []
-    checks: dict[Text, tuple[Count, Count, Count]] = {}
-    tried: _Counts = {}
-    claimed: _Counts = {}
-    suspected: _Counts = {}
-    hints: _Counts = {}
-
-
-STATE = Schema(_State, "state", unstated=1)
-"""A worker's state.json."""
-
-_STATE_BYTES = 1 << 30
-
-
-def read_state(path: Path) -> dict[str, Any]:
-    """Read a worker's state.json, whole; UserError in one line that names the file and the place."""
-    return msgspec.structs.asdict(STATE.read(path, _STATE_BYTES))
-
-
 _Row = dict[Text, Count]
 
 
@@ -167,7 +111,7 @@ class _Stats(msgspec.Struct):
 
     elapsed_s: Seconds = 0.0
     iterations: Count = 0
-    known: _Counts = {}
+    known: Counts = {}
     mutators: dict[Text, _Row] = {}
     passes: dict[Text, _Row] = {}
 
@@ -180,76 +124,53 @@ def read_stats(path: Path) -> dict[str, Any]:
     return msgspec.structs.asdict(STATS.read(path))
 
 
-def add_up(states: Sequence[dict[str, Any]], corpus: int, findings: Counter[str]) -> dict[str, Any]:
+def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -> dict[str, Any]:
     """Return the contents of stats.json.
 
-    `states` are the workers' state files, `corpus` the number of corpus files, `findings` the number of
-    bundles by kind.
+    `states` are those of the workers, `corpus` the number of corpus files, `findings` the number of bundles by kind.
     """
-    iterations = sum(state["iterations"] for state in states)
-    valid = sum(state["valid"] for state in states)
-    elapsed = max((state["elapsed"] for state in states), default=0.0)
-    exits: Counter[str] = Counter()
-    rejected: Counter[str] = Counter()
-    labels: Counter[str] = Counter()
-    verdicts: Counter[str] = Counter()
-    internal_errors: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
-    unconfirmed: Counter[str] = Counter()
-    known: Counter[str] = Counter()
-    faults: Counter[str] = Counter()
-    recent_faults = 0
-    for state in states:
-        exits.update(state["exits"])
-        rejected.update(state["rejected"])
-        labels.update(state["labels"])
-        verdicts.update(state["verdicts"])
-        internal_errors.update(state["internal_errors"])
-        seconds.update(state["seconds"])
-        unconfirmed.update(state["unconfirmed"])
-        known.update(state.get("known", {}))
-        faults.update(state.get("faults", {}))
-        recent_faults += len(state.get("recent_faults", []))
-    judged = sum(exits[exit_.value] for exit_ in Exit)
-    last = max(states, key=lambda state: (bool(state["last_finding"]), state["time"]), default=None)
+    total = Tally.total(states)
+    elapsed = max((state.elapsed for state in states), default=0.0)
+    judged = sum(total.exits.get(exit_.value, 0) for exit_ in Exit)
+    last = max(states, key=lambda state: (bool(state.last_finding), state.time), default=None)
     numbers = {
         "elapsed_s": round(elapsed, 3),
-        "iterations": iterations,
-        "iterations_per_s": round(iterations / elapsed, 3) if elapsed else 0.0,
-        "pairs": sum(state["pairs"] for state in states),
-        "valid_rate": round(valid / judged, 4) if judged else 0.0,
-        "coverage": max((state["coverage"] for state in states), default=0),
-        "coverage_total": max((state["coverage_total"] for state in states), default=0),
-        "coverage_backend": states[0]["coverage_backend"] if states else "none",
+        "iterations": total.iterations,
+        "iterations_per_s": round(total.iterations / elapsed, 3) if elapsed else 0.0,
+        "pairs": total.pairs,
+        "valid_rate": round(total.valid / judged, 4) if judged else 0.0,
+        "coverage": max((state.coverage for state in states), default=0),
+        "coverage_total": max((state.coverage_total for state in states), default=0),
+        "coverage_backend": states[0].coverage_backend if states else "none",
         "corpus": corpus,
-        "valuable_tests": sum(state["valuable"] for state in states),
+        "valuable_tests": total.valuable,
         "findings": dict(sorted(findings.items())),
-        "last_finding": last["last_finding"] if last else "",
-        "known": dict(sorted(known.items())),
-        "faults": dict(faults.most_common()),
-        "fault_rate": round(recent_faults / (WINDOW * max(1, len(states))), 4),
-        "unconfirmed": dict(sorted(unconfirmed.items())),
-        "exits": dict(sorted(exits.items())),
-        "rejected": dict(rejected.most_common()),
-        "rejected_labels": dict(sorted(labels.items())),
-        "verdicts": dict(verdicts.most_common()),
-        "internal_errors": dict(sorted(internal_errors.items())),
-        "mutators": _yields(states, "mutators"),
-        "passes": _yields(states, "passes"),
-        "stage_seconds": {stage: round(seconds[stage], 3) for stage in STAGES},
-        "seeds_pending": sum(state["pending"] for state in states),
-        "problems": sorted({problem for state in states for problem in state["problems"]}),
+        "last_finding": last.last_finding if last else "",
+        "known": dict(sorted(total.known.items())),
+        "faults": _by_count(total.faults),
+        "fault_rate": round(len(total.recent_faults) / (WINDOW * max(1, len(states))), 4),
+        "unconfirmed": dict(sorted(total.unconfirmed.items())),
+        "exits": dict(sorted(total.exits.items())),
+        "rejected": _by_count(total.rejected),
+        "rejected_labels": dict(sorted(total.labels.items())),
+        "verdicts": _by_count(total.verdicts),
+        "internal_errors": dict(sorted(total.internal_errors.items())),
+        "mutators": _rows(total.mutators),
+        "passes": _rows(total.passes),
+        "stage_seconds": {stage: round(total.seconds.get(stage, 0.0), 3) for stage in STAGES},
+        "seeds_pending": total.pending,
+        "problems": sorted(set(total.problems)),
         "workers": len(states),
     }
     return STATS.stamped(numbers)
 
 
-def _yields(states: Sequence[dict[str, Any]], table: str) -> dict[str, dict[str, int]]:
-    total: dict[str, Counter[str]] = {}
-    for state in states:
-        for name, (tried, valid, valuable) in state[table].items():
-            total.setdefault(name, Counter()).update(tried=tried, valid=valid, valuable=valuable)
-    return {name: {k: counts[k] for k in ("tried", "valid", "valuable")} for name, counts in sorted(total.items())}
+def _by_count(counts: Counts) -> Counts:
+    return dict(Counter(counts).most_common())
+
+
+def _rows(yields: Mapping[str, Yield]) -> dict[str, dict[str, int]]:
+    return {name: msgspec.structs.asdict(row) for name, row in sorted(yields.items())}
 
 
 def curve_point(stats: dict[str, Any]) -> CurvePoint:

@@ -1,4 +1,4 @@
-"""The supervisor: sees a campaign to its end, whatever becomes of its processes, and keeps the books."""
+"""The supervisor: sees a campaign to its end, whatever happens to its processes, and keeps the books."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
 from tzerlike.campaign.recovery import recover
-from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve, read_state
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.state import WorkerState, read_state
+from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
 from tzerlike.core.harness import HARNESSES
 from tzerlike.core.storage import NoSpace, write_atomic, write_json
 from tzerlike.findings.faults.book import warning
+from tzerlike.oracles import make_oracles
 from tzerlike.processes.caller import require_confinement
 from tzerlike.processes.client import Client, StartCancelled
 from tzerlike.processes.crew import Crew, Death
@@ -33,7 +36,7 @@ OVERTIME = 20.0
 """Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
-_FREE_ON_RESUME = ("budget", "iterations", "known")
+FREE_ON_RESUME = ("budget", "iterations", "known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Supervisor:
                     "give a larger --budget with --resume"
                 )
             self._told_findings = {path.name for path in self.directory.bundles()}
-            crew = Crew(self.config.jobs, self._start_family, self._order, self.tell, self._pauses)
+            crew = Crew(self.config.jobs, self._start_client, self._order, self.tell, self._pauses)
             stack.callback(crew.close)
             try:
                 facts = crew.begin().facts
@@ -112,7 +115,7 @@ class Supervisor:
                 raise crew.failure
             return stats, self._stop.number
 
-    def _start_family(self) -> Client:
+    def _start_client(self) -> Client:
         """Start a zygote that counts what the campaign has reached so far; the first time, prepare the seeds, too."""
         starts = self._started is None
         if starts:
@@ -124,14 +127,15 @@ class Supervisor:
             environment=self.environment,
             restore=sorted(self.directory.root.glob("workers/*/coverage.bits")),
             python=self.python,
+            system=self.config.system,
             cancelled=self._unwanted,
         )
         try:
             if starts:
                 self._check_environment(client.facts)
-            if starts and self.config.harness == "tir":
+            if starts and (role := HARNESSES[self.config.harness].prepare):
                 self.show(self._view({}, "preparing seeds"))
-                self._prepare(client)
+                self._prepare(client, role)
             if self._unwanted():
                 raise StartCancelled
         except BaseException:
@@ -142,7 +146,7 @@ class Supervisor:
     def _unwanted(self) -> bool:
         return bool(self._stop) or self._time_left() <= 0
 
-    def _prepare(self, client: Client) -> None:
+    def _prepare(self, client: Client, role: str) -> None:
         params = {
             "mutators": list(self.config.mutator_names),
             "oracles": list(self.config.oracles),
@@ -150,7 +154,7 @@ class Supervisor:
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),
         }
-        for answer in client.ask("prepare", params, self._unwanted):
+        for answer in client.ask(role, params, self._unwanted):
             for problem in answer["problems"]:
                 self.tell(f"seed left out: {problem}")
 
@@ -209,23 +213,25 @@ class Supervisor:
         else:
             self._paused.discard(slot)
         if before != bool(self._paused):
-            told = f"paused: {why.partition(';')[0]}; it goes on once there is room"
-            self.tell(told if why else "there is room again; going on")
+            line = f"paused: {why.partition(';')[0]}; it goes on once there is room"
+            self.tell(line if why else "there is room again; going on")
 
     def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
         self._paused.discard(slot)
+        shard = Shard(slot, self.config.jobs)
         params = {
             "root": str(self.directory.root.resolve()),
             "cache_dir": str(self.cache_dir),
             "elapsed": self._elapsed(),
+            "shard": asdict(shard),
             "culprit": None,
         }
         if death is not None and death.mutation is not None:
             mutator, iteration, draw, parent = death.mutation
             params["culprit"] = {
                 "seed": self.config.seed,
-                "worker": slot,
+                "worker": shard.index,
                 "iteration": iteration,
                 "draw": draw,
                 "mutator": mutator,
@@ -255,17 +261,13 @@ class Supervisor:
                 require_confinement(facts)
             self.tell(f"cases are not confined here ({facts['confinement']}): a wrong program may do anything")
 
-    def _states(self) -> list[dict[str, Any]]:
-        states = []
-        for number in range(self.config.jobs):
-            path = self.directory.worker_state(number)
-            if path.exists():
-                states.append(read_state(path))
-        return states
+    def _states(self) -> list[WorkerState]:
+        paths = map(self.directory.worker_state, range(self.config.jobs))
+        return [read_state(path) for path in paths if path.exists()]
 
     def _elapsed_so_far(self) -> float:
         last = self._curve[-1].elapsed_s if self._curve else 0.0
-        return max((state["elapsed"] for state in self._states()), default=last)
+        return max((state.elapsed for state in self._states()), default=last)
 
     def _stats(self, crew: Crew) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
@@ -312,13 +314,14 @@ def resolve(
 ) -> CampaignConfig:
     """Return the configuration to run.
 
-    A resumed campaign keeps its own configuration but for the budget and the iterations, where `given`. UserError when
-    a new campaign's directory is not empty or a resumed one is none.
+    A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`. UserError when an
+    oracle is unknown, a new campaign's directory is not empty, or a resumed one is none.
     """
+    make_oracles(config.oracles)
     root = directory.root
     if resume:
         stored = CampaignConfig.from_toml(directory.config)
-        return replace(stored, **{name: getattr(config, name) for name in _FREE_ON_RESUME if name in given})
+        return replace(stored, **{name: getattr(config, name) for name in FREE_ON_RESUME if name in given})
     try:
         if root.exists() and any(root.iterdir()):
             raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")

@@ -16,8 +16,9 @@ from tzerlike.cli.commands.bisect import bisect
 from tzerlike.cli.commands.ci import ci
 from tzerlike.cli.commands.corpus import corpus
 from tzerlike.cli.commands.coverage import coverage
+from tzerlike.cli.commands.doctor import doctor
 from tzerlike.cli.commands.fuzz import fuzz
-from tzerlike.cli.commands.inventory import doctor, mutators, passes, seeds
+from tzerlike.cli.commands.inventory import mutators, passes, seeds
 from tzerlike.cli.commands.judge import replay, run
 from tzerlike.cli.commands.reduce import reduce
 from tzerlike.cli.commands.report import report
@@ -40,14 +41,12 @@ class _InOrder(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_InOrder, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="tzerlike")
 def cli() -> None:
     """Find bugs in TVM's tensor-level compiler."""
-
-
-for _command in COMMANDS:
-    cli.add_command(_command)
 
 
 def main() -> None:
@@ -55,8 +54,6 @@ def main() -> None:
     try:
         signals.raise_stopped()
         cli.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
     except click.ClickException as error:
         click.echo(f"tzerlike: {error.format_message()}", err=True)
         sys.exit(2)

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,70 +20,86 @@ from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.worker import ArithWorker, examine_in_child
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard_worker import Assignment, ShardWorker
 from tzerlike.campaign.worker import Worker
 from tzerlike.core.case import Case, ContextConfig, content_hash, parse_sequence
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.effort import COMPILE_ONLY, Check
+from tzerlike.core.effort import Check
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.limits import Limits
-from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.storage import write_json
-from tzerlike.core.targets import kind_of_target
 from tzerlike.coverage import Coverage
 from tzerlike.execution import fitness, rejection, rendering
 from tzerlike.execution.block_list import list_blocks
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.fitness import require_fit
 from tzerlike.execution.stages import run_case as run_case
 from tzerlike.execution.warm_up import warm_up as warm_up
 from tzerlike.findings.bisect.role import bisect_bundle
-from tzerlike.findings.bundles import text as text_bundle
-from tzerlike.findings.bundles.mutation_crash import repeat
-from tzerlike.findings.bundles.schedule import look_again
+from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.faults.bundle import read_fault
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.reduction.role import reduce_bundle
+from tzerlike.findings.replay import load_bundle, oracles_of
+from tzerlike.findings.retrial import retrial_of
+from tzerlike.harnesses.tir import TirHarness
 from tzerlike.mutators import attempt, make_mutators
-from tzerlike.oracles import effort_for, judged, make_oracles
-from tzerlike.oracles.schedules import judge
+from tzerlike.oracles import ORACLES, effort_for, examiner, judged, make_oracles, probes_for
+from tzerlike.oracles.examiner import examiner_of
 from tzerlike.passes.catalog import instantiate
-from tzerlike.processes.lane import Lane
+from tzerlike.processes.lane import Lane, Report
 from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import SYSTEM as SYSTEM
 from tzerlike.systems.tvm_api import compiler_library as compiler_library
-from tzerlike.tir.seeds import builtin_seeds, seeds_from_directory
-from tzerlike.tir.seeds.handwritten import definitions
+from tzerlike.tir.script import module_in
+from tzerlike.tir.seeds import seeds_for
 from tzerlike.tir.seeds.seed import Seed
 from tzerlike.tir.stored import read_stored_case
 
-Report = Callable[[dict[str, Any]], None]
+for _probe in probes_for(tuple(ORACLES)):
+    # Before anything is forked: a child that had to import what it does would be slow.
+    examiner_of(_probe)
+
 Role = Callable[[Lane, socket.socket, Report, dict[str, Any]], None]
 
 
 def campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Fuzz on one shard of a campaign until it is over."""
-    directory = CampaignDir(Path(params["root"]))
-    config = CampaignConfig.from_toml(directory.config)
-    seeds, problems = load_seeds(config.seeds, config.target, Path(params["cache_dir"]))
+    assignment = _assignment(report, params)
+    config = assignment.config
+    seeds, problems = seeds_for(config.seeds, config.target, Path(params["cache_dir"]))
+    worker = _tir_worker(assignment, lane, runner, seeds)
+    executor = worker.executor
+    if Check.RESULTS in executor.effort.checks and (problem := executor.devices.problem(config.case_target)):
+        problems.append(problem)
+    worker.state.problems += (problem for problem in problems if problem not in worker.state.problems)
+    worker.run()
+
+
+def _tir_worker(assignment: Assignment, lane: Lane, runner: socket.socket, seeds: Sequence[Seed] = ()) -> Worker:
+    config = assignment.config
     executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit), effort_for(config.oracles))
-    worker = Worker(
-        lane.slot,
-        config,
+    return Worker(assignment, executor, TirHarness(config, executor.explore), seeds, lane.coverage, lane.channel)
+
+
+def _arith_worker(assignment: Assignment, lane: Lane, runner: socket.socket) -> ArithWorker:
+    limits = Limits(assignment.config.timeout, assignment.config.memory_limit)
+    return ArithWorker(assignment, ForkExecutor(lane, runner, limits), lane.channel)
+
+
+def _assignment(report: Report, params: dict[str, Any]) -> Assignment:
+    directory = CampaignDir(Path(params["root"]))
+    return Assignment(
+        Shard(**params["shard"]),
+        CampaignConfig.from_toml(directory.config),
         directory,
-        seeds,
-        executor,
-        lane.coverage,
         params["elapsed"],
-        lane.channel,
         params["culprit"],
         lambda why: report({"event": "paused", "why": why}),
     )
-    worker.problems += problems
-    if Check.RESULTS in executor.effort.checks and (problem := executor.devices.problem(config.case_target)):
-        worker.problems.append(problem)
-    worker.run()
 
 
 def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -91,44 +107,26 @@ def prepare(lane: Lane, runner: socket.socket, report: Report, params: dict[str,
     make_mutators(params["mutators"])
     if not tvm_api.KNOWN_IR and set(params["oracles"]) != {"crash"}:
         raise UserError(
-            f"TVM {tvm_api.tvm.__version__}: programs are interpreted from 0.27 on; with an older one: --oracles crash"
+            f"TVM {tvm_api.tvm.__version__}: programs are interpreted from {SYSTEM.interpreted_from} on; with an older "
+            "one: --oracles crash"
         )
-    seeds, problems = load_seeds(params["seeds"], params["target"], Path(params["cache_dir"]))
+    seeds, problems = seeds_for(params["seeds"], params["target"], Path(params["cache_dir"]))
     report({"event": "prepared", "seeds": len(seeds), "problems": problems[:50]})
 
 
-def load_seeds(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], list[str]]:
-    """Return the seeds of `--seeds` that fit the target, and what was wrong with those left out.
-
-    UserError when the source does not exist or holds nothing that fits.
-    """
-    problems: list[str] = []
-    if source == "none":
-        return [_empty_seed(target)], problems
-    if source == "builtin":
-        found = builtin_seeds(cache_dir)
-    else:
-        found, refused = seeds_from_directory(Path(source))
-        problems = [f"{path}: {reason}" for path, reason in refused]
-    fitting = [seed for seed in found if kind_of_target(seed.target) == target]
-    if not fitting:
-        raise UserError(f"--seeds: {source} has no seed for --target {target}")
-    return fitting, problems
-
-
-def _empty_seed(target: str) -> Seed:
-    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(0, "int32")))
-    return Seed("empty", "none", target, tvm_api.dump_ir(tvm_api.module_of(func)), 3)
-
-
-def judge_files(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Run case files (of a corpus or of bundles), each `times` times, and report every observation."""
-    for item in params["items"]:
-        case = read_stored_case(Path(item["path"])).case
-        effort = replace(effort_for(params["oracles"]), inputs=item.get("inputs", ""))
-        executor = ForkExecutor(lane, runner, Limits(item["seconds"], item["memory"]), effort)
-        require_fit(executor.call, case, effort.inputs)
-        _judge(executor, case, params["oracles"], item["times"], report, item.get("still", False))
+def judge_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Look at a bundle of tensor IR `times` times, each in a child with a heap of its own, and report what is found."""
+    bundle = load_bundle(Path(params["path"]))
+    assert isinstance(bundle, Bundle)
+    case, inputs, oracles = bundle.stored.case, str(bundle.path / "inputs.npz"), oracles_of(bundle)
+    executor = ForkExecutor(lane, runner, bundle.limits, effort_for(oracles))
+    fitness.require_fit(executor.call, case, inputs)
+    retrial = retrial_of(bundle, executor, oracles)
+    for layout in range(params["times"]):
+        # What is timed is left the heap of the campaign.
+        look = retrial.look(case, 0 if bundle.kind == "slow-code" else layout, inputs)
+        said = {"word": look.word or "the same"} if look.seen is None else {"observation": _short(look.seen)}
+        report({"event": "judged", "findings": [_found(finding) for finding in look.findings], **said})
 
 
 def trace(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -158,44 +156,29 @@ def trace(lane: Lane, runner: socket.socket, report: Report, params: dict[str, A
         )
 
 
-def mutate_again(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Repeat a mutation `times` times, each in a child, and report the signal that the child died of, or 0."""
-    case = read_stored_case(Path(params["path"])).case
-    mutation = Mutation.from_json(params["mutation"])
-    for layout in range(params["times"]):
-        report({"event": "mutated", "signal": repeat(mutation, case, layout).signal})
+def _found(finding: Signed) -> dict[str, Any]:
+    return {"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}
 
 
-def judge_schedule(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Apply a schedule to a program `times` times, each in a child, and report what is found."""
-    case = read_stored_case(Path(params["path"])).case
-    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
-    require_fit(executor.call, case, params["inputs"])
-    for _ in range(params["times"]):
-        looked = look_again(executor, case, params["trace"], params["inputs"])
-        report({"event": "judged", "word": looked.word, "findings": _found(looked.finding)})
+def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Run a case file, on the archive `inputs` if it is given, or a function of a user's TVMScript file, once.
+
+    UserError when the file does not hold one.
+    """
+    path = Path(params["path"])
+    case = read_stored_case(path).case if path.suffix == ".json" else _case_of_script(path, params)
+    oracles = params["oracles"]
+    effort = replace(effort_for(oracles), inputs=params.get("inputs", ""))
+    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]), effort)
+    fitness.require_fit(executor.call, case, effort.inputs)
+    (seen,) = executor.run([case], count=False)
+    found = [_found(finding) | {"blame": _blame(finding)} for finding in judged(make_oracles(oracles), case, seen)]
+    report({"event": "judged", "observation": _short(seen), "findings": found})
 
 
-def judge_text(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Print and parse a program `times` times, each in a child, and report what is found."""
-    case = read_stored_case(Path(params["path"])).case
-    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]))
-    require_fit(executor.call, case)
-    for _ in range(params["times"]):
-        finding = text_bundle.look_at_text(executor, case)
-        report({"event": "judged", "word": "the same", "findings": _found(finding)})
-
-
-def _found(finding: Signed | None) -> list[dict[str, Any]]:
-    if finding is None:
-        return []
-    return [{"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}]
-
-
-def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Run a function of a user's TVMScript file once; UserError when the file does not hold one."""
+def _case_of_script(path: Path, params: dict[str, Any]) -> Case:
     case = Case(
-        tvm_api.dump_ir(_function_of(Path(params["path"]), params["function"])),
+        tvm_api.dump_ir(module_in(path, params["function"])),
         parse_sequence(params["passes"]),
         ContextConfig(),
         params["target"],
@@ -203,29 +186,7 @@ def judge_script(lane: Lane, runner: socket.socket, report: Report, params: dict
     )
     for spec in case.passes:
         instantiate(spec)
-    executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]), effort_for(params["oracles"]))
-    _judge(executor, case, params["oracles"], 1, report)
-
-
-def _judge(
-    executor: ForkExecutor, case: Case, oracles: list[str], times: int, report: Report, still: bool = False
-) -> None:
-    """Run a case `times` times and report, each time on another heap unless it is to be `still`."""
-    judges = make_oracles(oracles)
-    for layout in range(times):
-        effort = executor.effort if still else replace(executor.effort, layout=layout)
-        seen = executor.run([case], count=False, effort=effort)[0]
-        report(
-            {
-                "event": "judged",
-                "observation": _short(seen),
-                "findings": [
-                    found | {"blame": _blame(finding)}
-                    for finding in judged(judges, case, seen)
-                    for found in _found(finding)
-                ],
-            }
-        )
+    return case
 
 
 def _blame(finding: Finding) -> str | None:
@@ -234,49 +195,9 @@ def _blame(finding: Finding) -> str | None:
     return results.blame if finding.kind == "wrong-code" and results is not None else None
 
 
-def _function_of(path: Path, wanted: str | None) -> Any:
-    """Return the module of the function `wanted` in a TVMScript file, or of `main`, or of the only one."""
-    functions: dict[str, Any] = {}
-    try:
-        for name, source in definitions(path.read_text(encoding="utf-8")).items():
-            parsed = tvm_api.parse_script(source)
-            if isinstance(parsed, tvm_api.PrimFunc):
-                functions[name] = parsed
-            elif isinstance(parsed, tvm_api.IRModule):
-                functions |= {
-                    variable.name_hint: func
-                    for variable, func in parsed.functions.items()
-                    if isinstance(func, tvm_api.PrimFunc)
-                }
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    except Exception as error:
-        raise UserError(f"{path}: not TVMScript that this TVM parses: {_parser_complaint(error)}") from error
-    if not functions:
-        raise UserError(f"{path}: no @T.prim_func and no @I.ir_module in it")
-    if wanted is None and tvm_api.ENTRY in functions:
-        wanted = tvm_api.ENTRY
-    elif wanted is None and len(functions) == 1:
-        (wanted,) = functions
-    if wanted not in functions:
-        raise UserError(f"{path}: name the function to run with --function; there are: {', '.join(sorted(functions))}")
-    return tvm_api.module_of(functions[wanted])
-
-
-def _parser_complaint(error: Exception) -> str:
-    """The line of a diagnostic that says what is wrong: the one that starts with `error:`, or else the first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    for line in lines:
-        if line.startswith("error:"):
-            return line.removeprefix("error:").strip()
-    return lines[0] if lines else type(error).__name__
-
-
 def _short(seen: Observation) -> dict[str, Any]:
     data = seen.to_json()
-    for key in ("message", "stderr"):
-        data[key] = data[key][:8192]
-    return data
+    return data | {key: data[key][:8192] for key in ("message", "stderr")}
 
 
 def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
@@ -284,6 +205,7 @@ def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
     library = tvm_api.compiler_library()
     return {
         "tzerlike": tzerlike.__version__,
+        "system": SYSTEM.name,
         "tvm": str(tvm_api.tvm.__version__),
         "tvm_ffi": _version("apache-tvm-ffi"),
         "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
@@ -306,28 +228,14 @@ def _version(package: str) -> str:
 
 
 def _cpu() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())
 
 
 def arith_campaign(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Run one shard of an arithmetic campaign until it is over."""
-    directory = CampaignDir(Path(params["root"]))
-    config = CampaignConfig.from_toml(directory.config)
-    executor = ForkExecutor(lane, runner, Limits(config.timeout, config.memory_limit))
-    worker = ArithWorker(
-        lane.slot,
-        config,
-        directory,
-        executor,
-        params["elapsed"],
-        lane.channel,
-        params["culprit"],
-        lambda why: report({"event": "paused", "why": why}),
-    )
-    worker.run()
+    _arith_worker(_assignment(report, params), lane, runner).run()
 
 
 def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
@@ -342,13 +250,20 @@ def judge_arith(lane: Lane, runner: socket.socket, report: Report, params: dict[
             {
                 "event": "judged",
                 "observation": _short(examined.seen),
-                "findings": _found(examined.finding),
+                "findings": [] if examined.finding is None else [_found(examined.finding)],
             }
         )
 
 
+_WORKERS: Mapping[str, Callable[[Assignment, Lane, socket.socket], ShardWorker]] = {
+    "tir": _tir_worker,
+    "arith": _arith_worker,
+}
+"""What makes a worker, by harness."""
+
+
 def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Do again what the fault in a bundle came about on, `times` times, and report the faults that come of it."""
+    """Do again what the fault in a bundle occurred on, `times` times, and report the faults that come of it."""
     kept = read_fault(Path(params["path"]))
     config = replace(kept.file.campaign, corpus="", known="", iterations=None)
     for _ in range(params["times"]):
@@ -356,14 +271,8 @@ def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict
             directory = CampaignDir(Path(scratch))
             directory.create(kept.file.worker + 1)
             write_json(directory.environment, environment(lane.coverage, randomised=False))
-            limits, effort = Limits(config.timeout, config.memory_limit), effort_for(config.oracles)
-            executor = ForkExecutor(lane, runner, limits, COMPILE_ONLY if config.harness == "arith" else effort)
-            of_shard = (kept.file.worker, config, directory)
-            worker: Worker | ArithWorker = (
-                ArithWorker(*of_shard, executor, 0.0, lane.channel)
-                if config.harness == "arith"
-                else Worker(*of_shard, [], executor, lane.coverage, 0.0, lane.channel)
-            )
+            shard = Shard(kept.file.worker, max(config.jobs, kept.file.worker + 1))
+            worker = _WORKERS[config.harness](Assignment(shard, config, directory), lane, runner)
             with limited():
                 worker.repeat(kept.occasion)
             report({"event": "judged", "faults": dict(worker.faults.counts)})
@@ -372,13 +281,10 @@ def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict
 ROLES: dict[str, Role] = {
     "campaign": campaign,
     "prepare": prepare,
-    "judge-files": judge_files,
-    "judge-script": judge_script,
+    "judge-again": judge_again,
+    "judge-file": judge_file,
     "trace": trace,
     "list-blocks": list_blocks,
-    "mutate-again": mutate_again,
-    "judge-schedule": judge_schedule,
-    "judge-text": judge_text,
     "arith-campaign": arith_campaign,
     "judge-arith": judge_arith,
     "repeat-fault": repeat_fault,
@@ -389,8 +295,7 @@ ROLES: dict[str, Role] = {
 JOBS = {
     **attempt.JOBS,
     **batch.JOBS,
-    **judge.JOBS,
-    **text_bundle.JOBS,
+    **examiner.JOBS,
     **job.JOBS,
     **fitness.JOBS,
     **rejection.JOBS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import Any
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -22,39 +22,20 @@ _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN_EVERY = 10.0
 
 
-class Screen(Protocol):
-    """Shows a campaign while it runs; used as a context manager around it."""
+class Screen(AbstractContextManager["Screen"]):
+    """Shows a campaign while it runs; used as a context manager around it. This one shows nothing."""
 
-    def __enter__(self) -> Screen: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def show(self, view: View) -> None: ...
-
-    def tell(self, line: str) -> None: ...
-
-
-class SilentScreen:
-    """Shows nothing."""
-
-    def __enter__(self) -> SilentScreen:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return None
 
     def show(self, view: View) -> None:
-        return None
+        """Show where the campaign is."""
 
     def tell(self, line: str) -> None:
-        return None
+        """Show an event."""
 
 
-class PlainScreen(SilentScreen):
+class PlainScreen(Screen):
     """One line every ten seconds and one per event."""
 
     def __init__(self, console: Console) -> None:
@@ -64,21 +45,18 @@ class PlainScreen(SilentScreen):
 
     def show(self, view: View) -> None:
         if view.status != self._status and view.status != "fuzzing":
-            self._line(f"{view.status} ...")
+            self.tell(f"{view.status} ...")
         self._status = view.status
         if view.stats and time.monotonic() - self._shown >= _PLAIN_EVERY:
             self._shown = time.monotonic()
-            self._line(one_line(view.stats))
+            self.tell(stats_line(view.stats))
 
     def tell(self, line: str) -> None:
-        self._line(line)
-
-    def _line(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        print_line(self._console, line)
 
 
-class RichScreen:
-    """The live screen; what was told while it was up is printed again once it is gone."""
+class RichScreen(Screen):
+    """The live screen; what was reported while it was up is printed again once it is gone."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -86,35 +64,38 @@ class RichScreen:
         self._reported: list[str] = []
 
     def __enter__(self) -> RichScreen:
-        self._live.__enter__()
+        self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
         for line in self._reported:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            print_line(self._console, line)
 
     def show(self, view: View) -> None:
-        parts = [render(view, self._console.width)]
-        parts += [_cut(line, "dim") for line in self._reported[-5:]]
-        self._live.update(Group(*parts))
+        self._live.update(
+            Group(render(view, self._console.width), *(_cut(line, "dim") for line in self._reported[-5:]))
+        )
 
     def tell(self, line: str) -> None:
         self._reported.append(line)
 
 
+def print_line(console: Console, line: str) -> None:
+    """Print a line as it is, however long."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def make_screen(kind: str, console: Console) -> Screen:
     """Return the screen for `rich`, `plain` or `none`; rich falls back to plain where there is no terminal."""
     if kind == "none":
-        return SilentScreen()
+        return Screen()
     if kind == "rich" and console.is_terminal:
         return RichScreen(console)
     return PlainScreen(console)
 
 
-def one_line(stats: Mapping[str, Any]) -> str:
+def stats_line(stats: Mapping[str, Any]) -> str:
     """The campaign in a line."""
     share = f" ({stats['coverage'] / stats['coverage_total']:.2%})" if stats["coverage_total"] else ""
     findings = ", ".join(f"{n} {kind}" for kind, n in stats["findings"].items()) or "none"
@@ -133,14 +114,8 @@ def render(view: View, width: int) -> RenderableType:
     if not stats or not stats["workers"]:
         return Panel(Text(f"{view.status} ..."), title="tzerlike", subtitle=f"seed {config.seed}")
     wide = width >= 100
-    left = _facts(view)
-    parts: list[RenderableType] = [left]
-    rows = 8 if wide else 5
-    tables = [
-        _yield_table("mutators", stats["mutators"], rows),
-        _yield_table("passes", stats["passes"], rows),
-    ]
-    parts.append(Columns(tables, expand=True) if wide else Group(*tables))
+    tables = [_yield_table(name, stats[name], 8 if wide else 5) for name in ("mutators", "passes")]
+    parts: list[RenderableType] = [_facts(view), Columns(tables, expand=True) if wide else Group(*tables)]
     if stats["last_finding"]:
         parts.append(_cut(f"last finding  {stats['last_finding']}", "bold red"))
     if stats["problems"]:

@@ -70,8 +70,7 @@ class PassSpec:
                 raise ValueError(f"not an argument name: {key!r}")
             if value is not None and not isinstance(value, bool | int | float | str):
                 raise ValueError(f"not a scalar argument: {key}={value!r}")
-        if list(self.args) != sorted(self.args, key=lambda item: item[0]):
-            object.__setattr__(self, "args", tuple(sorted(self.args, key=lambda item: item[0])))
+        object.__setattr__(self, "args", tuple(sorted(self.args, key=lambda item: item[0])))
 
     def __str__(self) -> str:
         if not self.args:
@@ -93,13 +92,16 @@ def parse_sequence(text: str) -> tuple[PassSpec, ...]:
     passes: list[PassSpec] = []
     position = 0
 
-    def skip_spaces() -> None:
+    def ahead() -> str:
+        """The next character that is no space, "" at the end."""
         nonlocal position
-        while position < len(text) and text[position].isspace():
+        while text[position : position + 1].isspace():
             position += 1
+        return text[position : position + 1]
 
     def name(what: str) -> str:
         nonlocal position
+        ahead()
         match = _NAME.match(text, position)
         if match is None:
             raise UserError(f"pass sequence: expected {what} at character {position + 1} of {text!r}")
@@ -108,29 +110,22 @@ def parse_sequence(text: str) -> tuple[PassSpec, ...]:
 
     def symbol(expected: str) -> str:
         nonlocal position
-        skip_spaces()
-        if position >= len(text) or text[position] not in expected:
+        if not ahead() or ahead() not in expected:
             wanted = " or ".join(repr(c) for c in expected)
             raise UserError(f"pass sequence: expected {wanted} at character {position + 1} of {text!r}")
         position += 1
         return text[position - 1]
 
-    skip_spaces()
-    while position < len(text):
+    while ahead():
         pass_name = name("a pass name")
         args: dict[str, Scalar] = {}
-        skip_spaces()
-        if position < len(text) and text[position] == "{":
-            position += 1
-            skip_spaces()
-            closing = ","
-            if position < len(text) and text[position] == "}":
-                closing = symbol("}")
+        if ahead() == "{":
+            symbol("{")
+            closing = symbol("}") if ahead() == "}" else ","
             while closing == ",":
-                skip_spaces()
                 key = name("an argument name")
                 symbol("=")
-                skip_spaces()
+                ahead()
                 try:
                     value, position = decoder.raw_decode(text, position)
                 except json.JSONDecodeError as error:
@@ -144,10 +139,8 @@ def parse_sequence(text: str) -> tuple[PassSpec, ...]:
                 args[key] = value
                 closing = symbol(",}")
         passes.append(PassSpec(pass_name, tuple(sorted(args.items()))))
-        skip_spaces()
-        if position < len(text):
+        if ahead():
             symbol(";")
-            skip_spaces()
     return tuple(passes)
 
 

@@ -38,13 +38,15 @@ class CampaignConfig:
 
     `budget` and `timeout` are seconds; `iterations` is per campaign, over all workers, or None; `memory_limit` is
     bytes beyond what the fuzzer itself maps. `corpus` is the directory of an earlier corpus to bring in, `known` a
-    known.toml; "" is none. `tvm` is the name of a build, "" for the TVM that is installed.
+    known.toml; "" is none. `system` is the compiler under test, and `tvm` the name of a build of it, "" for what is
+    installed.
     """
 
     seed: int
     budget: float = 4 * 3600.0
     iterations: int | None = None
     tvm: str = ""
+    system: str = "tvm"
     target: str = "llvm"
     arch: str = DEFAULT_ARCH
     coverage: str = "auto"

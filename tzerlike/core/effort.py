@@ -26,15 +26,11 @@ class Check(StrEnum):
     """Have the source that was generated for a device compiled, where its compiler is at hand."""
     SPEED = "speed"
     """Time both builds, as a part of RESULTS."""
-    TEXT = "text"
-    """Print and parse some of the programs that enter the corpus."""
-    SCHEDULES = "schedules"
-    """Compare what a schedule made with the program before, once for each mutation by schedule primitives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """`inputs` is the path of an archive of inputs to use in the place of those that a case's seed gives, or "".
+    """`inputs` is the path of an archive of inputs to use in place of those that a case's seed gives, or "".
 
     `layout` stirs the heap before the case; see tzerlike.processes.heap.
     """

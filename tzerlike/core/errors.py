@@ -19,7 +19,6 @@ _T = TypeVar("_T")
 
 _FRAMES = 3
 _TEXT = 16_384
-_OURS = PACKAGE
 
 
 class TzerlikeError(Exception):
@@ -74,11 +73,11 @@ class Fault(Exception):
 
 
 def _frames(error: BaseException) -> tuple[str, ...]:
-    """The innermost functions that `error` passed through, as far as they tell where it came about."""
+    """The innermost functions that `error` passed through, as far as they show where it occurred."""
     places = [(Path(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__)]
-    last = max((index for index, (path, _) in enumerate(places) if path.is_relative_to(_OURS)), default=-1)
+    last = max((index for index, (path, _) in enumerate(places) if path.is_relative_to(PACKAGE)), default=-1)
     called = [f"{path.name} {name}" for path, name in places[last + 1 : last + 2]]
-    ours = [f"{path.relative_to(_OURS)} {name}" for path, name in places[: last + 1] if path.is_relative_to(_OURS)]
+    ours = [f"{path.relative_to(PACKAGE)} {name}" for path, name in places[: last + 1] if path.is_relative_to(PACKAGE)]
     return (*called, *reversed(ours[-_FRAMES:]))
 
 
@@ -102,7 +101,3 @@ def kept(step: Callable[[], _T], doing: str, note: Callable[[Fault], object]) ->
         return got
     note(got)
     return None
-
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C."""

@@ -1,4 +1,4 @@
-"""A finding: something worth a bundle, with the signature that tells it from every other."""
+"""A finding: something worth a bundle, with the signature that identifies it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from tzerlike.core.observation import Observation
 KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid")
 """What a finding may be."""
 
-ROUND_TRIP = "roundtrip"
-"""The first part of an internal error that is about a program's text: printed by TVM, and not read back."""
-
 
 def kind_of(directory: str) -> str:
     """Return the kind that the name of a bundle's directory starts with."""
@@ -22,7 +19,7 @@ def kind_of(directory: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What tells a finding from every other.
+    """What identifies a finding.
 
     `kind` is one of DESIGN's kinds (crash, hang, oom, ...); `parts` is what makes it distinct, in words;
     `signature` is a short hash of kind and parts.

@@ -1,42 +1,39 @@
-"""The kinds of programs that are tested, as far as everything else has to know them apart.
+"""The kinds of programs that are tested, as far as everything else has to distinguish them.
 
 The literal table of harnesses; `--harness` takes its names, and the case.json of a bundle has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import read_json
 
 
 @dataclass(frozen=True, slots=True)
-class Harness:
+class HarnessRow:
     """One kind of tested program.
 
-    `campaign` is the role of a worker, and `judge` that which looks at a case again, "" where that depends on what a
-    finding is about. `reader` is "module:function", which reads a case.json and raises UserError. `culprit` is what is
-    guilty in every finding, "" where that differs. `reduced` says that findings are written down reduced, and are left
-    as they are.
+    `campaign` is the role of a worker, `prepare` that which is asked before there are any, if one is, and `judge` that
+    which looks at a case again, "" where that depends on what a finding is about. `reader` is "module:function", which
+    reads a case.json and raises UserError. `culprit` is that of every finding, "" where that differs.
+    `reduced` says that findings are written down reduced, and are left as they are.
     """
 
     name: str
     campaign: str
     reader: str
+    prepare: str = ""
     judge: str = ""
     culprit: str = ""
     reduced: bool = False
 
     def check(self, case: Path) -> None:
         """UserError in one line unless `case` is a case.json of this harness."""
-        module, _, function = self.reader.partition(":")
-        read: Callable[[Path], Any] = getattr(import_module(module), function)
-        read(case)
+        resolve_name(self.reader)(case)
 
 
 TIR = "tir"
@@ -44,9 +41,9 @@ TIR = "tir"
 HARNESSES = {
     harness.name: harness
     for harness in (
-        Harness(TIR, "campaign", "tzerlike.tir.stored:read_stored_case"),
+        HarnessRow(TIR, "campaign", "tzerlike.tir.stored:read_stored_case", "prepare"),
         # Its analyses are built upon each other, so the one that was asked says little.
-        Harness(
+        HarnessRow(
             "arith",
             "arith-campaign",
             "tzerlike.arith.case:read_arith_case",
@@ -58,7 +55,7 @@ HARNESSES = {
 }
 
 
-def harness_of(bundle: Path) -> Harness:
+def harness_of(bundle: Path) -> HarnessRow:
     """Return the harness that a bundle's case.json names; that of tensor IR where it names none or cannot be read."""
     try:
         data = read_json(bundle / "case.json")

@@ -1,4 +1,4 @@
-"""A mutation by its coordinates: read and written without TVM."""
+"""A mutation by its coordinates, and what came of it: read and written without TVM."""
 
 from __future__ import annotations
 
@@ -41,3 +41,29 @@ class Mutation:
     def from_json(cls, data: object) -> Mutation:
         """UserError that names a coordinate that is missing or of the wrong type."""
         return converted(data, cls, "mutation")
+
+
+NOT_BUILT = "not-built"
+ILL_FORMED = "ill-formed"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The text of a child that is well-formed, or None and `why`.
+
+    That is NOT_BUILT where the compiler refused to build the child, ILL_FORMED where its verifiers refuse it, and ""
+    where the mutator does not apply.
+    """
+
+    text: str | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What came of a mutation: the attempt, and of one in a child of its own the blocks that it was the first to reach,
+    and the signal that the child died of, or 0."""
+
+    attempt: Attempt
+    new_blocks: int = 0
+    died_of: int = 0

@@ -110,6 +110,11 @@ class Observation:
         """The observation of a case that a fault of ours ended."""
         return cls(Exit.FAULT, stage, fault.text or fault.title, pass_name, faults=(fault,))
 
+    @property
+    def refusal(self) -> str:
+        """What the compiler said when it refused the case, or, where that compiled, the baseline build."""
+        return self.results.baseline.message if self.exit is Exit.OK and self.results is not None else self.message
+
     def sound(self) -> Observation:
         """Return this observation; raises the fault that it is, where that is its exit."""
         if self.exit is Exit.FAULT:
@@ -156,12 +161,9 @@ _VARIABLE_PARTS = (
 
 def message_template(message: str, width: int = 160) -> str:
     """Return what stays the same of a compiler's message: its first line without addresses, names and numbers."""
-    for line in message.splitlines():
-        line = line.strip()
-        if line and not line.startswith(("Traceback", "File ", "[")):
-            break
-    else:
-        line = message.strip().splitlines()[0] if message.strip() else ""
+    lines = (line.strip() for line in message.splitlines())
+    said = (line for line in lines if line and not line.startswith(("Traceback", "File ", "[")))
+    line = next(said, "".join(message.strip().splitlines()[:1]))
     for pattern, replacement in _VARIABLE_PARTS:
         line = pattern.sub(replacement, line)
     return line[:width]

@@ -94,10 +94,10 @@ class Results:
     """The judgement on a case that compiled.
 
     `verdict`, `rule` and `where` are the interpreter's on the inputs of `scheme`, the last of `attempts` tried; a
-    Verdict as text, since tzerlike.tir.interpreter imports TVM, and who only reads results does not. Builds are
+    The verdict is text: tzerlike.tir.interpreter imports TVM, which a reader of results need not have. Builds are
     compared with the interpreter where the verdict is `defined`. Where the rule is `step-budget` they are compared with
     each other, and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow,
-    and that a larger budget could tell. `guilty` is who wrong or slow code is due to, as
+    and that a larger budget could decide. `guilty` is who wrong or slow code is due to, as
     tzerlike.execution.diagnosis.localise has it, "" where nobody looked: a pass without its namespace, of the reference
     build's passes where `blame` is reference or both. What has a blank in it is no pass: "LLVM optimisation", "code
     generation", "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
@@ -137,6 +137,11 @@ class Results:
             return ""
         wrong = (self.baseline.ending.wrong, self.optimised.ending.wrong)
         return {(True, True): "both", (True, False): BASELINE, (False, True): "optimised"}.get(wrong, "")
+
+    @property
+    def blamed(self) -> Ran:
+        """How the build ended that is to blame: the baseline where it alone is wrong, else the optimised one."""
+        return self.baseline if self.blame == BASELINE else self.optimised
 
     def died(self, in_baseline: bool, message: str) -> Results:
         """These results once the process died of running a build."""

@@ -17,7 +17,7 @@ Attempt = Callable[[], V | None]
 """Makes one candidate, when its turn comes; None where there is none after all."""
 
 Reducer = Callable[[V], Iterator[Attempt[V]]]
-"""Candidates in the place of a value, the most promising first. The same value gives the same candidates in the same
+"""Candidates in place of a value, the most promising first. The same value gives the same candidates in the same
 order; a candidate need be neither smaller nor keep the property."""
 
 
@@ -58,7 +58,7 @@ def search(
 ) -> Outcome[V]:
     """Return the smallest value that the reducers lead to from `start`, which must have the property itself.
 
-    `stop` is asked before each candidate is tried; `taken` is told each smaller value that is found.
+    `stop` is asked before each candidate is tried; `taken` is called with each smaller value that is found.
     """
     run = _Search(start, task, stop, taken)
     try:
@@ -81,21 +81,17 @@ class _Search(Generic[V]):
         self._refused: set[Hashable] = set()
 
     def round(self) -> bool:
-        """Go once through all reducers; False when none of them had anything smaller."""
-        before = self.taken
-        for reducer in self._task.reducers:
-            self._go_through(reducer)
-        return self.taken > before
-
-    def _go_through(self, reducer: Reducer[V]) -> None:
-        """Take what `reducer` offers until it comes to its end.
+        """Take what each reducer offers until it comes to its end; False when none of them had anything smaller.
 
         After a success it is asked again, about the smaller value, and goes on at the same place: what it offers before
         that was refused a moment ago and most likely would be again. The next round looks at it once more.
         """
-        place = 0
-        while (success := self._first(reducer, place)) is not None:
-            place = success
+        before = self.taken
+        for reducer in self._task.reducers:
+            place: int | None = 0
+            while place is not None:
+                place = self._first(reducer, place)
+        return self.taken > before
 
     def _first(self, reducer: Reducer[V], skipped: int) -> int | None:
         """Take the first good candidate from place `skipped` on; return its place, or None without one."""

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,6 +65,29 @@ def sync_directory(path: Path) -> None:
         os.close(directory)
 
 
+def write_directory(target: Path, files: Mapping[str, bytes | str]) -> bool:
+    """Write a directory of files, whole or not at all; False when there is one at `target` by the end.
+
+    StorageError where it cannot be written.
+    """
+    temporary = target.parent / f"{TEMPORARY}{os.getpid()}-{target.name.rpartition('-')[2]}"
+    remove(temporary)
+    try:
+        temporary.mkdir()
+        for name, content in files.items():
+            write_atomic(temporary / name, content)
+        os.rename(temporary, target)
+        return True
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if target.exists():
+            return False
+        raise storage_error(target, error) from error
+    finally:
+        remove(temporary)
+
+
 def remove(path: Path) -> None:
     """Remove what lies at `path`, if anything does: a file, a pipe, a link itself, a directory with all that is in it.
 
@@ -89,7 +112,7 @@ def json_text(value: object) -> str:
 class Room:
     """Writes that wait while the disk is full.
 
-    `over` says whether it is time to stop, and `tell` is told why the work pauses, and "" when it goes on.
+    `over` says whether it is time to stop, and `tell` is called with why the work pauses, and "" when it goes on.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ shared memory, so that the worker reads it after any death.
 This package knows nothing of TVM: the library to observe is a path, already loaded by whoever cares.
 """
 
-from tzerlike.coverage.blocks import OWN_PREFIX, find_blocks, find_chains
+from tzerlike.coverage.blocks import find_chains
 from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.choice import open_coverage, prepare_coverage
 from tzerlike.coverage.death import Death, DeathRecord, Frame, describe, describe_death
@@ -15,7 +15,6 @@ from tzerlike.coverage.protocol import Coverage, CoveredLibrary, Indices, NoCove
 from tzerlike.coverage.sancov import SancovCoverage
 
 __all__ = [
-    "OWN_PREFIX",
     "BreakpointCoverage",
     "Coverage",
     "CoveredLibrary",
@@ -27,7 +26,6 @@ __all__ = [
     "SancovCoverage",
     "describe",
     "describe_death",
-    "find_blocks",
     "find_chains",
     "open_coverage",
     "prepare_coverage",

@@ -18,20 +18,15 @@ from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.coverage.native import load, u32_p
 from tzerlike.coverage.protocol import Indices
 
-OWN_PREFIX: Final = "/project/"
-"""Where the wheels of TVM are built: the source paths in their own code begin with it, those of LLVM do not."""
-
 _NO_SUCCESSOR: Final = 0xFFFFFFFF
 _CACHE_VERSION: Final = 2  # of the file's format and of what memcov_find_blocks finds
 
 
-def find_blocks(library: Path, prefix: str | None) -> Indices:
-    """Return the addresses of the basic blocks of `library` as in the file, ascending, without any cache."""
-    return find_chains(library, prefix)[0]
-
-
 def find_chains(library: Path, prefix: str | None) -> tuple[Indices, Indices]:
-    """Return what `find_blocks` does and, for each block, the index of its certain successor or 0xFFFFFFFF."""
+    """Return the addresses of the basic blocks of `library` as in the file, ascending, without any cache.
+
+    And, for each block, the index of its certain successor or 0xFFFFFFFF.
+    """
     lib = load()
     arrays = u32_p(), u32_p()
     own = None if prefix is None else prefix.encode()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.forks import die_with_parent, fork, wait_for
-from tzerlike.coverage.blocks import OWN_PREFIX, base_of, blocks_of, identity_of
+from tzerlike.coverage.blocks import base_of, blocks_of, identity_of
 from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.native import load
 from tzerlike.coverage.protocol import Coverage, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage, instrumented
 
 
-def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> Coverage:
+def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = None) -> Coverage:
     """Return coverage of the already loaded `library`, with `slots` logs.
 
     `kind` is `breakpoint`, `sancov`, which takes in every instrumented library of this process, `none`, or `auto`:
@@ -52,7 +52,7 @@ def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | N
     return BreakpointCoverage(base, blocks, slots, successors, library)
 
 
-def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = OWN_PREFIX) -> None:
+def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = None) -> None:
     """See to it, in a forked child, that `open_coverage` finds the blocks of a loaded library in `cache_dir`.
 
     Looking for blocks leaves its traces in a process's heap, and hash-ordered code of the library behaves by addresses:

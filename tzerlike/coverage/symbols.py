@@ -20,41 +20,37 @@ _SYMBOL = np.dtype(
 _Offsets = npt.NDArray[np.uint64]
 
 
+_Functions = tuple[_Offsets, npt.NDArray[np.uint32], bytes]
+"""Where functions start, ascending, where the name of each begins in a text, and the text."""
+
+_NOTHING: _Functions = (np.zeros(0, np.uint64), np.zeros(0, np.uint32), b"")
+
+
 def function_at(library: Path, offset: int) -> str:
     """Return the demangled name of the function that starts `offset` bytes into a library, "" where no symbol says."""
-    return _demangled(_Table.of(library).name_at(offset))
+    starts, names, text = _functions(library)
+    place = int(np.searchsorted(starts, offset))
+    if place == len(starts) or int(starts[place]) != offset:
+        return ""
+    begin = int(names[place])
+    name = ctypes.create_string_buffer(4096)
+    load().memcov_demangle(text[begin : text.index(b"\0", begin)], name, len(name))
+    return name.value.decode(errors="replace")
 
 
-class _Table:
-    """The functions of an ELF file for 64 bits, by their addresses."""
-
-    def __init__(self, starts: _Offsets, names: npt.NDArray[np.uint32], text: bytes) -> None:
-        self._starts = starts
-        self._names = names
-        self._text = text
-
-    @staticmethod
-    @cache
-    def of(path: Path) -> _Table:
-        """Read the symbol table of a file; an empty one where it has none, or is no such file."""
-        nothing = _Table(np.zeros(0, np.uint64), np.zeros(0, np.uint32), b"")
-        try:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-                return _read(image) or nothing
-        except (OSError, ValueError, struct.error):
-            return nothing
-
-    def name_at(self, offset: int) -> bytes:
-        place = int(np.searchsorted(self._starts, offset))
-        if place == len(self._starts) or int(self._starts[place]) != offset:
-            return b""
-        begin = int(self._names[place])
-        return self._text[begin : self._text.index(b"\0", begin)]
+@cache
+def _functions(library: Path) -> _Functions:
+    """The functions in the symbol table of an ELF file for 64 bits; none where it has no table, or is no such file."""
+    try:
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+            return _read(image)
+    except (OSError, ValueError, struct.error):
+        return _NOTHING
 
 
-def _read(image: mmap.mmap) -> _Table | None:
+def _read(image: mmap.mmap) -> _Functions:
     if image[:5] != b"\x7fELF\x02":
-        return None
+        return _NOTHING
     (headers,) = struct.unpack_from("<Q", image, 0x28)
     size, count = struct.unpack_from("<HH", image, 0x3A)
     # Of a section: its type, where it is in the file, how long, and the section that goes with it.
@@ -65,11 +61,5 @@ def _read(image: mmap.mmap) -> _Table | None:
             symbols = symbols[((symbols["info"] & 15) == _FUNCTION) & (symbols["section"] != 0)]
             symbols = symbols[np.argsort(symbols["value"], kind="stable")]
             _, text, extent, _ = sections[link]
-            return _Table(symbols["value"].copy(), symbols["name"].copy(), image[text : text + extent])
-    return None
-
-
-def _demangled(symbol: bytes) -> str:
-    name = ctypes.create_string_buffer(4096)
-    load().memcov_demangle(symbol, name, len(name))
-    return name.value.decode(errors="replace")
+            return symbols["value"].copy(), symbols["name"].copy(), image[text : text + extent]
+    return _NOTHING

@@ -29,7 +29,6 @@ from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import localised
-from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.execution.record import Record, read_record, read_results
 from tzerlike.execution.rejection import weighed
 from tzerlike.execution.sanitizer import report_in
@@ -91,7 +90,7 @@ class ForkExecutor:
         many were new; the blocks of every other case are armed again. A case whose builds disagree over the
         interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
         passes, to see which it is. A fault of ours is in the observation: of a child it is its exit, and of what comes
-        after, the observation lacks what that would have told.
+        after, the observation lacks what that would have added.
         """
         limits, effort = limits or self.limits, effort or self.effort
         observations: list[Observation] = []
@@ -104,7 +103,7 @@ class ForkExecutor:
         """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
         stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
             ("thorough run", self._thorough),
-            ("weighing", self._weighed),
+            ("weighing", partial(weighed, self.call)),
             ("device", self._on_device),
             ("blame", self._blamed),
         )
@@ -120,18 +119,15 @@ class ForkExecutor:
         (again,) = self._run_child([case], False, limits, effort.thorough())
         return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
 
-    def _weighed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
-        return weighed(self.call, case, seen, effort, limits)
-
     def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Say which pass is to blame for what is wrong; a program whose reference is right is remembered."""
         self._note_baseline(case, seen.results)
-        once = partial(self._once, limits, effort)
-        return localised(case, seen, once, partial(self._walked, limits, effort.inputs))
 
-    def _once(self, limits: Limits, effort: Effort, case: Case) -> Observation:
-        (seen,) = self._run_child([case], False, limits, effort)
-        return self._on_device(case, seen.sound(), limits, effort)
+        def run_once(other: Case) -> Observation:
+            (again,) = self._run_child([other], False, limits, effort)
+            return self._on_device(other, again.sound(), limits, effort)
+
+        return localised(case, seen, run_once, lambda other: ask_walk(self.call, other, limits, inputs=effort.inputs))
 
     def _on_device(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run a kernel that compiles to what means the same, where there is a device for it."""
@@ -146,9 +142,6 @@ class ForkExecutor:
             if not effort.inputs:
                 archive.write_bytes(evidence_for(case, results).archive)
             return replace(seen, results=device.judged(case, results, archive, effort, limits))
-
-    def _walked(self, limits: Limits, inputs: str, case: Case) -> Walk | None:
-        return ask_walk(self.call, case, limits, inputs=inputs)
 
     def _note_baseline(self, case: Case, results: Results | None) -> None:
         """Remember the programs whose baseline build was right, so that it need not be built for other passes."""
@@ -202,8 +195,16 @@ class ForkExecutor:
             return records, self._written_over(error, 0, runs=False)
 
     def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
-        reply = self._order(cases, count=count, limits=limits, effort=effort)
-        done, status, timed_out, waited = reply
+        known = [not effort.inputs and _inputs_key(case) in self._baselines for case in cases]
+        self._lane.channel.lay_request(
+            {
+                "count": count,
+                "effort": effort.to_json(),
+                "baselines": known,
+                "cases": [case.to_json() for case in cases],
+            }
+        )
+        done, status, timed_out, waited = self._wake(limits, len(cases))
         observations: list[Observation] = []
         logged = 0
         try:
@@ -223,19 +224,6 @@ class ForkExecutor:
         inside = sum(o.elapsed for o in observations)
         self.fork_seconds += max(0.0, waited - inside)
         return observations
-
-    def _order(self, cases: Sequence[Case], *, count: bool, limits: Limits, effort: Effort) -> tuple[Any, ...]:
-        lane = self._lane
-        known = [not effort.inputs and _inputs_key(case) in self._baselines for case in cases]
-        lane.channel.lay_request(
-            {
-                "count": count,
-                "effort": effort.to_json(),
-                "baselines": known,
-                "cases": [case.to_json() for case in cases],
-            }
-        )
-        return self._wake(limits, len(cases))
 
     def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
         """Have a child take the request in the channel; returns whether it got done, its status, whether it timed out,
@@ -317,7 +305,7 @@ class ForkExecutor:
         except Garbled:
             stage, ran = Stage.RUN, runs
         if not ran:
-            return Observation.of_fault(Fault(_LOST, ("child/channel.py",), str(error), stage.value), stage)
+            return Observation.of_fault(Fault(_LOST, ("processes/channel.py",), str(error), stage.value), stage)
         message = f"the program wrote over its process: {error}"
         in_baseline = stage is Stage.RUN_BASELINE
         results = lane.channel.partial_results()

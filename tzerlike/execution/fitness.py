@@ -14,10 +14,11 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Observation
 from tzerlike.execution.compare.inputs import unpack_inputs
-from tzerlike.passes.catalog import instantiate
+from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 JOB = "fit-case"
 
@@ -46,10 +47,9 @@ def fit_case(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 
 def _look(case: Case, inputs: str) -> None:
-    for spec in case.passes:
-        instantiate(spec)
+    steps_of(case.passes)
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
+        module = load(case.ir)
     except CompilerRefused:
         return
     if not isinstance(module, tvm_api.IRModule):

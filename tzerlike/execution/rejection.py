@@ -18,20 +18,21 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.core.targets import arch_of_target, kind_of_target
-from tzerlike.execution.compare.results import compile_executable, interpret
+from tzerlike.execution.compare.results import interpret
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_toolchain
 from tzerlike.execution.diagnosis.ask import Call
-from tzerlike.passes import instantiate
+from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import Job
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.interpreter import Verdict
 
 JOB = "weigh-rejection"
@@ -41,13 +42,13 @@ def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
     """Say what kind of refusal it is that TVM gave with `message` in `pass_name`. In a child: it loads the program."""
     try:
         tail = () if case.config.pipeline == "none" else default_pipeline(case.target, case.config).passes
-        ask_compiler(lambda: tvm_api.load_ir(case.ir))
+        load(case.ir)
     except CompilerRefused:
         return Rejection(Label.DOCUMENTED_REFUSAL.value)
     return Rejection(label((*case.passes, *tail), facts_of(case.ir), pass_name, message).value)
 
 
-def weighed(call: Call, case: Case, seen: Observation, effort: Effort, limits: Limits) -> Observation:
+def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
     """Return `seen` with what speaks for a program that met an internal error.
 
     Where the compiler dies of building it without optimisation, that is what is returned.
@@ -76,7 +77,7 @@ def weighed(call: Call, case: Case, seen: Observation, effort: Effort, limits: L
 
 
 def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """The job of `weighed`: lay down a Rejection after each thing that is found out, so that a death can be told.
+    """The job of `weighed`: lay down a Rejection after each thing that is found out, so that a death can be attributed.
 
     The last one has the `sources` beside it that are left to the worker to have compiled.
     """
@@ -115,14 +116,9 @@ def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
     """
     module = tvm_api.load_ir(case.ir)
     watch = tvm_api.ModuleWatch()
+    compilation = Compilation(case.target, case.config, steps_of(case.passes), [watch])
     try:
-        target = ask_compiler(lambda: tvm_api.target_of(case.target))
-        context = ask_compiler(lambda: tvm_api.pass_context(case.config, [watch]))
-        with target, context:
-            given = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            for spec in case.passes:
-                given = ask_compiler(lambda spec=spec, given=given: instantiate(spec)(given))  # type: ignore[misc]
-            ask_compiler(lambda: tvm_api.build(given, target, case.config.pipeline))
+        compilation.build(module)
     except CompilerRefused:
         if of_source:
             return False
@@ -130,6 +126,7 @@ def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
     else:
         if not of_source:
             return False
+        given = compilation.lower(module)
     return bool(tvm_api.well_formed(module) and tvm_api.well_formed(given))
 
 
@@ -140,7 +137,8 @@ def _builds(case: Case, module: Any, channel: Channel) -> tuple[bool, list[str]]
     """
     wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
     try:
-        built = compile_executable(module, wanted, REFERENCE_CONFIG, channel)
+        watch = tvm_api.PassWatch(channel.note_pass)
+        built = Compilation(wanted, REFERENCE_CONFIG, instruments=[watch]).build(module)
         sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
     except CompilerRefused:
         return False, []

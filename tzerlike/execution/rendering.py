@@ -12,8 +12,9 @@ from tzerlike.core.observation import Stage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Rendering:
 def render_module(ir: str) -> Rendering:
     """Return the TVMScript of a module, and what parsing it gives."""
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(ir))
+        module = load(ir)
         script = ask_compiler(lambda: tvm_api.script_of(module))
     except CompilerRefused:
         return Rendering()

@@ -29,13 +29,11 @@ class Report:
 
 
 def report_in(stderr: str, named: Callable[[int], Frame]) -> Report | None:
-    """Return the report in what a process wrote, or None; `named` tells the function at an address."""
+    """Return the report in what a process wrote, or None; `named` gives the function at an address."""
     head = _HEAD.search(stderr)
     if head is None:
         return None
-    body = stderr[head.start() :]
-    end = _END.search(body)
-    body = body[: end.start()] if end is not None else body
+    body = _END.split(stderr[head.start() :], maxsplit=1)[0]
     frames: list[Frame] = []
     lines: list[str] = []
     first = True

@@ -10,7 +10,7 @@ from tzerlike.core.targets import arch_of_target
 from tzerlike.execution.cuda.source import SourceRefused, first_refusal
 from tzerlike.execution.cuda.toolchain import find_toolchain
 from tzerlike.execution.record import Record
-from tzerlike.processes.refusal import CompilerRefused
+from tzerlike.systems.refusal import CompilerRefused
 
 
 def with_sources_compiled(case: Case, record: Record) -> Record:

@@ -13,17 +13,18 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.core.observation import Exit, Stage
-from tzerlike.core.targets import arch_of_target
+from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.execution.cuda.source import SourceRefused, due, first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_toolchain
 from tzerlike.execution.rejection import label_rejection
-from tzerlike.passes import instantiate
+from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import ALONE, RunContext
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
 
 
@@ -39,30 +40,17 @@ def run_case(
     It has `sources` where device source is left to tzerlike.execution.sources. With `baseline_known` the baseline build
     has been right on this program and these inputs before.
     """
-    reached = []
+    reached: list[int] = []
     left: list[str] = []
     try:
-        module = original = ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        target = ask_compiler(lambda: tvm_api.target_of(case.target))
-        passes = [instantiate(spec) for spec in case.passes]
-        watch = tvm_api.PassWatch(channel.note_pass)
-        lowered = None if tvm_api.runs_here(target) else tvm_api.ModuleBefore(JUDGED_BEFORE)
-        watches = [watch] if lowered is None else [watch, lowered]
-        context = ask_compiler(lambda: tvm_api.pass_context(case.config, watches))
-        with target, context:
-            channel.enter_stage(Stage.PASSES)
-            reached.append(around.blocks())
-            module = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            for spec, step in zip(case.passes, passes, strict=True):
-                channel.note_pass(spec.name)
-                module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
-                reached.append(around.blocks())
-            channel.note_pass("")
-            channel.enter_stage(Stage.BUILD)
-            built = ask_compiler(lambda: tvm_api.build(module, target, case.config.pipeline))
-            channel.note_pass("")
-            if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-                left = _offer_source(built, case, channel, around)
+        module = load(case.ir)
+        lowered = None if kind_of_target(case.target) == "llvm" else tvm_api.ModuleBefore(JUDGED_BEFORE)
+        watches = [tvm_api.PassWatch(channel.note_pass), *([] if lowered is None else [lowered])]
+        passes = steps_of(case.passes)
+        between = lambda: reached.append(around.blocks())  # noqa: E731
+        built = Compilation(case.target, case.config, passes, watches, channel, between).build(module)
+        if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
+            left = _offer_source(built, case, channel, around)
     except CompilerRefused as refusal:
         record = refusal.record()
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -73,15 +61,15 @@ def run_case(
     if left:
         record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
-        entry = tvm_api.entry_of(original)
+        entry = tvm_api.entry_of(module)
         seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, channel, around.paced)
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
         builds = Builds(
-            None if baseline_known else lambda: compile_baseline(original, channel),
-            lambda: native.entry_point(original, built),
+            None if baseline_known else lambda: compile_baseline(module, channel),
+            lambda: native.entry_point(module, built),
         )
-        entry = tvm_api.entry_of(original)
+        entry = tvm_api.entry_of(module)
         record["results"] = judge_builds(entry, builds, case.input_seed, effort, channel, around.paced).to_json()
     channel.enter_stage(Stage.DONE)
     return record
@@ -114,9 +102,5 @@ def touch(case: Case) -> None:
     After a fork, the first write to each page of the parent's costs a fault and a copy. A child that has time before
     its case arrives makes the copies that every case needs.
     """
-    module = tvm_api.load_ir(case.ir)
-    target = tvm_api.target_of(case.target)
-    with target, tvm_api.pass_context(case.config, [tvm_api.PassWatch(lambda name: None)]):
-        for spec in case.passes:
-            instantiate(spec)
-        tvm_api.bind_target(module, target)
+    steps_of(case.passes)
+    Compilation(case.target, case.config, instruments=[tvm_api.PassWatch(lambda name: None)]).lower(load(case.ir))

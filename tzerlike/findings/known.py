@@ -1,10 +1,10 @@
-"""known.toml: findings that need not be told again.
+"""known.toml: findings that need not be reported again.
 
     [[known]]
     signature = "f15c4509146e"            # or
     pattern = "NarrowDataType.*SIGSEGV"   # a regular expression, searched in "kind: title" and in the message
     link = "https://github.com/apache/tvm/issues/1"
-    versions = ["0.27"]                   # TVM versions that it shows in; any when left out
+    versions = ["1.2"]                    # TVM versions that it shows in; any when left out
     note = "target_bits below 32"
 
 Imports no TVM.
@@ -46,7 +46,7 @@ class KnownEntry:
         return self.signature or self.pattern
 
     def concerns(self, version: str) -> bool:
-        """Whether it is said to show in this version of TVM: 0.27 stands for 0.27.0 and 0.27.0.post1."""
+        """Whether it is said to show in this version of TVM: 1.2 stands for 1.2.0 and 1.2.0.post1."""
         return not self.versions or any(version == named or version.startswith(f"{named}.") for named in self.versions)
 
     def matches(self, signature: str, title: str, message: str, version: str) -> bool:
@@ -59,8 +59,7 @@ class KnownEntry:
 
     def to_json(self) -> dict[str, Any]:
         words = {"signature": self.signature, "pattern": self.pattern, "link": self.link, "note": self.note}
-        filled = {key: value for key, value in words.items() if value}
-        return filled | ({"versions": list(self.versions)} if self.versions else {})
+        return {key: value for key, value in {**words, "versions": list(self.versions)}.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +99,17 @@ def read_known(path: Path) -> Known:
     tables = data.get("known", [])
     if not isinstance(tables, list):
         raise UserError(f"--known: {path}: write [[known]] for each entry, not [known]")
-    entries: list[KnownEntry] = []
-    numbers: dict[str, int] = {}
+    entries: dict[str, KnownEntry] = {}
     for number, table in enumerate(tables, 1):
         try:
             entry = _entry(table)
         except ValueError as error:
             raise UserError(f"--known: {path}: {_name(number, table)}: {error}") from error
-        if entry.label in numbers:
-            raise UserError(f"--known: {path}: {_name(number, table)}: entry {numbers[entry.label]} says the same")
-        numbers[entry.label] = number
-        entries.append(entry)
-    return Known(tuple(entries))
+        if entry.label in entries:
+            first = [*entries].index(entry.label) + 1
+            raise UserError(f"--known: {path}: {_name(number, table)}: entry {first} says the same")
+        entries[entry.label] = entry
+    return Known(tuple(entries.values()))
 
 
 def _name(number: int, table: object) -> str:
@@ -144,7 +142,7 @@ def _entry(table: object) -> KnownEntry:
     if not isinstance(versions, list) or not all(
         isinstance(v, str) and re.fullmatch(r"\d[\w.+]*", v) for v in versions
     ):
-        raise ValueError('versions: expected a list of TVM versions like "0.27"')
+        raise ValueError('versions: expected a list of TVM versions like "1.2"')
     return KnownEntry(**texts, versions=tuple(versions))
 
 
@@ -161,16 +159,17 @@ class KnownFilter:
 
     known: Known
     version: str
-    seen: Counter[str] = field(default_factory=Counter)
+    seen: dict[str, int] = field(default_factory=Counter)
 
     def hides(self, finding: Signed, message: str) -> bool:
         """Whether a finding is known; it is counted if so."""
         entry = self.known.match(finding.signature, finding.title, message, self.version)
         if entry is not None:
-            self.seen[entry.label] += 1
+            self.seen[entry.label] = self.seen.get(entry.label, 0) + 1
         return entry is not None
 
 
-def known_filter(path: str, version: str) -> KnownFilter:
-    """Return the filter of a campaign: of the known.toml at `path`, or one that hides nothing where that is empty."""
-    return KnownFilter(read_known(Path(path)) if path else Known(), version)
+def known_filter(path: str, version: str, seen: dict[str, int]) -> KnownFilter:
+    """Return the filter of a campaign, which counts in `seen`: of the known.toml at `path`, or one that hides nothing
+    where that is empty."""
+    return KnownFilter(read_known(Path(path)) if path else Known(), version, seen)

@@ -1,4 +1,4 @@
-"""The report of a bundle as it stands: with the reduced program and the guilty pass, once they are known."""
+"""The report of a bundle as it stands: with the reduced program and the culprit pass, once they are known."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ REPORT = "report.md"
 _NO_SCRIPT = "# TVM cannot print this module"
 
 
-def is_bundle(path: Path) -> bool:
-    return (path / "case.json").is_file() and (path / "observation.json").is_file()
-
-
 def report_of(path: Path) -> str:
     """Return the report of a bundle; UserError where something that it needs does not read.
 
@@ -45,14 +41,14 @@ def refresh_report(path: Path) -> None:
 def _subject(path: Path) -> Subject:
     reduced = reduced_in(path)
     best = path if reduced is None else reduced
-    bundle, confirmed = read_bundle(best), read_record(best).confirmed
+    bundle = read_bundle(best)
     test, memcheck = best / TEST_FILE, path / MEMCHECK
     return Subject(
         finding=Signed(bundle.kind, bundle.parts),
         case=bundle.stored.case,
         seen=bundle.observation,
-        runs=confirmed.runs,
-        same=confirmed.same,
+        runs=bundle.confirmed.runs,
+        same=bundle.confirmed.same,
         environment=read_record(path).environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
@@ -64,7 +60,7 @@ def _subject(path: Path) -> Subject:
 
 
 def _guilt(path: Path, signature: str) -> Guilt | None:
-    """None where no bisection told anything, or one of another finding."""
+    """None where no bisection found anything, or one of another finding."""
     bisection = read_bisection(path)
     if bisection is None or not bisection.guilty or bisection.signature != signature:
         return None

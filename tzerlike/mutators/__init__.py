@@ -1,7 +1,7 @@
 """Mutators: functions from a PrimFunc to a child.
 
-`MUTATORS` is the one table, name -> factory; plug-ins have others. A mutator is made by `make_mutators`, which also
-guards it: what TVM's constructors refuse, a child that is too large, one that defines a variable
+`MUTATORS` is the one table, name -> factory; plug-ins have others. A mutator is made by `make_mutators`, and it is
+guarded: what TVM's constructors refuse, a child that is too large, one that defines a variable
 twice and one that is the parent itself all become None.
 """
 
@@ -9,83 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
-from tzerlike.mutators.protocol import MutationEnv, Mutator
+from tzerlike.mutators.protocol import Change, MutationEnv, Mutator, runs_compiler
 from tzerlike.plugins import extended, load_plugin
-from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, raised_by_tvm
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, SYSTEM, raised_by_tvm
 from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
-    "ALL", "ANNOTATIONS", "BUFFERS", "DOMAIN", "GENERAL", "GROUPS", "MUTATORS", "SCHEDULE", "STARTER", "Guarded",
-    "MutationEnv", "Mutator", "make_mutators",
+    "ALL", "GROUPS", "MUTATORS", "Guarded", "MutationEnv", "Mutator", "make_mutators", "runs_compiler",
 ]  # fmt: skip
-
-MUTATORS: Mapping[str, Callable[[], Mutator]] = {
-    "constants": starter.Constants,
-    "operators": starter.Operators,
-    "dtypes": starter.Dtypes,
-    "delete": starter.DeleteStatement,
-    "swap": starter.SwapExpressions,
-    "loop-kind": starter.LoopKind,
-    "insertion": general.Insertion,
-    "deletion": general.Deletion,
-    "replacement": general.Replacement,
-    "loop-nesting": domain.LoopNesting,
-    "memory": domain.MemoryOperations,
-    "thread-binding": domain.ThreadBinding,
-    "shared-memory": kernels.SharedMemory,
-    "buffer-dtype": buffers.BufferDtype,
-    "buffer-shape": buffers.BufferShape,
-    "symbolic-shape": buffers.SymbolicShape,
-    "buffer-layout": buffers.BufferLayout,
-    "schedule-loops": schedule.ScheduleLoops,
-    "schedule-blocks": schedule.ScheduleBlocks,
-    "splice": splice.Splice,
-    "block-annotations": annotate.BlockAnnotations,
-    "software-pipeline": annotate.SoftwarePipeline,
-    "async-scope": annotate.AsyncScope,
-    "predicated-access": domain.PredicatedAccess,
-    "function-attributes": annotate.FunctionAttributes,
-}
-
-STARTER = ("constants", "operators", "dtypes", "delete", "swap", "loop-kind")
-"""The small local changes."""
-
-GENERAL = ("insertion", "deletion", "replacement")
-"""The general-purpose mutators of the paper's section 3.2."""
-
-DOMAIN = ("loop-nesting", "memory", "thread-binding", "shared-memory")
-"""The tensor-compiler mutators of the paper's section 3.3, and one for kernels."""
-
-BUFFERS = ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout")
-"""Mutators of whole buffers."""
-
-SCHEDULE = ("schedule-loops", "schedule-blocks")
-"""Schedule primitives, which keep what a program computes."""
-
-ANNOTATIONS = ("block-annotations", "software-pipeline", "async-scope", "predicated-access", "function-attributes")
-"""Annotations, attributes and predicates that passes act on."""
-
-ALL = tuple(MUTATORS)
-
-NEED_KNOWN_IR = frozenset({"splice"})
-"""What does not work on a TVM before 0.27: there a buffer is no variable that can be renamed like any other."""
-
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "starter": STARTER,
-    "general": GENERAL,
-    "domain": DOMAIN,
-    "buffers": BUFFERS,
-    "schedule": SCHEDULE,
-    "annotations": ANNOTATIONS,
-    "all": ALL,
-    "none": (),
-}
-"""Names that stand for several mutators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +32,12 @@ class Guarded:
     `name` is the one that the table has it under.
     """
 
-    mutator: Mutator
+    mutator: Change
     name: str
+
+    @property
+    def runs_compiler(self) -> bool:
+        return runs_compiler(self.mutator)
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         try:
@@ -110,6 +51,65 @@ class Guarded:
             return None
         tree = Tree(child)
         return child if tree.size <= env.max_nodes and defines_once(tree) else None
+
+
+# What each mutator does, in the order in which they are listed.
+_CHANGES: Mapping[str, Change] = {
+    "constants": starter.constants,
+    "operators": starter.operators,
+    "dtypes": starter.other_dtypes,
+    "delete": starter.delete_statement,
+    "swap": starter.swap_expressions,
+    "loop-kind": starter.loop_kind,
+    "insertion": general.insertion,
+    "deletion": general.deletion,
+    "replacement": general.replacement,
+    "loop-nesting": domain.loop_nesting,
+    "memory": domain.memory_operations,
+    "thread-binding": domain.thread_binding,
+    "shared-memory": kernels.shared_memory,
+    "buffer-dtype": buffers.buffer_dtype,
+    "buffer-shape": buffers.buffer_shape,
+    "symbolic-shape": buffers.symbolic_shape,
+    "buffer-layout": buffers.buffer_layout,
+    "schedule-loops": schedule.LOOPS,
+    "schedule-blocks": schedule.BLOCKS,
+    "splice": splice.splice,
+    "block-annotations": annotate.block_annotations,
+    "software-pipeline": annotate.software_pipeline,
+    "async-scope": annotate.async_scope,
+    "predicated-access": domain.predicated_access,
+    "function-attributes": annotate.function_attributes,
+}
+
+MUTATORS: Mapping[str, Callable[[], Mutator]] = {
+    name: partial(Guarded, change, name) for name, change in _CHANGES.items()
+}
+
+ALL = tuple(MUTATORS)
+
+NEED_KNOWN_IR = frozenset({"splice"})
+"""What does not work on an older TVM: there a buffer is no variable that can be renamed like any other."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    # The small local changes.
+    "starter": ("constants", "operators", "dtypes", "delete", "swap", "loop-kind"),
+    # The general-purpose mutators of the paper's section 3.2.
+    "general": ("insertion", "deletion", "replacement"),
+    # The tensor-compiler mutators of the paper's section 3.3, and one for kernels.
+    "domain": ("loop-nesting", "memory", "thread-binding", "shared-memory"),
+    # Mutators of whole buffers.
+    "buffers": ("buffer-dtype", "buffer-shape", "symbolic-shape", "buffer-layout"),
+    # Schedule primitives, which keep what a program computes.
+    "schedule": ("schedule-loops", "schedule-blocks"),
+    # Annotations, attributes and predicates that passes act on.
+    "annotations": (
+        "block-annotations", "software-pipeline", "async-scope", "predicated-access", "function-attributes",
+    ),
+    "all": ALL,
+    "none": (),
+}  # fmt: skip
+"""Names that stand for several mutators."""
 
 
 def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
@@ -133,6 +133,6 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
     if not KNOWN_IR:
         if not_here := NEED_KNOWN_IR.intersection(names):
-            raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM 0.27")
+            raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.interpreted_from}")
         wanted -= NEED_KNOWN_IR
-    return tuple(Guarded(make(), name) for name, make in table.items() if name in wanted)
+    return tuple(Guarded(_CHANGES.get(name) or make(), name) for name, make in table.items() if name in wanted)

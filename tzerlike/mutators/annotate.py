@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.schedule import cached_and_moved, scheduled
-from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.scope import SERIAL
-from tzerlike.tir.tree import Site, Tree, jumps_out, loop_with
+from tzerlike.tir.tree import DEFINING, Site, Tree, left_early, loop_with
 
 FUNCTION_ATTRIBUTES: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),
@@ -46,123 +45,103 @@ BLOCK_ANNOTATIONS: tuple[tuple[str, Sequence[Any]], ...] = (
 """Annotations of blocks that passes look for, with values."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockAnnotations:
+def block_annotations(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Add, change or drop an annotation of a block, or widen the regions it declares to whole buffers."""
-
-    name: str = "block-annotations"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        blocks = tree.of_type(s_tir.SBlock)
-        if not blocks:
-            return None
-        site = rng.choice(blocks[1:] or blocks)
-        node = site.node
-        annotations = annotations_of(node)
-        reads, writes = node.reads, node.writes
-        choice = rng.randrange(4)
-        if choice == 0 and site.number > 1:
-            reads, writes = _widened(reads, rng), _widened(writes, rng)
-        elif choice == 1 and annotations:
-            del annotations[rng.choice(sorted(annotations))]
-        else:
-            name, values = rng.choice(BLOCK_ANNOTATIONS)
-            annotations[name] = rng.choice(values)
-        made = s_tir.SBlock(
-            node.iter_vars,
-            reads,
-            writes,
-            node.name_hint,
-            node.body,
-            node.init,
-            node.alloc_buffers,
-            node.match_buffers,
-            annotations,
-        )
-        return _with_block(tree, site, made)
+    tree = Tree(func)
+    blocks = tree.of_type(s_tir.SBlock)
+    if not blocks:
+        return None
+    site = rng.choice(blocks[1:] or blocks)
+    node = site.node
+    annotations = annotations_of(node)
+    reads, writes = node.reads, node.writes
+    choice = rng.randrange(4)
+    if choice == 0 and site.number > 1:
+        reads, writes = _widened(reads, rng), _widened(writes, rng)
+    elif choice == 1 and annotations:
+        del annotations[rng.choice(sorted(annotations))]
+    else:
+        name, values = rng.choice(BLOCK_ANNOTATIONS)
+        annotations[name] = rng.choice(values)
+    made = s_tir.SBlock(
+        node.iter_vars,
+        reads,
+        writes,
+        node.name_hint,
+        node.body,
+        node.init,
+        node.alloc_buffers,
+        node.match_buffers,
+        annotations,
+    )
+    return tree.replace(site, made)
 
 
-@dataclass(frozen=True, slots=True)
-class SoftwarePipeline:
+def software_pipeline(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Mark a loop over several statements as a software pipeline, sometimes an asynchronous one.
 
     Where no loop has several, a read of a block is cached next to its use first, as GPU kernels have it.
     """
-
-    name: str = "software-pipeline"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
+    tree = Tree(func)
+    loops = pipelines(tree)
+    if not loops:
+        cached = scheduled(tree, rng, env, (cached_and_moved,), 1)
+        if cached is None:
+            return None
+        tree = Tree(cached)
         loops = pipelines(tree)
-        if not loops:
-            cached = scheduled(tree, rng, env, (cached_and_moved,), 1)
-            if cached is None:
-                return None
-            tree = Tree(cached)
-            loops = pipelines(tree)
-        if not loops:
-            return None
-        site, count = rng.choice(loops)
-        stages = sorted(rng.randrange(3) for _ in range(count))
-        if stages[0] == stages[-1]:
-            # One stage is no pipeline, and the pass leaves such a loop alone.
-            stages[-1] += 1
-        order = list(range(count))
-        if rng.randrange(4) == 0:
-            rng.shuffle(order)
-            rng.shuffle(stages)
-        annotations = annotations_of(site.node)
-        annotations["software_pipeline_stage"] = stages
-        annotations["software_pipeline_order"] = order
-        if env.target != "llvm" and rng.randrange(3) == 0:
-            annotations["software_pipeline_async_stages"] = [rng.choice(stages)]
-        return tree.replace(site, loop_with(site.node, annotations=annotations))
+    if not loops:
+        return None
+    site, count = rng.choice(loops)
+    stages = sorted(rng.randrange(3) for _ in range(count))
+    if stages[0] == stages[-1]:
+        # One stage is no pipeline, and the pass leaves such a loop alone.
+        stages[-1] += 1
+    order = list(range(count))
+    if rng.randrange(4) == 0:
+        rng.shuffle(order)
+        rng.shuffle(stages)
+    annotations = annotations_of(site.node)
+    annotations["software_pipeline_stage"] = stages
+    annotations["software_pipeline_order"] = order
+    if env.target != "llvm" and rng.randrange(3) == 0:
+        annotations["software_pipeline_async_stages"] = [rng.choice(stages)]
+    return tree.replace(site, loop_with(site.node, annotations=annotations))
 
 
-@dataclass(frozen=True, slots=True)
-class AsyncScope:
+def async_scope(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Put a statement under the attributes of asynchronous copies, double buffers and the like."""
-
-    name: str = "async-scope"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        sites = [s for s in tree.of_type(tirx.BufferStore, tirx.For, tirx.IfThenElse) if s.number > 0]
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        zero = tirx.IntImm("int32", 0)
-        number = tirx.IntImm("int32", rng.choice((0, 1, 2)))
-        choice = rng.randrange(3)
-        if choice == 0:
-            made = tirx.AttrStmt(0, "async_scope", tirx.IntImm("int32", 1), site.node)
-        elif choice == 1:
-            made = tirx.AttrStmt(0, "async_commit_queue_scope", number, site.node)
-        else:
-            inner = tirx.AttrStmt(0, "async_wait_inflight_count", number, site.node)
-            made = tirx.AttrStmt(0, "async_wait_queue_scope", zero, inner)
-        return tree.replace(site, made)
+    tree = Tree(func)
+    sites = [s for s in tree.of_type(tirx.BufferStore, tirx.For, tirx.IfThenElse) if s.number > 0]
+    if not sites:
+        return None
+    site = rng.choice(sites)
+    zero = tirx.IntImm("int32", 0)
+    number = tirx.IntImm("int32", rng.choice((0, 1, 2)))
+    choice = rng.randrange(3)
+    if choice == 0:
+        made = tirx.AttrStmt(0, "async_scope", tirx.IntImm("int32", 1), site.node)
+    elif choice == 1:
+        made = tirx.AttrStmt(0, "async_commit_queue_scope", number, site.node)
+    else:
+        inner = tirx.AttrStmt(0, "async_wait_inflight_count", number, site.node)
+        made = tirx.AttrStmt(0, "async_wait_queue_scope", zero, inner)
+    return tree.replace(site, made)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionAttributes:
+def function_attributes(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Set or drop an attribute of the function, or put the parameters in another order."""
-
-    name: str = "function-attributes"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        if rng.randrange(5) == 0:
-            params = params_of(func)
-            if len(params) < 2:
-                return None
-            rng.shuffle(params)
-            return function_with(func, func.body, params=params)
-        name, values = rng.choice(FUNCTION_ATTRIBUTES)
-        present = func.attrs is not None and func.attrs.get(name) is not None
-        if present and rng.randrange(2):
-            return func.without_attr(name)
-        return func.with_attr(name, rng.choice(values))
+    if rng.randrange(5) == 0:
+        params = params_of(func)
+        if len(params) < 2:
+            return None
+        rng.shuffle(params)
+        return function_with(func, func.body, params=params)
+    name, values = rng.choice(FUNCTION_ATTRIBUTES)
+    present = func.attrs is not None and func.attrs.get(name) is not None
+    if present and rng.randrange(2):
+        return func.without_attr(name)
+    return func.with_attr(name, rng.choice(values))
 
 
 def annotations_of(node: Any) -> dict[str, Any]:
@@ -175,9 +154,7 @@ def pipelines(tree: Tree) -> list[tuple[Site, int]]:
     found = []
     for site in tree.of_type(tirx.For):
         count = _stages(site.node) if int(site.node.kind) == SERIAL else 0
-        if count > 1 and not jumps_out(
-            tree, next(s for s in tree.below(site) if s.role == "body" and s.parent is site)
-        ):
+        if count > 1 and not left_early(tree, site):
             found.append((site, count))
     return found
 
@@ -190,7 +167,7 @@ def _stages(loop: Any) -> int:
     if type(body) is not tirx.SeqStmt:
         return 0
     parts = array_items(body.seq)
-    return 0 if any(type(p) in (tirx.AllocBuffer, tirx.DeclBuffer, tirx.Bind) for p in parts) else len(parts)
+    return 0 if any(type(p) in DEFINING for p in parts) else len(parts)
 
 
 def _widened(regions: Any, rng: Random) -> list[Any]:
@@ -199,19 +176,10 @@ def _widened(regions: Any, rng: Random) -> list[Any]:
     for region in array_items(regions):
         if rng.randrange(2):
             ranges = [
-                tvm.ir.Range.from_min_extent(tirx.IntImm(extent.ty.dtype, 0), extent)
-                for extent in array_items(region.source.ty.shape)
+                tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent)
+                for extent in array_items(type_of(source_of(region)).shape)
             ]
-            made.append(tirx.BufferRegion(region.source, ranges))
+            made.append(tirx.BufferRegion(source_of(region), ranges))
         else:
             made.append(region)
     return made
-
-
-def _with_block(tree: Tree, site: Site, block: Any) -> Any:
-    """The function with another SBlock, its signature left as it is."""
-
-    def change(at: Site, node: Any) -> Any:
-        return block if at is site else node
-
-    return tree.rewrite(change)

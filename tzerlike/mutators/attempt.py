@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from random import Random
 from typing import Any, Protocol
 
-from tzerlike.core.mutation import Mutation
+from tzerlike.core.mutation import ILL_FORMED, NOT_BUILT, Attempt, Mutant, Mutation
 from tzerlike.core.observation import NOBODYS, Observation
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 
-NOT_BUILT = "not-built"
-ILL_FORMED = "ill-formed"
 JOB = "mutate"
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The text of a child that is well-formed, or None and `why`.
-
-    That is NOT_BUILT where TVM refused to build the child, ILL_FORMED where its verifiers refuse it, and "" where the
-    mutator does not apply.
-    """
-
-    text: str | None
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """What came of a mutation: the attempt, and of one in a child of its own the blocks that it was the first to reach,
-    and the signal that the child died of, or 0."""
-
-    attempt: Attempt
-    new_blocks: int = 0
-    died_of: int = 0
 
 
 def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Attempt:
@@ -76,9 +52,9 @@ class Explore(Protocol):
 
 
 def mutate_in_child(explore: Explore, mutation: Mutation, ir: str, target: str) -> Mutant:
-    """Repeat a mutation of schedules on the program `ir` for a kind of target, in a child.
+    """Repeat a mutation that runs compiler code on the program `ir` for a kind of target, in a child.
 
-    They are a part of the compiler under test, so what one reaches that gives a program counts.
+    That is code under test, so what one reaches that gives a program counts.
     """
     item = {"mutation": mutation.to_json(), "ir": ir, "target": target}
     records, death, new_blocks = explore(JOB, item, lambda records: bool(records) and records[0]["text"] is not None)

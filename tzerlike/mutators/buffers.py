@@ -7,12 +7,11 @@ new dtype.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.buffers import like
 from tzerlike.tir.scope import Names, constant_int, names_in
@@ -27,42 +26,34 @@ VECTOR_LANES = (2, 4)
 """Lanes of an element that the code generators for llvm and cuda both have a type for, whatever the dtype."""
 
 
-@dataclass(frozen=True, slots=True)
-class BufferDtype:
+def buffer_dtype(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Keep a buffer in another dtype, cast at every access: low precision, narrow and wide integers, float8, int4.
 
     Or in vectors of its dtype: every lane is written, one is read.
     """
+    tree = Tree(func)
+    defined = rng.random() < env.defined_weight
+    dtypes_of = [(b, d) for b in all_buffers(tree) if (d := dtypes.parse(_dtype(b))) is not None and d.lanes == 1]
+    candidates = [(b, d) for b, d in dtypes_of if only_accessed(tree, b)]
+    if not candidates:
+        return None
+    old, have = rng.choice(candidates)
+    if rng.randrange(VECTOR_ODDS) == 0 and not have.is_bool and scalar_accesses(tree, old):
+        return _in_vectors(tree, old, have, rng)
+    chosen = rng.choice([d for d in _dtypes_for(have, defined, rng) if d != have.scalar])
+    new = like(old, dtype=chosen)
 
-    name: str = "buffer-dtype"
+    def lanes(expr: Any, scalar: str) -> str:
+        parsed = dtypes.parse(str(type_of(expr).dtype))
+        return dtypes.with_lanes(scalar, parsed.lanes, parsed.scalable) if parsed is not None else scalar
 
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        defined = rng.random() < env.defined_weight
-        candidates = [b for b in all_buffers(tree) if (d := dtypes.parse(_dtype(b))) is not None and d.lanes == 1]
-        candidates = [b for b in candidates if only_accessed(tree, b)]
-        if not candidates:
-            return None
-        old = rng.choice(candidates)
-        have = dtypes.parse(_dtype(old))
-        if have is None:
-            return None
-        if rng.randrange(VECTOR_ODDS) == 0 and not have.is_bool and scalar_accesses(tree, old):
-            return _in_vectors(tree, old, have, rng)
-        chosen = rng.choice([d for d in _dtypes_for(have, defined, rng) if d != have.scalar])
-        new = like(old, dtype=chosen)
-
-        def lanes(expr: Any, scalar: str) -> str:
-            parsed = dtypes.parse(str(expr.ty.dtype))
-            return dtypes.with_lanes(scalar, parsed.lanes, parsed.scalable) if parsed is not None else scalar
-
-        return retarget(
-            tree,
-            old,
-            new,
-            read=lambda load: tirx.Cast(lanes(load, have.scalar), load),
-            write=lambda value: tirx.Cast(lanes(value, chosen), value),
-        )
+    return retarget(
+        tree,
+        old,
+        new,
+        read=lambda load: tirx.Cast(lanes(load, have.scalar), load),
+        write=lambda value: tirx.Cast(lanes(value, chosen), value),
+    )
 
 
 def _in_vectors(tree: Tree, old: Any, have: dtypes.DType, rng: Random) -> Any:
@@ -78,102 +69,86 @@ def _in_vectors(tree: Tree, old: Any, have: dtypes.DType, rng: Random) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BufferShape:
+def buffer_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Give a buffer another shape and rewrite its indices: unit, padded, permuted, merged or split dimensions."""
-
-    name: str = "buffer-shape"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        candidates = [b for b in all_buffers(tree) if _plain(b) and scalar_accesses(tree, b)]
-        if not candidates:
-            return None
-        old = rng.choice(candidates)
-        shape = array_items(old.ty.shape)
-        changes = [change for change in _SHAPE_CHANGES if change(shape, Random(0)) is not None]
-        made = rng.choice(changes)(shape, rng)
-        if made is None:
-            return None
-        extents, indices = made
-        return retarget(tree, old, like(old, shape=extents), indices=indices)
+    tree = Tree(func)
+    candidates = [b for b in all_buffers(tree) if _plain(b) and scalar_accesses(tree, b)]
+    if not candidates:
+        return None
+    old = rng.choice(candidates)
+    shape = array_items(type_of(old).shape)
+    changes = [change for change in _SHAPE_CHANGES if change(shape, Random(0)) is not None]
+    made = rng.choice(changes)(shape, rng)
+    if made is None:
+        return None
+    extents, indices = made
+    return retarget(tree, old, like(old, shape=extents), indices=indices)
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolicShape:
+def symbolic_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Turn one constant extent into a symbolic one: in the shapes of parameters and in the loops that have it."""
+    tree = Tree(func)
+    params = params_of(func)
+    buffers = [p for p in params if tirx.is_buffer_var(p) and _plain(p) and only_accessed(tree, p)]
+    constants = sorted(
+        {n for p in buffers for e in array_items(type_of(p).shape) if (n := constant_int(e)) is not None and n > 1}
+    )
+    if not constants:
+        return None
+    number = rng.choice(constants)
+    var = tirx.Var(Names(names_in(func, tree)).fresh("n"), "int32")
+    renewed: dict[int, Any] = {}
+    for param in buffers:
+        extents = array_items(type_of(param).shape)
+        if any(constant_int(e) == number and str(type_of(e).dtype) == "int32" for e in extents):
+            shape = [var if constant_int(e) == number and str(type_of(e).dtype) == "int32" else e for e in extents]
+            renewed[key(param)] = like(param, shape=shape)
+    if not renewed:
+        return None
+    every = rng.randrange(3) > 0
 
-    name: str = "symbolic-shape"
+    def change(site: Site, node: Any) -> Any:
+        if every and site.role == "extent" and constant_int(node) == number and str(type_of(node).dtype) == "int32":
+            above = site.parent
+            return var if above is not None and int(above.node.kind) in (0, 1) else node
+        return _moved(node, renewed)
 
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        params = params_of(func)
-        buffers = [p for p in params if tirx.is_buffer_var(p) and _plain(p) and only_accessed(tree, p)]
-        constants = sorted({n for p in buffers for e in array_items(p.ty.shape) if (n := constant_int(e)) is not None})
-        constants = [n for n in constants if n > 1]
-        if not constants:
-            return None
-        number = rng.choice(constants)
-        name = Names(names_in(func, tree)).fresh("n")
-        var = tirx.Var(name, "int32")
-        renewed: dict[int, Any] = {}
-        for param in buffers:
-            extents = array_items(param.ty.shape)
-            if any(constant_int(e) == number and str(e.ty.dtype) == "int32" for e in extents):
-                shape = [var if constant_int(e) == number and str(e.ty.dtype) == "int32" else e for e in extents]
-                renewed[key(param)] = like(param, shape=shape)
-        if not renewed:
-            return None
-        every = rng.randrange(3) > 0
-
-        def change(site: Site, node: Any) -> Any:
-            if every and site.role == "extent" and constant_int(node) == number and str(node.ty.dtype) == "int32":
-                above = site.parent
-                return var if above is not None and int(above.node.kind) in (0, 1) else node
-            return _moved(node, renewed)
-
-        return tree.rewrite(change, [renewed.get(key(p), p) for p in params])
+    return tree.rewrite(change, [renewed.get(key(p), p) for p in params])
 
 
-@dataclass(frozen=True, slots=True)
-class BufferLayout:
+def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Change where a buffer lies: storage scope, strides, element offset, alignment, or its tile layout."""
-
-    name: str = "buffer-layout"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        defined = rng.random() < env.defined_weight
-        candidates = [b for b in all_buffers(tree) if only_accessed(tree, b)]
-        if not candidates:
+    tree = Tree(func)
+    defined = rng.random() < env.defined_weight
+    candidates = [b for b in all_buffers(tree) if only_accessed(tree, b)]
+    if not candidates:
+        return None
+    old = rng.choice(candidates)
+    ty = type_of(old)
+    param = any(p.same_as(old) for p in params_of(func))
+    constant = [constant_int(e) for e in array_items(ty.shape)]
+    choice = rng.choice(("align", "offset" if param else "scope", "strides", "layout"))
+    if choice == "align":
+        new = like(old, alignment=rng.choice((1, 2, 4, 8, 16, 32, 64) if param or defined else (3, 128, 256, 4096)))
+    elif choice == "offset":
+        # TVMScript takes it for granted that an offset has the dtype of the extents.
+        index = str(type_of(array_items(ty.shape)[0]).dtype) if array_items(ty.shape) else "int32"
+        new = like(old, offset=tirx.Var(f"{old.name}_offset", index), factor=rng.choice((1, 1, 4, 16)))
+    elif choice == "scope":
+        scopes = ("global", "local") if env.target == "llvm" and defined else _SCOPES
+        new = like(old, scope=rng.choice([s for s in scopes if s != str(ty.storage_scope)]))
+    elif choice == "layout":
+        new = like(old, layout=None if ty.layout is not None else "default")
+    else:
+        if not constant or any(extent is None for extent in constant):
             return None
-        old = rng.choice(candidates)
-        ty = old.ty
-        param = any(p.same_as(old) for p in params_of(func))
-        constant = [constant_int(e) for e in array_items(ty.shape)]
-        choices = ["align", "offset" if param else "scope", "strides", "layout"]
-        choice = rng.choice(choices)
-        if choice == "align":
-            new = like(old, alignment=rng.choice((1, 2, 4, 8, 16, 32, 64) if param or defined else (3, 128, 256, 4096)))
-        elif choice == "offset":
-            # TVMScript takes it for granted that an offset has the dtype of the extents.
-            index = str(array_items(ty.shape)[0].ty.dtype) if array_items(ty.shape) else "int32"
-            new = like(old, offset=tirx.Var(f"{old.name}_offset", index), factor=rng.choice((1, 1, 4, 16)))
-        elif choice == "scope":
-            scopes = ("global", "local") if env.target == "llvm" and defined else _SCOPES
-            new = like(old, scope=rng.choice([s for s in scopes if s != str(ty.storage_scope)]))
-        elif choice == "layout":
-            new = like(old, layout=None if ty.layout is not None else "default")
-        else:
-            if not constant or any(extent is None for extent in constant):
-                return None
-            padding = 0 if defined or param else rng.choice((0, 1, 3))
-            strides, step = [], 1
-            for extent in reversed(constant):
-                strides.append(step)
-                step = step * (extent or 1) + padding
-            new = like(old, strides=[tirx.IntImm("int32", s) for s in reversed(strides)])
-        return retarget(tree, old, new)
+        padding = 0 if defined or param else rng.choice((0, 1, 3))
+        strides, step = [], 1
+        for extent in reversed(constant):
+            strides.append(step)
+            step = step * (extent or 1) + padding
+        new = like(old, strides=[tirx.IntImm("int32", s) for s in reversed(strides)])
+    return retarget(tree, old, new)
 
 
 def all_buffers(tree: Tree) -> list[Any]:
@@ -194,7 +169,9 @@ def only_accessed(tree: Tree, buffer: Any) -> bool:
         kind = type(site.node)
         if kind is tirx.Var and key(site.node) == identity:
             return False
-        if kind is s_tir.SBlock and any(key(m.source.source) == identity for m in array_items(site.node.match_buffers)):
+        if kind is s_tir.SBlock and any(
+            key(source_of(m.source)) == identity for m in array_items(site.node.match_buffers)
+        ):
             return False
         if kind is tvm.ir.Call and str(getattr(site.node.op, "name", "")) == "tirx.address_of":
             return False
@@ -208,11 +185,11 @@ def scalar_accesses(tree: Tree, buffer: Any) -> bool:
         return False
     for site in tree.sites:
         kind = type(site.node)
-        if (kind is tvm.ir.TensorLoad and key(site.node.source) == identity) or (
+        if (kind is tvm.ir.TensorLoad and key(source_of(site.node)) == identity) or (
             kind is tirx.BufferStore and key(site.node.buffer) == identity
         ):
             for index in array_items(site.node.indices):
-                dtype = dtypes.parse(str(index.ty.dtype))
+                dtype = dtypes.parse(str(type_of(index).dtype))
                 if dtype is None or dtype.lanes != 1 or dtype.scalable:
                     return False
     return True
@@ -235,7 +212,7 @@ def retarget(
 
     def change(site: Site, node: Any) -> Any:
         kind = type(node)
-        if kind is tvm.ir.TensorLoad and key(node.source) == identity:
+        if kind is tvm.ir.TensorLoad and key(source_of(node)) == identity:
             return read(tirx.BufferLoad(new, indices(array_items(node.indices))))
         if kind is tirx.BufferStore and key(node.buffer) == identity:
             return tirx.BufferStore(new, write(node.value), indices(array_items(node.indices)))
@@ -247,8 +224,8 @@ def retarget(
 def _moved(node: Any, renewed: dict[int, Any]) -> Any:
     """`node` with other buffers at its accesses and definitions."""
     kind = type(node)
-    if kind is tvm.ir.TensorLoad and key(node.source) in renewed:
-        return tirx.BufferLoad(renewed[key(node.source)], array_items(node.indices))
+    if kind is tvm.ir.TensorLoad and key(source_of(node)) in renewed:
+        return tirx.BufferLoad(renewed[key(source_of(node))], array_items(node.indices))
     if kind is tirx.BufferStore and key(node.buffer) in renewed:
         return tirx.BufferStore(renewed[key(node.buffer)], node.value, array_items(node.indices))
     if kind is tirx.AllocBuffer and key(node.buffer) in renewed:
@@ -277,12 +254,12 @@ _SCOPES = ("global", "local", "shared", "shared.dyn", "warp", "global.vtcm", "wm
 
 
 def _dtype(buffer: Any) -> str:
-    return str(buffer.ty.dtype.dtype)
+    return str(type_of(buffer).dtype.dtype)
 
 
 def _plain(buffer: Any) -> bool:
     """Whether a buffer has no strides and no offset of its own."""
-    ty = buffer.ty
+    ty = type_of(buffer)
     return not array_items(ty.strides) and constant_int(ty.elem_offset) == 0
 
 
@@ -312,13 +289,13 @@ def _padded(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
     place, extra = rng.randrange(len(shape)), rng.choice((1, 1, 2, 7))
     shift = rng.choice((0, 0, 1))
     old = shape[place]
-    longer = tirx.IntImm(old.ty.dtype, int(old.value) + extra)
+    longer = tirx.IntImm(type_of(old).dtype, int(old.value) + extra)
 
     def moved(given: Indices) -> Indices:
         if not shift:
             return given
         index = given[place]
-        return [*given[:place], tirx.Add(index, tirx.IntImm(index.ty.dtype, 1)), *given[place + 1 :]]
+        return [*given[:place], tirx.Add(index, tirx.IntImm(type_of(index).dtype, 1)), *given[place + 1 :]]
 
     return [*shape[:place], longer, *shape[place + 1 :]], moved
 
@@ -343,9 +320,9 @@ def _merged(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
 
     def flat(given: Indices) -> Indices:
         index = given[place + 1]
-        width = tirx.IntImm(index.ty.dtype, int(inner.value))
-        joined = tirx.Add(tirx.Mul(tirx.Cast(str(index.ty.dtype), given[place]), width), index)
-        if given[place].ty == index.ty:
+        width = tirx.IntImm(type_of(index).dtype, int(inner.value))
+        joined = tirx.Add(tirx.Mul(tirx.Cast(str(type_of(index).dtype), given[place]), width), index)
+        if type_of(given[place]) == type_of(index):
             joined = tirx.Add(tirx.Mul(given[place], width), index)
         return [*given[:place], joined, *given[place + 2 :]]
 
@@ -367,7 +344,7 @@ def _split(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], In
 
     def divided(given: Indices) -> Indices:
         index = given[place]
-        by = tirx.IntImm(index.ty.dtype, factor)
+        by = tirx.IntImm(type_of(index).dtype, factor)
         return [*given[:place], tirx.FloorDiv(index, by), tirx.FloorMod(index, by), *given[place + 1 :]]
 
     return [*shape[:place], outer, tirx.IntImm("int32", factor), *shape[place + 1 :]], divided

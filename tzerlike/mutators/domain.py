@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -13,7 +12,7 @@ from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import INT32, Generator
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.statements import THREADS, allocate, loop_around, masked_store, store, view
-from tzerlike.systems.tvm_api import array_items, op_call, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, op_call, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import needs_constant
 from tzerlike.tir.scope import (
@@ -22,146 +21,119 @@ from tzerlike.tir.scope import (
     THREAD_BINDING,
     UNROLLED,
     VECTORIZED,
-    Buffer,
     Names,
     Scope,
     constant_int,
     names_in,
     scope_at,
 )
-from tzerlike.tir.tree import Site, Tree, jumps_out, key, loop_with, renamed, seq, substitute
+from tzerlike.tir.tree import DEFINING, Site, Tree, jumps_out, key, left_early, loop_with, renamed, seq, substitute
 
 
-@dataclass(frozen=True, slots=True)
-class LoopNesting:
+def loop_nesting(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Put one to three loops of any kind around a statement, with constant or variable extents, and
     sometimes an index that uses the new variables into an access below; or split, peel or divide a loop."""
-
-    name: str = "loop-nesting"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        defined = rng.random() < env.defined_weight
-        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s)]
-        if loops and rng.randrange(2):
-            return _reshaped(tree, rng.choice(loops), rng)
-        sites = [s for s in wrappable(tree) if not defined or not _accumulates(s)]
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        generator = make_generator(tree, rng, env.target, defined)
-        scope = scope_at(tree, site)
-        kinds = (SERIAL, SERIAL, UNROLLED) if defined else (SERIAL, SERIAL, UNROLLED, VECTORIZED, PARALLEL)
-        return tree.replace(site, _wrapped(generator, scope, tree, site, rng.choice((1, 1, 2, 3)), kinds))
+    tree = Tree(func)
+    defined = rng.random() < env.defined_weight
+    loops = [s for s in tree.of_type(tirx.For) if not left_early(tree, s)]
+    if loops and rng.randrange(2):
+        return _reshaped(tree, rng.choice(loops), rng)
+    sites = [s for s in wrappable(tree) if not defined or not _accumulates(s)]
+    if not sites:
+        return None
+    site = rng.choice(sites)
+    generator = make_generator(tree, rng, env.target, defined)
+    scope = scope_at(tree, site)
+    kinds = (SERIAL, SERIAL, UNROLLED) if defined else (SERIAL, SERIAL, UNROLLED, VECTORIZED, PARALLEL)
+    return tree.replace(site, _wrapped(generator, scope, tree, site, rng.choice((1, 1, 2, 3)), kinds))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOperations:
+def memory_operations(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Add an allocation, a store, a view or a predicated store beside a statement, mix a load into an expression, or
     pass a stored value through a buffer of its own."""
-
-    name: str = "memory"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        choice = rng.randrange(6)
-        if choice == 0:
-            return _staged_store(tree, generator)
-        if choice in (1, 2):
-            return _mixed_load(tree, generator)
-        sites = tree.statements()
-        site = rng.choice(sites[1:] or sites)
-        scope = scope_at(tree, site)
-        make = rng.choice((store, store, allocate, view, masked_store))
-        made = make(generator, scope, budget(tree, rng, env))
-        return None if made is None else tree.replace(site, beside(site, made, rng))
+    tree = Tree(func)
+    generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+    choice = rng.randrange(6)
+    if choice == 0:
+        return _staged_store(tree, generator)
+    if choice in (1, 2):
+        return _mixed_load(tree, generator)
+    sites = tree.statements()
+    site = rng.choice(sites[1:] or sites)
+    scope = scope_at(tree, site)
+    make = rng.choice((store, store, allocate, view, masked_store))
+    made = make(generator, scope, budget(tree, rng, env))
+    return None if made is None else tree.replace(site, beside(site, made, rng))
 
 
-@dataclass(frozen=True, slots=True)
-class PredicatedAccess:
+def predicated_access(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Put a vector load or store under a mask, or guard a store and vectorise the loop around it.
 
     TVM turns a guard in a vectorised loop into a mask where buffer-level predication is on.
     """
-
-    name: str = "predicated-access"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        vectors = [s for s in tree.of_type(tirx.BufferStore, tvm.ir.TensorLoad) if _vector_access(s.node)]
-        if vectors and rng.randrange(3):
-            return _masked(tree, rng.choice(vectors), generator)
-        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and type(s.node.body) is tirx.BufferStore]
-        loops = [s for s in loops if 1 < (constant_int(s.node.extent) or 0) <= 64]
-        if generator.defined:
-            loops = [s for s in loops if _elementwise(tree, s)]
-        if not loops:
-            return None
-        site = rng.choice(loops)
-        node = site.node
-        bound = tirx.Add(node.min, tirx.IntImm(node.loop_var.ty.dtype, rng.randint(1, int(node.extent.value))))
-        guarded = tirx.IfThenElse(tirx.LT(node.loop_var, bound), node.body, None)
-        return tree.replace(site, loop_with(node, kind=VECTORIZED, body=guarded, thread_binding=None, annotations={}))
+    tree = Tree(func)
+    generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+    vectors = [s for s in tree.of_type(tirx.BufferStore, tvm.ir.TensorLoad) if _vector_access(s.node)]
+    if vectors and rng.randrange(3):
+        return _masked(tree, rng.choice(vectors), generator)
+    loops = [s for s in tree.of_type(tirx.For) if not left_early(tree, s) and type(s.node.body) is tirx.BufferStore]
+    loops = [s for s in loops if 1 < (constant_int(s.node.extent) or 0) <= 64]
+    if generator.defined:
+        loops = [s for s in loops if _elementwise(tree, s)]
+    if not loops:
+        return None
+    site = rng.choice(loops)
+    node = site.node
+    bound = tirx.Add(node.min, tirx.IntImm(type_of(node.loop_var).dtype, rng.randint(1, int(node.extent.value))))
+    guarded = tirx.IfThenElse(tirx.LT(node.loop_var, bound), node.body, None)
+    return tree.replace(site, loop_with(node, kind=VECTORIZED, body=guarded, thread_binding=None, annotations={}))
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadBinding:
+def thread_binding(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Bind a statement or a loop to a GPU thread or a virtual thread, or give a thread another tag or extent."""
-
-    name: str = "thread-binding"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        bound = [s for s in tree.of_type(tirx.For) if int(s.node.kind) == THREAD_BINDING]
-        bound += [s for s in tree.of_type(tirx.AttrStmt) if isinstance(s.node.node, tirx.IterVar)]
-        if bound and rng.randrange(2):
-            return _rebound(tree, rng.choice(bound), rng)
-        # the LLVM code generator has no threads, but virtual threads are resolved before it
-        virtual = env.target == "llvm" and rng.randrange(10) > 0
-        tag = rng.choice(("vthread.x", "vthread.y", "vthread.z", "vthread") if virtual else THREADS)
-        loops = [s for s in tree.of_type(tirx.For) if _regular(tree, s) and constant_int(s.node.min) == 0]
-        if loops and rng.randrange(2):
-            site = rng.choice(loops)
-            return tree.replace(
-                site,
-                loop_with(
-                    site.node,
-                    kind=THREAD_BINDING,
-                    thread_binding=_axis(tag, site.node.loop_var),
-                    annotations={},
-                    step=None,
-                ),
-            )
-        sites = wrappable(tree)
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        extent = tirx.IntImm("int32", rng.choice((1, 1, 2, 4, 8, 32)))
-        var = tirx.Var(Names(names_in(func, tree)).fresh("t"), "int32")
-        domain = tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), extent)
-        attribute = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
-        axis = tirx.IterVar(domain, var, tirx.IterVar.ThreadIndex, tag)
-        return tree.replace(site, tirx.AttrStmt(axis, attribute, extent, site.node))
+    tree = Tree(func)
+    bound = [s for s in tree.of_type(tirx.For) if int(s.node.kind) == THREAD_BINDING]
+    bound += [s for s in tree.of_type(tirx.AttrStmt) if isinstance(s.node.node, tirx.IterVar)]
+    if bound and rng.randrange(2):
+        return _rebound(tree, rng.choice(bound), rng)
+    # the LLVM code generator has no threads, but virtual threads are resolved before it
+    virtual = env.target == "llvm" and rng.randrange(10) > 0
+    tag = rng.choice(("vthread.x", "vthread.y", "vthread.z", "vthread") if virtual else THREADS)
+    loops = [s for s in tree.of_type(tirx.For) if not left_early(tree, s) and constant_int(s.node.min) == 0]
+    if loops and rng.randrange(2):
+        site = rng.choice(loops)
+        return tree.replace(
+            site,
+            loop_with(
+                site.node,
+                kind=THREAD_BINDING,
+                thread_binding=_axis(tag, site.node.loop_var),
+                annotations={},
+                step=None,
+            ),
+        )
+    sites = wrappable(tree)
+    if not sites:
+        return None
+    site = rng.choice(sites)
+    extent = tirx.IntImm("int32", rng.choice((1, 1, 2, 4, 8, 32)))
+    var = tirx.Var(Names(names_in(func, tree)).fresh("t"), "int32")
+    domain = tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), extent)
+    attribute = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
+    axis = tirx.IterVar(domain, var, tirx.IterVar.ThreadIndex, tag)
+    return tree.replace(site, tirx.AttrStmt(axis, attribute, extent, site.node))
 
 
 def wrappable(tree: Tree) -> list[Site]:
     """Statements that can stand in a loop or under an attribute: they define nothing for others and leave no loop."""
-    found = []
-    for site in tree.statements()[1:]:
-        if type(site.node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer, tirx.Break, tirx.Continue):
-            continue
-        if type(site.node) is s_tir.SBlockRealize and site.parent is not None and site.parent.number == 0:
-            continue
-        if not jumps_out(tree, site):
-            found.append(site)
+    found = [
+        s
+        for s in tree.statements()[1:]
+        if type(s.node) not in (*DEFINING, tirx.Break, tirx.Continue)
+        and not (type(s.node) is s_tir.SBlockRealize and s.parent is not None and s.parent.number == 0)
+        and not jumps_out(tree, s)
+    ]
     return found or [s for s in tree.statements()[:1] if type(s.node) is not s_tir.SBlockRealize]
-
-
-def _regular(tree: Tree, site: Site) -> bool:
-    body = next(s for s in tree.below(site) if s.parent is site and s.role == "body")
-    return not jumps_out(tree, body)
 
 
 def _accumulates(site: Site) -> bool:
@@ -171,7 +143,7 @@ def _accumulates(site: Site) -> bool:
 
 def _axis(tag: str, loop_var: Any) -> Any:
     """The thread that a loop is bound to; its variable has the loop variable's type and no uses."""
-    return tirx.IterVar(None, tirx.Var("iter", loop_var.ty), tirx.IterVar.ThreadIndex, tag)
+    return tirx.IterVar(None, tirx.Var("iter", type_of(loop_var)), tirx.IterVar.ThreadIndex, tag)
 
 
 def _wrapped(generator: Generator, scope: Scope, tree: Tree, site: Site, depth: int, kinds: Sequence[int]) -> Any:
@@ -199,12 +171,12 @@ def _indexed(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any:
     if generator.defined and key(buffer) not in {key(b.var) for b in generator.readable(scope)}:
         return site.node
     position = generator.rng.randrange(len(array_items(access.node.indices)))
-    extent = constant_int(array_items(buffer.ty.shape)[position])
+    extent = constant_int(array_items(type_of(buffer).shape)[position])
     index = generator.index(scope, extent, 3)
     place = next(s for s in tree.below(access) if s.parent is access and s.role == "indices" and s.index == position)
     if index is None or place.dtype != "int32":
         return site.node
-    return _replaced_below(tree, site, place, index)
+    return replaced_below(site, place, index)
 
 
 def _elementwise(tree: Tree, site: Site) -> bool:
@@ -212,15 +184,15 @@ def _elementwise(tree: Tree, site: Site) -> bool:
     node = site.node
     statement = node.body
     own = any(index.same_as(node.loop_var) for index in array_items(statement.indices))
-    loads = [s.node.source for s in tree.below(site) if type(s.node) is tvm.ir.TensorLoad]
+    loads = [source_of(s.node) for s in tree.below(site) if type(s.node) is tvm.ir.TensorLoad]
     return own and all(key(source) != key(statement.buffer) for source in loads)
 
 
 def _vector_access(node: Any) -> bool:
     """Whether `node` loads or stores several elements of a buffer of scalars."""
     indices = array_items(node.indices)
-    element = dtypes.parse(str(_buffer_of(node).ty.dtype.dtype))
-    last = dtypes.parse(str(indices[-1].ty.dtype)) if indices else None
+    element = dtypes.parse(str(type_of(_buffer_of(node)).dtype.dtype))
+    last = dtypes.parse(str(type_of(indices[-1]).dtype)) if indices else None
     return last is not None and last.lanes > 1 and not last.scalable and element is not None and element.lanes == 1
 
 
@@ -228,22 +200,24 @@ def _masked(tree: Tree, site: Site, generator: Generator) -> Any:
     """The access at `site` under a mask; in defined mode one that lets every lane of a load through."""
     node = site.node
     indices = array_items(node.indices)
-    last = dtypes.parse(str(indices[-1].ty.dtype))
+    last = dtypes.parse(str(type_of(indices[-1]).dtype))
     lanes = DType("bool", 1, "", last.lanes if last is not None else 1)
     scope = scope_at(tree, site)
     if type(node) is tvm.ir.TensorLoad:
         mask = dtypes.constant(lanes, 1) if generator.defined else generator.expr(scope, lanes, 4).node
-        return tree.replace(site, op_call("tirx.masked_load", [node.source, *indices, mask], str(node.ty.dtype)))
+        return tree.replace(
+            site, op_call("tirx.masked_load", [source_of(node), *indices, mask], str(type_of(node).dtype))
+        )
     mask = generator.expr(scope, lanes, 4).node
     call = op_call("tirx.masked_store", [node.buffer, node.value, *indices, mask], "void")
     return tree.replace(site, tirx.Evaluate(call))
 
 
 def _buffer_of(node: Any) -> Any:
-    return node.buffer if type(node) is tirx.BufferStore else node.source
+    return node.buffer if type(node) is tirx.BufferStore else source_of(node)
 
 
-def _replaced_below(tree: Tree, top: Site, place: Site, node: Any) -> Any:
+def replaced_below(top: Site, place: Site, node: Any) -> Any:
     """The subtree of `top` with `node` at `place`."""
     part = Tree(tirx.PrimFunc([], top.node))
     return part.rebuild([(part.sites[place.number - top.number], node)])
@@ -257,7 +231,7 @@ def _reshaped(tree: Tree, site: Site, rng: Random) -> Any | None:
     node = site.node
     names = Names(names_in(tree.func, tree))
     low, extent = constant_int(node.min), constant_int(node.extent)
-    dtype = dtypes.parse(str(node.loop_var.ty.dtype))
+    dtype = dtypes.parse(str(type_of(node.loop_var).dtype))
     if low is None or extent is None or extent < 2 or node.step is not None or dtype is None:
         return None
     if int(node.kind) == THREAD_BINDING:
@@ -296,14 +270,14 @@ def _strip_mined(node: Any, dtype: DType, low: int, extent: int, names: Names, r
 
 def _staged_store(tree: Tree, generator: Generator) -> Any | None:
     """Keep the value of a store in a buffer of one element first, or write, read and write again."""
-    sites = [s for s in tree.of_type(tirx.BufferStore) if dtypes.parse(str(s.node.value.ty.dtype)) is not None]
+    stores = tree.of_type(tirx.BufferStore)
+    sites = [(s, d) for s in stores if (d := dtypes.parse(str(type_of(s.node.value).dtype))) is not None]
     if not sites:
         return None
-    site = generator.rng.choice(sites)
+    site, dtype = generator.rng.choice(sites)
     node = site.node
     scope = scope_at(tree, site)
-    dtype = dtypes.parse(str(node.value.ty.dtype))
-    if dtype is None or dtype.scalable:
+    if dtype.scalable:
         return None
     memory = "local" if scope.threaded else "global"
     var = generator.buffer(scope, "b", [dtype.lanes], dtype.scalar, memory)
@@ -324,21 +298,20 @@ def _staged_store(tree: Tree, generator: Generator) -> Any | None:
 def _mixed_load(tree: Tree, generator: Generator) -> Any | None:
     """Combine an expression with a value loaded from a buffer in scope."""
     sites = [
-        s
+        (s, d)
         for s in tree.expressions()
         if not needs_constant(s) and (d := dtypes.parse(s.dtype)) is not None and (d.is_float or d.is_int)
     ]
     if generator.defined:
-        sites = [s for s in sites if s.role == "value" and s.parent is not None]
-        sites = [s for s in sites if s.parent is not None and type(s.parent.node) is tirx.BufferStore]
+        sites = [
+            (s, d)
+            for s, d in sites
+            if s.role == "value" and s.parent is not None and type(s.parent.node) is tirx.BufferStore
+        ]
     if not sites:
         return None
-    site = generator.rng.choice(sites)
-    dtype = dtypes.parse(site.dtype)
-    scope = scope_at(tree, site)
-    if dtype is None:
-        return None
-    loaded = _load_as(generator, scope, dtype)
+    site, dtype = generator.rng.choice(sites)
+    loaded = _load_as(generator, scope_at(tree, site), dtype)
     if loaded is None:
         return None
     operators = (tirx.Min, tirx.Max) if dtype.is_int and generator.defined else (tirx.Add, tirx.Mul, tirx.Min, tirx.Max)
@@ -349,14 +322,14 @@ def _mixed_load(tree: Tree, generator: Generator) -> Any | None:
 
 def _load_as(generator: Generator, scope: Scope, dtype: DType) -> Any | None:
     """A load, cast to `dtype` where the buffer has another."""
-    candidates: list[Buffer] = []
-    for buffer in generator.readable(scope):
-        have = dtypes.parse(buffer.dtype)
-        if have is None or have.base == "handle" or have.lanes != 1 or have.suffix:
-            continue
-        if generator.defined and dtype.is_int and str(have) != dtype.scalar:
-            continue
-        candidates.append(buffer)
+    exact = generator.defined and dtype.is_int
+    candidates = [
+        buffer
+        for buffer in generator.readable(scope)
+        if (have := dtypes.parse(buffer.dtype)) is not None
+        and not (have.base == "handle" or have.lanes != 1 or have.suffix)
+        and (not exact or str(have) == dtype.scalar)
+    ]
     if not candidates:
         return None
     buffer = generator.rng.choice(candidates)

@@ -30,7 +30,7 @@ _POOL = (
 
 
 def arithmetic(generator: Generator, scope: Scope, dtype: DType, size: int, operator: Any) -> Value | None:
-    """`operator` on two generated operands; in defined mode they are narrowed until the result is safe."""
+    """`operator` on two generated operands; in defined mode integers are narrowed until the result is safe."""
     left = generator.expr(scope, dtype, size // 2)
     right = generator.expr(scope, dtype, size - size // 2)
     if not dtype.is_int or not generator.defined:
@@ -40,7 +40,7 @@ def arithmetic(generator: Generator, scope: Scope, dtype: DType, size: int, oper
 
 def defined_arithmetic(generator: Generator, dtype: DType, operator: Any, left: Value, right: Value) -> Value:
     """`operator` on integers without overflow and without a zero divisor."""
-    if operator in (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod):
+    if operator in DIVISIONS:
         if right.low is None or right.low < 1:
             right = exactly(dtype, generator.rng.choice((1, 2, 3, 4, 5, 7)))
     elif operator in (tirx.LShift, tirx.RShift):
@@ -52,14 +52,13 @@ def defined_arithmetic(generator: Generator, dtype: DType, operator: Any, left: 
         if operator is tirx.Sub and dtype.base == "uint":
             left, right = exactly(dtype, limit), generator.narrowed(right, dtype, 0, limit)
         elif operator not in (tirx.LShift, tirx.RShift):
-            right = generator.narrowed(right, dtype, 1 if _divides(operator) else 0, limit)
+            right = generator.narrowed(right, dtype, 1 if operator in DIVISIONS else 0, limit)
         interval = result_interval(operator, left, right)
     low, high = interval if interval is not None else (dtype.low, dtype.high)
     return Value(operator(left.node, right.node), low, high)
 
 
-def _divides(operator: Any) -> bool:
-    return operator in (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 
 def result_interval(operator: Any, left: Value, right: Value) -> tuple[int, int] | None:
@@ -70,16 +69,8 @@ def result_interval(operator: Any, left: Value, right: Value) -> tuple[int, int]
     if left.low is None or left.high is None or right.low is None or right.high is None:
         return None
     a, b, c, d = left.low, left.high, right.low, right.high
-    if operator is tirx.Add:
-        return a + c, b + d
-    if operator is tirx.Sub:
-        return a - d, b - c
-    if operator is tirx.Min:
-        return min(a, c), min(b, d)
-    if operator is tirx.Max:
-        return max(a, c), max(b, d)
-    if operator in (tirx.FloorDiv, tirx.Div, tirx.Mul, tirx.LShift, tirx.RShift):
-        compute = _CORNERS[operator]
+    if operator in _MONOTONE:
+        compute = _MONOTONE[operator]
         corners = [compute(x, y) for x in (a, b) for y in (c, d)]
         return min(corners), max(corners)
     if operator is tirx.FloorMod:
@@ -92,7 +83,11 @@ def result_interval(operator: Any, left: Value, right: Value) -> tuple[int, int]
     return -(1 << width), (1 << width) - 1
 
 
-_CORNERS: dict[Any, Callable[[int, int], int]] = {
+_MONOTONE: dict[Any, Callable[[int, int], int]] = {
+    tirx.Add: lambda x, y: x + y,
+    tirx.Sub: lambda x, y: x - y,
+    tirx.Min: min,
+    tirx.Max: max,
     tirx.FloorDiv: lambda x, y: x // y,
     tirx.Div: lambda x, y: abs(x) // y * (1 if x >= 0 else -1),
     tirx.Mul: lambda x, y: x * y,
@@ -119,12 +114,6 @@ def _operand_dtype(generator: Generator, scope: Scope, like: DType) -> DType:
     return DType(parsed.base, parsed.bits, parsed.suffix, like.lanes, like.scalable)
 
 
-def logic(generator: Generator, scope: Scope, dtype: DType, size: int, operator: Any) -> Value | None:
-    """And, Or of two conditions."""
-    left = generator.expr(scope, dtype, size // 2)
-    return Value(operator(left.node, generator.expr(scope, dtype, size - size // 2).node))
-
-
 def negation(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
     return Value(tirx.Not(generator.expr(scope, dtype, size).node))
 
@@ -139,9 +128,7 @@ def bitwise_not(generator: Generator, scope: Scope, dtype: DType, size: int) -> 
 def cast(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
     """A cast from another dtype; in defined mode the value fits, and floats do not become integers."""
     source = _operand_dtype(generator, scope, dtype)
-    if source == dtype:
-        source = DType("int", 64 if dtype.bits == 32 else 32, "", dtype.lanes, dtype.scalable)
-    if generator.defined and dtype.is_int and not source.is_int:
+    if source == dtype or (generator.defined and dtype.is_int and not source.is_int):
         source = DType("int", 64 if dtype.bits == 32 else 32, "", dtype.lanes, dtype.scalable)
     value = generator.expr(scope, source, size)
     if generator.defined and dtype.is_int and not value.within(dtype.low, dtype.high):
@@ -353,10 +340,6 @@ def _number(dtype: DType) -> bool:
     return (dtype.is_int or dtype.is_float) and dtype.bits >= 8
 
 
-def _bitwise(dtype: DType) -> bool:
-    return dtype.is_int or dtype.is_bool
-
-
 def _float_or_int(dtype: DType) -> bool:
     return (dtype.is_float and not dtype.suffix) or _int(dtype)
 
@@ -393,7 +376,7 @@ EXPRESSIONS: tuple[ExprMaker, ...] = (
     *_rows(arithmetic, _int, 4, "FloorDiv", "FloorMod", "Mod"),
     *_rows(arithmetic, _int, 2, "BitwiseAnd", "BitwiseOr", "BitwiseXor", "LShift", "RShift"),
     *_rows(comparison, _bool, 4, "EQ", "NE", "LT", "LE", "GT", "GE"),
-    *_rows(logic, _bool, 4, "And", "Or"),
+    *_rows(arithmetic, _bool, 4, "And", "Or"),
     ExprMaker("prim.Not", 3, _bool, negation),
     ExprMaker("prim.BitwiseNot", 2, _int, bitwise_not),
     ExprMaker("prim.Cast", 5, _number, cast),

@@ -6,10 +6,11 @@ A place is picked uniformly over the nodes of the function, not over its depth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
+from tzerlike.core.dtypes import DType
 from tzerlike.mutators.generate import (
     Stake,
     fill,
@@ -22,23 +23,24 @@ from tzerlike.mutators.generate import (
 )
 from tzerlike.mutators.generator import BOOL, Generator, Value
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm, type_of
 from tzerlike.tir import dtypes
-from tzerlike.tir.hole import hole_at
+from tzerlike.tir.hole import Hole, hole_at
 from tzerlike.tir.scope import Scope, scope_at
 from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
     COMPARISON,
+    DEFINING,
     LOGIC,
     Kind,
     Site,
     Tree,
-    definitions,
     dtype_of,
     free_variables,
     jumps_out,
     key,
+    left_early,
     loop_with,
     seq,
 )
@@ -47,73 +49,58 @@ ATTEMPTS = 5
 """How many places a mutator tries before it gives up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """Put generated code in the place of a node, or beside a statement."""
-
-    name: str = "insertion"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        size = budget(tree, rng, env)
-        for _ in range(ATTEMPTS):
-            site = pick(tree, rng)
-            made: Any | None
-            if site.kind is Kind.STMT and (generator.defined or rng.randrange(5)):
-                made = beside(site, generator.stmt(scope_at(tree, site), size), rng)
-            elif site.kind is Kind.STMT and _defines(site):
-                continue
-            else:
-                made = fill(generator, tree, site, size)
-            if made is not None:
-                return tree.replace(site, made)
-        return None
+def insertion(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Put generated code instead of a node, or beside a statement."""
+    tree = Tree(func)
+    generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+    size = budget(tree, rng, env)
+    for _ in range(ATTEMPTS):
+        site = pick(tree, rng)
+        made: Any | None
+        if site.kind is Kind.STMT and (generator.defined or rng.randrange(5)):
+            made = beside(site, generator.stmt(scope_at(tree, site), size), rng)
+        elif type(site.node) in DEFINING:
+            continue
+        else:
+            made = fill(generator, tree, site, size)
+        if made is not None:
+            return tree.replace(site, made)
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+def deletion(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Put a child of a node in the node's place, where it has the same type and its variables are known."""
-
-    name: str = "deletion"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED and site.size > 1]
-        defined = rng.random() < env.defined_weight
+    tree = Tree(func)
+    sites = [site for site in tree.sites[1:] if site.kind is not Kind.FIXED and site.size > 1]
+    defined = rng.random() < env.defined_weight
+    if defined:
+        steering = steering_buffers(tree)
+        sites = [s for s in sites if s.kind is Kind.EXPR and stake(s) is Stake.VALUE]
+        sites = [s for s in sites if stored_to(s) not in steering]
+    rng.shuffle(sites)
+    for site in sites[:12]:
+        inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
+        known = scope_at(tree, site).identities() if inner else set()
+        inner = [s for s in inner if {key(var) for var in free_variables(tree, s)} <= known]
+        if type(site.node) in (tirx.For, tirx.While):
+            inner = [s for s in inner if not jumps_out(tree, s)]
         if defined:
-            steering = steering_buffers(tree)
-            sites = [s for s in sites if s.kind is Kind.EXPR and stake(s) is Stake.VALUE]
-            sites = [s for s in sites if stored_to(s) not in steering]
-        rng.shuffle(sites)
-        for site in sites[:12]:
-            inner = [s for s in tree.below(site)[1:] if s.kind is site.kind and s.dtype == site.dtype]
-            known = scope_at(tree, site).identities() if inner else set()
-            inner = [s for s in inner if {key(var) for var in free_variables(tree, s)} <= known]
-            if type(site.node) in (tirx.For, tirx.While):
-                inner = [s for s in inner if not jumps_out(tree, s)]
-            if defined:
-                inner = [s for s in inner if _no_wider(tree, site, s) and not _guarded(site, s)]
-            if inner:
-                return tree.replace(site, rng.choice(inner).node)
-        return None
+            inner = [s for s in inner if _no_wider(tree, site, s) and not _guarded(site, s)]
+        if inner:
+            return tree.replace(site, rng.choice(inner).node)
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+def replacement(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Build another constructor from a node's children, generating what is missing; primitives are redrawn."""
-
-    name: str = "replacement"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        for _ in range(ATTEMPTS):
-            site = pick(tree, rng)
-            made = _replaced(generator, tree, site)
-            if made is not None:
-                return tree.replace(site, made)
-        return None
+    tree = Tree(func)
+    generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+    for _ in range(ATTEMPTS):
+        site = pick(tree, rng)
+        made = _replaced(generator, tree, site)
+        if made is not None:
+            return tree.replace(site, made)
+    return None
 
 
 def pick(tree: Tree, rng: Random) -> Site:
@@ -153,10 +140,6 @@ def _no_wider(tree: Tree, site: Site, inner: Site) -> bool:
     return outer is not None and found is not None and outer[0] <= found[0] and found[1] <= outer[1]
 
 
-def _defines(site: Site) -> bool:
-    return type(site.node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer) and bool(definitions(site.node))
-
-
 def _replaced(generator: Generator, tree: Tree, site: Site) -> Any | None:
     """Another node for `site`, from its children where it has some."""
     if site.kind is Kind.STMT:
@@ -164,37 +147,32 @@ def _replaced(generator: Generator, tree: Tree, site: Site) -> Any | None:
     hole = hole_at(tree, site)
     if site.size == 1 or hole.constant or hole.dtype is None:
         return fill(generator, tree, site, 1)
-    made = _other_expression(generator, hole.scope, tree, site)
+    made = _other_expression(generator, hole, hole.dtype, tree, site)
     return None if made is None else fitted(generator, tree, site, hole, Value(made))
 
 
-def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site) -> Any | None:
+def _other_expression(generator: Generator, hole: Hole, dtype: DType, tree: Tree, site: Site) -> Any | None:
     """Another expression of the same dtype around some of the children of `site`."""
-    hole = hole_at(tree, site)
-    if hole.dtype is None or hole.dtype.base == "handle":
+    if dtype.base == "handle":
         return None
-    known = scope.identities()
+    known = hole.scope.identities()
     children = [s for s in tree.below(site)[1:] if s.parent is site]
     usable = [s for s in children if {key(var) for var in free_variables(tree, s)} <= known]
     operands = [s.node for s in usable if s.dtype == site.dtype]
     conditions = [s.node for s in usable if s.dtype == "bool"]
 
-    def operand() -> Any:
-        if operands and generator.chance(80):
-            return operands.pop(generator.rng.randrange(len(operands)))
-        return generator.expr(scope, hole.dtype, 4).node if hole.dtype is not None else None
+    def taken(pool: list[Any], dtype: DType) -> Any:
+        if pool and generator.chance(80):
+            return pool.pop(generator.rng.randrange(len(pool)))
+        return generator.expr(hole.scope, dtype, 4).node
 
-    def condition() -> Any:
-        if conditions and generator.chance(80):
-            return conditions.pop(generator.rng.randrange(len(conditions)))
-        return generator.expr(scope, BOOL, 4).node
-
+    operand, condition = partial(taken, operands, dtype), partial(taken, conditions, BOOL)
     choices: list[Any] = []
-    if hole.dtype.is_bool:
+    if dtype.is_bool:
         choices += [*LOGIC, "not", *(COMPARISON if type(site.node) in COMPARISON else ())]
-    elif not generator.defined or hole.dtype.is_float:
-        choices += ARITHMETIC[:3] if hole.dtype.is_float else ARITHMETIC + BITWISE
-    choices += [tirx.Min, tirx.Max] if not hole.dtype.is_bool else []
+    elif not generator.defined or dtype.is_float:
+        choices += ARITHMETIC[:3] if dtype.is_float else ARITHMETIC + BITWISE
+    choices += [tirx.Min, tirx.Max] if not dtype.is_bool else []
     choices += ["select", "if", "let", "cast"]
     chosen = generator.rng.choice(choices)
     if chosen in COMPARISON:
@@ -208,9 +186,9 @@ def _other_expression(generator: Generator, scope: Scope, tree: Tree, site: Site
     if chosen == "let":
         value = operand()
         var = tirx.Var(generator.names.fresh("v"), site.dtype)
-        return tirx.Let(var, value, tirx.Max(var, operand()) if not hole.dtype.is_bool else tirx.Or(var, operand()))
+        return tirx.Let(var, value, tirx.Max(var, operand()) if not dtype.is_bool else tirx.Or(var, operand()))
     if chosen == "cast":
-        return generator.expr(scope, hole.dtype, 6).node
+        return generator.expr(hole.scope, dtype, 6).node
     return chosen(operand(), operand())
 
 
@@ -222,13 +200,13 @@ def _other_statement(generator: Generator, scope: Scope, tree: Tree, site: Site)
         return _same_statement(generator, node)
     if kind is tirx.IfThenElse:
         return _from_conditional(generator, node)
-    if kind in (tirx.For, tirx.While) and jumps_out(tree, body_site(tree, site)):
+    if kind in (tirx.For, tirx.While) and left_early(tree, site):
         return None
     if kind is tirx.For:
         return generator.rng.choice((_unit_loop, _guarded_loop))(generator, scope, node)
     if kind is tirx.SeqStmt:
         parts = array_items(node.seq)
-        if any(type(part) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer) for part in parts):
+        if any(type(part) in DEFINING for part in parts):
             return None
         generator.rng.shuffle(parts)
         return seq(parts)
@@ -247,11 +225,6 @@ def _same_statement(generator: Generator, node: Any) -> Any | None:
     if type(node) is tirx.BufferStore and dtypes.parse(dtype_of(node.value)) is not None:
         return _bound_store(generator, node)
     return None
-
-
-def body_site(tree: Tree, site: Site) -> Site:
-    """The body of the loop at `site`."""
-    return next(s for s in tree.below(site) if s.parent is site and s.role == "body")
 
 
 def _from_conditional(generator: Generator, node: Any) -> Any:
@@ -289,5 +262,5 @@ def _from_store(generator: Generator, scope: Scope, node: Any) -> Any:
 
 def _bound_store(generator: Generator, node: Any) -> Any:
     """The store with its value bound to a variable first."""
-    value = tirx.Var(generator.names.fresh("v"), node.value.ty.dtype)
+    value = tirx.Var(generator.names.fresh("v"), type_of(node.value).dtype)
     return seq([tirx.Bind(value, node.value), tirx.BufferStore(node.buffer, value, array_items(node.indices))])

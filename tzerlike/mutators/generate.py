@@ -1,54 +1,20 @@
-"""Filling holes: the generator with its tables, and what of TVM the tables leave out."""
+"""Filling holes: the generator with its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from random import Random
 from typing import Any
 
 from tzerlike.core.dtypes import DType
-from tzerlike.mutators.expressions import EXPRESSIONS, pointer
+from tzerlike.mutators.expressions import DIVISIONS, EXPRESSIONS, pointer
 from tzerlike.mutators.generator import Generator, Value
 from tzerlike.mutators.statements import STATEMENTS
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, source_of, tirx, tvm
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import Hole, hole_at
 from tzerlike.tir.scope import Names, Scope, names_in
 from tzerlike.tir.tree import Kind, Site, Tree, dtype_of, key
-
-IMPLIED_NODES: Mapping[str, str] = {
-    "ir.FloatImm": "a leaf",
-    "ir.IntImm": "a leaf",
-    "ir.StringImm": "a leaf of calls",
-    "ir.Var": "a leaf",
-    "s_tir.SBlock": "comes with its realize",
-    "tirx.Continue": "comes with Break",
-}
-"""Node types that the generator makes without a row of their own."""
-
-EXCLUDED_NODES: Mapping[str, str] = {
-    "ir.BaseFunc": "abstract",
-    "ir.Constant": "abstract",
-    "ir.Expr": "abstract",
-    "ir.GenericConst": "holds tensors; Relax only",
-    "ir.GlobalVar": "a function's name; the module has one function",
-    "ir.Op": "what is called, no value",
-    "ir.OpaqueExpr": "abstract; removed before IR is finished",
-    "ir.TensorRegion": "only in signatures of blocks and in tile primitives",
-    "ir.Tuple": "Relax only",
-    "ir.TupleGetItem": "Relax only",
-    "relax.*": "graph level",
-    "sym.*": "internal to the arithmetic analyzer",
-    "te.Reduce": "only inside of a TE compute; a PrimFunc that holds one cannot be compiled",
-    "te.Tensor": "TE only",
-    "tirx.PrimFunc": "the root",
-    "tirx.Return": "ends the function before the callers' return value is set; MakePackedAPI makes it",
-    "tirx.ScopeIdDefStmt": "names of warps and lanes in tile programs, which need a cluster launch",
-    "tirx.Stmt": "abstract",
-    "tirx.TilePrimitiveCall": "needs tile layouts and an execution scope",
-}
-"""Node types that the generator leaves out, each with the reason."""
 
 
 def make_generator(tree: Tree, rng: Random, target: str, defined: bool) -> Generator:
@@ -151,13 +117,13 @@ def steering_buffers(tree: Tree) -> set[int]:
     loads = tree.of_type(tvm.ir.TensorLoad)
     for site in loads:
         if stake(site) is not Stake.VALUE or any(type(above.node) in _PARTIAL for above in site.ancestors()):
-            steering.add(key(site.node.source))
+            steering.add(key(source_of(site.node)))
     for _ in range(3):
-        steering.update(key(site.node.source) for site in loads if stored_to(site) in steering)
+        steering.update(key(source_of(site.node)) for site in loads if stored_to(site) in steering)
     return steering
 
 
-_PARTIAL = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.LShift, tirx.RShift)
+_PARTIAL = (*DIVISIONS, tirx.LShift, tirx.RShift)
 """Operators that are not defined for all integers."""
 
 
@@ -176,7 +142,7 @@ def interval_of(scope: Scope, expr: Any, dtype: DType) -> tuple[int, int] | None
 def _readable_load(generator: Generator, scope: Scope, site: Site) -> bool:
     """Whether every buffer whose element `site` selects may be read anywhere."""
     readable = {key(buffer.var) for buffer in generator.readable(scope)}
-    return all(key(s.node.source) in readable for s in site.ancestors() if type(s.node) is tvm.ir.TensorLoad)
+    return all(key(source_of(s.node)) in readable for s in site.ancestors() if type(s.node) is tvm.ir.TensorLoad)
 
 
 def written_buffers(tree: Tree) -> set[int]:
@@ -189,5 +155,7 @@ def written_buffers(tree: Tree) -> set[int]:
         elif kind is tirx.Var and tirx.is_buffer_var(site.node):
             written.add(key(site.node))
         elif kind is tvm.ir.Call and str(getattr(site.node.op, "name", "")) == "tirx.address_of":
-            written.update(key(load.source) for load in array_items(site.node.args) if type(load) is tvm.ir.TensorLoad)
+            written.update(
+                key(source_of(load)) for load in array_items(site.node.args) if type(load) is tvm.ir.TensorLoad
+            )
     return written

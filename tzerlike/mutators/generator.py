@@ -8,8 +8,10 @@ was written, and iterations that may run at once touch different elements.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,6 +23,9 @@ from tzerlike.tir.tree import key
 
 INT32 = DType("int", 32)
 BOOL = DType("bool", 1)
+
+SMALL_FLOATS = (0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -1.5, 0.25, 10.0)
+SMALL_INTEGERS = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, -1, -2, -7)
 
 
 class Value(NamedTuple):
@@ -116,15 +121,11 @@ class Generator:
     def constant(self, dtype: DType) -> Value:
         """A constant; small in defined mode."""
         if dtype.is_float:
-            if self.defined:
-                return Value(dtypes.constant(dtype, self.rng.choice((0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -1.5, 0.25, 10.0))))
-            return Value(dtypes.constant(dtype, dtypes.interesting_float(self.rng, dtype)))
+            value = self.rng.choice(SMALL_FLOATS) if self.defined else dtypes.interesting_float(self.rng, dtype)
+            return Value(dtypes.constant(dtype, value))
         if dtype.is_int:
-            if self.defined:
-                number = dtypes.clamp(self.rng.choice((0, 1, 2, 3, 4, 5, 7, 8, 15, 16, -1, -2, -7)), dtype)
-            else:
-                number = dtypes.interesting_int(self.rng, dtype)
-            return exactly(dtype, number)
+            number = self.rng.choice(SMALL_INTEGERS) if self.defined else dtypes.interesting_int(self.rng, dtype)
+            return exactly(dtype, dtypes.clamp(number, dtype))
         return Value(dtypes.constant(dtype, self.rng.randrange(2)))
 
     def narrowed(self, value: Value, dtype: DType, low: int, high: int) -> Value:
@@ -142,13 +143,11 @@ class Generator:
 
     def index(self, scope: Scope, extent: int | None, size: int, lanes: int = 1) -> Any | None:
         """An index into a dimension of `extent`, a Ramp when `lanes` > 1; None where none can be in bounds."""
-        if self.defined or self.rng.randrange(8):
-            if extent is None or extent < lanes:
-                if self.defined or extent is not None:
-                    return None
-                base = self.expr(scope, INT32, size)
-            else:
-                base = self._position(scope, extent - lanes, size)
+        bounded = self.defined or self.rng.randrange(8) > 0
+        if bounded and extent is not None and extent >= lanes:
+            base = self._position(scope, extent - lanes, size)
+        elif bounded and (self.defined or extent is not None):
+            return None
         else:
             base = self.expr(scope, INT32, size)
         if lanes == 1:
@@ -177,28 +176,26 @@ class Generator:
         """Buffers that may be read."""
         if not self.defined:
             return scope.buffers
-        found = []
-        for buffer in scope.buffers:
-            identity = key(buffer.var)
-            alone = not (scope.racy or scope.in_block)
-            shared = alone or identity not in self.written
-            mine = identity in self.private or (identity in self.ready and alone)
-            if mine or (buffer.origin == "param" and shared):
-                found.append(buffer)
-        return found
+        alone = not (scope.racy or scope.in_block)
+        return [
+            buffer
+            for buffer in scope.buffers
+            if (identity := key(buffer.var)) in self.private
+            or (alone and identity in self.ready)
+            or (buffer.origin == "param" and (alone or identity not in self.written))
+        ]
 
     def writable(self, scope: Scope) -> list[Buffer]:
         """Buffers that may be stored to."""
         if not self.defined:
             return scope.buffers
-        found = []
-        for buffer in scope.buffers:
-            identity = key(buffer.var)
-            alone = not (scope.racy or scope.in_block)
-            ours = identity in self.ready or (buffer.origin == "param" and identity not in self.steering)
-            if identity in self.private or (alone and ours):
-                found.append(buffer)
-        return found
+        alone = not (scope.racy or scope.in_block)
+        return [
+            buffer
+            for buffer in scope.buffers
+            if (identity := key(buffer.var)) in self.private
+            or (alone and (identity in self.ready or (buffer.origin == "param" and identity not in self.steering)))
+        ]
 
     def indices(self, scope: Scope, buffer: Buffer, size: int, lanes: int = 1) -> list[Any] | None:
         """Indices into `buffer`, the last one a Ramp when `lanes` > 1."""
@@ -242,10 +239,5 @@ def exactly(dtype: DType, number: int) -> Value:
 
 def weighted(rng: Random, makers: Sequence[Any]) -> Any:
     """One of `makers`, drawn by weight."""
-    total = sum(maker.weight for maker in makers)
-    draw = rng.randrange(total)
-    for maker in makers:
-        draw -= maker.weight
-        if draw < 0:
-            return maker
-    raise AssertionError("unreachable")
+    bounds = [*accumulate(maker.weight for maker in makers)]
+    return makers[bisect(bounds, rng.randrange(bounds[-1]))]

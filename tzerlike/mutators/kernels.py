@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tzerlike.mutators.domain import replaced_below
 from tzerlike.mutators.general import beside
 from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import Generator
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.systems.tvm_api import op_call, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import op_call, s_tir, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
 from tzerlike.tir.tree import Site, Tree, seq
@@ -22,33 +22,26 @@ MOST_THREADS = 1024
 _MEMORY = ("shared", "shared", "shared", "shared.dyn")
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMemory:
+def shared_memory(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Pass a value that a thread loads through shared memory, to itself or to another thread of its block, with a
     barrier between; or add a barrier beside a statement.
 
     Only where all threads of a block come by, so that a program that was defined stays so.
     """
-
-    name: str = "shared-memory"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        places = [
-            (site, threads)
-            for site in tree.of_type(tirx.BufferStore)
-            if (threads := _threads_through(site)) is not None
-        ]
-        if not places:
-            return None
-        site, threads = rng.choice(places)
-        if rng.randrange(4) == 0:
-            return tree.replace(site, beside(site, _barrier("shared"), rng))
-        loads = [inner for inner in tree.below(site) if type(inner.node) is tvm.ir.TensorLoad and _is_scalar(inner)]
-        if not loads:
-            return None
-        generator = make_generator(tree, rng, env.target, False)
-        return tree.replace(site, _staged(tree, site, rng.choice(loads), threads, generator))
+    tree = Tree(func)
+    places = [
+        (site, threads) for site in tree.of_type(tirx.BufferStore) if (threads := _threads_through(site)) is not None
+    ]
+    if not places:
+        return None
+    site, threads = rng.choice(places)
+    if rng.randrange(4) == 0:
+        return tree.replace(site, beside(site, _barrier("shared"), rng))
+    loads = [inner for inner in tree.below(site) if type(inner.node) is tvm.ir.TensorLoad and _is_scalar(inner)]
+    if not loads:
+        return None
+    generator = make_generator(tree, rng, env.target, False)
+    return tree.replace(site, _staged(tree, site, rng.choice(loads), threads, generator))
 
 
 Threads = list[tuple[Any, int]]
@@ -109,20 +102,18 @@ def _staged(tree: Tree, site: Site, load: Site, threads: Threads, generator: Gen
     count = _count(threads)
     own = _position(threads)
     shift = rng.choice((0, 0, 1, count // 2))
-    dtype = str(load.node.ty.dtype)
+    dtype = str(type_of(load.node).dtype)
     buffer = generator.buffer(scope_at(tree, site), "s", [count], dtype, memory)
-    number = str(own.ty.dtype)
+    number = str(type_of(own).dtype)
     other = own
     if shift:
         other = tirx.FloorMod(tirx.Add(own, tirx.IntImm(number, shift)), tirx.IntImm(number, count))
-    part = Tree(tirx.PrimFunc([], site.node))
-    fetched = part.rebuild([(part.sites[load.number - site.number], tirx.BufferLoad(buffer, [other]))])
     return seq(
         [
             tirx.AllocBuffer(buffer),
             tirx.BufferStore(buffer, load.node, [own]),
             _barrier(memory),
-            fetched,
+            replaced_below(site, load, tirx.BufferLoad(buffer, [other])),
             # Another round of a loop must not overwrite what a slower thread still reads.
             _barrier(memory),
         ]
@@ -133,7 +124,7 @@ def _position(threads: Threads) -> Any:
     """The place of a thread in its block."""
     (position, _), *rest = threads
     for variable, extent in rest:
-        number = str(position.ty.dtype)
+        number = str(type_of(position).dtype)
         position = tirx.Add(tirx.Mul(position, tirx.IntImm(number, extent)), variable)
     return position
 

@@ -8,14 +8,9 @@ from random import Random
 from typing import Any, Protocol
 
 
-def no_donor() -> Any | None:
-    """The donor of a campaign whose corpus has no other member."""
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class MutationEnv:
-    """The surroundings of one mutation.
+    """What one mutation may use.
 
     `target` is a target kind (`llvm`, `cuda`); `max_nodes` bounds the child's size in sites;
     `donor` returns another corpus member to take parts from, or None; `defined_weight` is the
@@ -25,8 +20,12 @@ class MutationEnv:
 
     target: str = "llvm"
     max_nodes: int = 2000
-    donor: Callable[[], Any | None] = no_donor
+    donor: Callable[[], Any | None] = lambda: None
     defined_weight: float = 0.5
+
+
+Change = Callable[[Any, Random, MutationEnv], Any | None]
+"""What a mutator does when it is called; it need not know its own name."""
 
 
 class Mutator(Protocol):
@@ -42,3 +41,11 @@ class Mutator(Protocol):
     def name(self) -> str: ...
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None: ...
+
+
+def runs_compiler(mutator: Change) -> bool:
+    """Whether a mutator has code of the compiler under test make the child, as an attribute of that name says.
+
+    It then runs in a child process of its own, without donors, and the blocks that it reaches count.
+    """
+    return bool(getattr(mutator, "runs_compiler", False))

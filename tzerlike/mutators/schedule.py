@@ -19,8 +19,10 @@ from tzerlike.systems.tvm_api import (
     function_with,
     module_of,
     s_tir,
+    source_of,
     tirx,
     tvm,
+    type_of,
     uses_blocks,
     well_formed,
 )
@@ -43,31 +45,18 @@ TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "vthread.x")
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleLoops:
-    """Split, fuse, reorder, vectorise, unroll, parallelise, bind or partition the loops of a block."""
+class Schedules:
+    """A mutator that schedules a program by primitives drawn from `steps`."""
 
-    name: str = "schedule-loops"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        return _program_of(self.schedule(func, rng, env), func)
-
-    def schedule(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        """The schedule whose program a call gives, with its trace; None where no primitive applied."""
-        return _schedule(Tree(func), rng, env, LOOP_STEPS, rng.choice(COUNTS))
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleBlocks:
-    """Cache, inline, move, factor, decompose, blockise, tensorise or re-lay out blocks."""
-
-    name: str = "schedule-blocks"
+    steps: Sequence[Step]
+    runs_compiler: bool = True
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         return _program_of(self.schedule(func, rng, env), func)
 
     def schedule(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         """The schedule whose program a call gives, with its trace; None where no primitive applied."""
-        return _schedule(Tree(func), rng, env, BLOCK_STEPS, rng.choice(COUNTS))
+        return _schedule(Tree(func), rng, env, self.steps, rng.choice(COUNTS))
 
 
 class Unchecked:
@@ -108,7 +97,7 @@ def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], 
             except (s_tir.ScheduleError, IndexError):
                 continue
             except KeyError:
-                # a look-up inside of the primitive failed (CacheIndex of 0.27): the schedule's state is unknown
+                # a look-up inside of the primitive failed (CacheIndex): the schedule's state is unknown
                 return None
             done += 1
             break
@@ -121,7 +110,7 @@ def _program_of(schedule: Any | None, func: Any) -> Any | None:
         return None
     child = schedule.mod[ENTRY]
     child = function_with(child, child.body, attrs=func.attrs)
-    # Some primitives (reindex, blockize, decompose_reduction of 0.27) leave uses of variables outside of their scope.
+    # Some primitives (reindex, blockize, decompose_reduction) leave uses of variables outside of their scope.
     return child if defines_once(Tree(child)) and well_formed(module_of(child)) else None
 
 
@@ -295,7 +284,7 @@ def is_product(block: Any) -> bool | None:
     if type(store.value) is not tirx.Add:
         return None
     product: Any = store.value.b
-    if type(product) is not tirx.Mul or str(product.ty.dtype) != "float32":
+    if type(product) is not tirx.Mul or str(type_of(product).dtype) != "float32":
         return None
     if type(product.a) is not tvm.ir.TensorLoad or type(product.b) is not tvm.ir.TensorLoad:
         return None
@@ -315,7 +304,7 @@ def _transform_layout(schedule: Any, block: Any, rng: Random, env: MutationEnv) 
     field = rng.choice(("read", "write"))
     number = _buffer(schedule, block, rng, field + "s")
     region = array_items(getattr(schedule.get(block), field + "s"))[number]
-    rank = len(array_items(region.source.ty.shape))
+    rank = len(array_items(type_of(source_of(region)).shape))
     variables = [tirx.Var(f"x{i}", "int32") for i in range(rank)]
     final: list[Any] = list(variables)
     if rank > 1 and rng.randrange(2):
@@ -350,17 +339,17 @@ def _decompose_padding(schedule: Any, block: Any, rng: Random, env: MutationEnv)
     schedule.decompose_padding(block, _loop(schedule, block, rng))
 
 
-LOOP_STEPS: tuple[Step, ...] = (
+LOOPS = Schedules((
     _split, _split, _fuse, _reorder, _vectorize, _unroll, _parallel, _bind, _unit, _partition, _reorder_axes,
-)  # fmt: skip
-"""Primitives on loops."""
+))  # fmt: skip
+"""Split, fuse, reorder, vectorise, unroll, parallelise, bind or partition the loops of a block."""
 
-BLOCK_STEPS: tuple[Step, ...] = (
+BLOCKS = Schedules((
     _cache_read, _cache_write, cached_and_moved, _cache_inplace, _cache_index, _reindex, _compute_at,
     _reverse_compute_at, _inline, _rfactor, _decompose_reduction, _blockize, _tensorize, _set_scope, _storage_align,
     _transform_layout, _transform_block, _pad_einsum, _rolling_buffer, _decompose_padding,
-)  # fmt: skip
-"""Primitives on blocks."""
+))  # fmt: skip
+"""Cache, inline, move, factor, decompose, blockise, tensorise or re-lay out blocks."""
 
 TILE = 4
 """The side of the matrices that the tensor intrinsic multiplies."""

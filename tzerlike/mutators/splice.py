@@ -1,8 +1,7 @@
-"""Splice: a part of another corpus member in the place of, or beside, a part of this one."""
+"""Splice: a part of another corpus member in place of, or beside, a part of this one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -18,37 +17,34 @@ from tzerlike.tir.scope import Buffer, Scope, buffer_of, scope_at
 from tzerlike.tir.tree import Site, Tree, dtype_of, free_variables, jumps_out, key, renamed, seq, substitute
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+def splice(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Copy a statement or an expression of the donor; its free variables and buffers become ones in scope here.
 
     Buffers become buffers of the same dtype and rank where there are, and in defined mode only where every
     dimension is at least as long; the others are allocated and filled before the spliced statement.
     """
-
-    name: str = "splice"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        donor = env.donor()
-        if donor is None:
-            return None
-        tree, other = Tree(func), Tree(donor)
-        generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
-        room = env.max_nodes - tree.size
-        if rng.randrange(3) == 0:
-            return _splice_expression(tree, other, generator, room)
-        return _splice_statement(tree, other, generator, room)
+    donor = env.donor()
+    if donor is None:
+        return None
+    tree, other = Tree(func), Tree(donor)
+    generator = make_generator(tree, rng, env.target, rng.random() < env.defined_weight)
+    room = env.max_nodes - tree.size
+    if rng.randrange(3) == 0:
+        return _splice_expression(tree, other, generator, room)
+    return _splice_statement(tree, other, generator, room)
 
 
 def _splice_statement(tree: Tree, other: Tree, generator: Generator, room: int) -> Any | None:
     parts = [
         s
         for s in other.statements()
-        if 2 < s.size <= room and not jumps_out(other, s) and type(s.node) not in (tirx.Bind, tirx.DeclBuffer)
+        if 2 < s.size <= room
+        and not jumps_out(other, s)
+        and type(s.node) not in (tirx.Bind, tirx.DeclBuffer)
+        and not (s.number == 0 and type(s.node) is s_tir.SBlockRealize)
     ]
     if not uses_blocks(tree.func):
         parts = [s for s in parts if not any(type(i.node) is s_tir.SBlock for i in other.below(s))]
-    parts = [s for s in parts if not _is_root(s)]
     places = tree.statements()[1:] or tree.statements()
     if not parts or not places:
         return None
@@ -84,10 +80,6 @@ def _splice_expression(tree: Tree, other: Tree, generator: Generator, room: int)
     node = renamed(_with_buffers(other, part, renames), generator.names.fresh, values)
     made = fitted(generator, tree, place, hole_at(tree, place), Value(node))
     return None if made is None else tree.replace(place, made)
-
-
-def _is_root(site: Site) -> bool:
-    return site.number == 0 and type(site.node) is s_tir.SBlockRealize
 
 
 def _adopt(other: Tree, part: Site, scope: Scope, generator: Generator) -> Any | None:

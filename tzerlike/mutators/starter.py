@@ -7,7 +7,6 @@ operators, dtypes, a deleted statement, swapped operands, the kind of a loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -20,6 +19,7 @@ from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
     COMPARISON,
+    DEFINING,
     LOGIC,
     Site,
     Tree,
@@ -27,8 +27,8 @@ from tzerlike.tir.tree import (
     dtype_of,
     free_variables,
     is_nop,
-    jumps_out,
     key,
+    left_early,
     loop_with,
     seq,
     substitute,
@@ -55,168 +55,128 @@ PRAGMAS = (
 """Loop annotations that passes look for, with values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constants:
+def constants(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Give a constant another value: boundaries, neighbours, the opposite sign, powers of two, zero, inf, nan."""
-
-    name: str = "constants"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        sites = [s for s in tree.of_type(tirx.IntImm, tirx.FloatImm) if dtypes.parse(s.dtype) is not None]
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        dtype = dtypes.parse(site.dtype)
-        if dtype is None:
-            return None
-        value: int | float
-        if dtype.is_bool:
-            value = 1 - int(site.node.value)
-        elif dtype.is_float:
-            value = dtypes.interesting_float(rng, dtype, float(site.node.value))
-        else:
-            value = dtypes.interesting_int(rng, dtype, int(site.node.value))
-            if _copied_out(site):
-                value = min(value, LARGEST_EXPANSION)
-        return tree.replace(site, dtypes.constant(dtype, value))
-
-
-@dataclass(frozen=True, slots=True)
-class Operators:
-    """Put another operator of the same type in place of a binary operator, an intrinsic or a Select."""
-
-    name: str = "operators"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        sites = [(site, others) for site in tree.expressions() if (others := _other_operators(site.node))]
-        if not sites:
-            return None
-        site, others = rng.choice(sites)
-        node = site.node
-        chosen = rng.choice(others)
-        if isinstance(chosen, str):
-            return tree.replace(site, op_call(chosen, node.args, site.dtype))
-        left, right = (node.a, node.b) if rng.randrange(4) else (node.b, node.a)
-        return tree.replace(site, chosen(left, right))
-
-
-@dataclass(frozen=True, slots=True)
-class Dtypes:
-    """Compute something in another dtype: an operand, an operation, or a loop variable, cast back where it is used."""
-
-    name: str = "dtypes"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        loops = tree.of_type(tirx.For)
-        if loops and rng.randrange(3) == 0:
-            return _retype_loop(tree, rng.choice(loops), rng)
-        sites = [s for s in tree.expressions() if (d := dtypes.parse(s.dtype)) is not None and d.base != "handle"]
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        dtype = dtypes.parse(site.dtype)
-        if dtype is None:
-            return None
-        other = dtypes.with_lanes(_other_scalar(rng, dtype), dtype.lanes, dtype.scalable)
-        node = site.node
-        if type(node) in ARITHMETIC and rng.randrange(2):
-            inside = type(node)(tirx.Cast(other, node.a), tirx.Cast(other, node.b))
-        elif type(node) in COMPARISON and rng.randrange(2):
-            operand = dtypes.parse(dtype_of(node.a))
-            if operand is None or operand.base == "handle":
-                return None
-            other = dtypes.with_lanes(_other_scalar(rng, operand), operand.lanes, operand.scalable)
-            return tree.replace(site, type(node)(tirx.Cast(other, node.a), tirx.Cast(other, node.b)))
-        else:
-            inside = tirx.Cast(other, node)
-        return tree.replace(site, tirx.Cast(site.dtype, inside))
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteStatement:
-    """Drop a statement whose definitions nobody uses, or put a loop's or a condition's body in its place."""
-
-    name: str = "delete"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        sites = [s for s in tree.statements() if s.number > 0 and not is_nop(s.node) and _deletable(tree, s)]
-        if not sites:
-            return None
-        site = rng.choice(sites)
-        node = site.node
-        if type(node) is tirx.IfThenElse and rng.randrange(2):
-            branch = node.then_case if node.else_case is None or rng.randrange(2) else node.else_case
-            return tree.replace(site, branch)
-        parent = site.parent
-        if parent is not None and type(parent.node) is tirx.SeqStmt:
-            kept = [stmt for index, stmt in enumerate(array_items(parent.node.seq)) if index != site.index]
-            return tree.replace(parent, seq(kept))
-        return tree.replace(site, seq([]))
-
-
-@dataclass(frozen=True, slots=True)
-class SwapExpressions:
-    """Exchange two disjoint sub-expressions of one dtype, each of which may stand at the other's place."""
-
-    name: str = "swap"
-
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        groups: dict[str, list[Site]] = {}
-        for site in tree.expressions():
-            if site.dtype and not needs_constant(site):
-                groups.setdefault(site.dtype, []).append(site)
-        groups = {dtype: sites for dtype, sites in groups.items() if len(sites) > 1}
-        if not groups:
-            return None
-        weighted = [sites for sites in groups.values() for _ in sites]
-        for _ in range(8):
-            first, second = rng.sample(rng.choice(weighted), 2)
-            if first.contains(second) or second.contains(first) or _same(first.node, second.node):
-                continue
-            if _fits(tree, first, second) and _fits(tree, second, first):
-                return tree.replace_all([(first, second.node), (second, first.node)])
+    tree = Tree(func)
+    numbers = tree.of_type(tirx.IntImm, tirx.FloatImm)
+    sites = [(s, d) for s in numbers if (d := dtypes.parse(s.dtype)) is not None]
+    if not sites:
         return None
+    site, dtype = rng.choice(sites)
+    value: int | float
+    if dtype.is_bool:
+        value = 1 - int(site.node.value)
+    elif dtype.is_float:
+        value = dtypes.interesting_float(rng, dtype, float(site.node.value))
+    else:
+        value = dtypes.interesting_int(rng, dtype, int(site.node.value))
+        if _copied_out(site):
+            value = min(value, LARGEST_EXPANSION)
+    return tree.replace(site, dtypes.constant(dtype, value))
 
 
-@dataclass(frozen=True, slots=True)
-class LoopKind:
-    """Change how a loop runs (serial, parallel, vectorised, unrolled) or the annotations that passes look for."""
+def operators(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Put another operator of the same type in place of a binary operator, an intrinsic or a Select."""
+    tree = Tree(func)
+    sites = [(site, others) for site in tree.expressions() if (others := _other_operators(site.node))]
+    if not sites:
+        return None
+    site, others = rng.choice(sites)
+    node = site.node
+    chosen = rng.choice(others)
+    if isinstance(chosen, str):
+        return tree.replace(site, op_call(chosen, node.args, site.dtype))
+    left, right = (node.a, node.b) if rng.randrange(4) else (node.b, node.a)
+    return tree.replace(site, chosen(left, right))
 
-    name: str = "loop-kind"
 
-    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
-        tree = Tree(func)
-        loops = [s for s in tree.of_type(tirx.For) if not _left_early(tree, s)]
-        if not loops:
+def other_dtypes(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Compute something in another dtype: an operand, an operation, or a loop variable, cast back where it is used."""
+    tree = Tree(func)
+    loops = tree.of_type(tirx.For)
+    if loops and rng.randrange(3) == 0:
+        return _retype_loop(tree, rng.choice(loops), rng)
+    sites = [(s, d) for s in tree.expressions() if (d := dtypes.parse(s.dtype)) is not None and d.base != "handle"]
+    if not sites:
+        return None
+    site, dtype = rng.choice(sites)
+    other = dtypes.with_lanes(_other_scalar(rng, dtype), dtype.lanes, dtype.scalable)
+    node = site.node
+    if type(node) in ARITHMETIC and rng.randrange(2):
+        inside = type(node)(tirx.Cast(other, node.a), tirx.Cast(other, node.b))
+    elif type(node) in COMPARISON and rng.randrange(2):
+        operand = dtypes.parse(dtype_of(node.a))
+        if operand is None or operand.base == "handle":
             return None
-        site = rng.choice(loops)
-        node = site.node
-        annotations = {str(name): value for name, value in node.annotations.items()}
-        kind, binding = int(node.kind), node.thread_binding
-        if rng.randrange(4) == 0:
-            name, values = rng.choice(PRAGMAS)
-            if name in annotations:
-                del annotations[name]
-            else:
-                annotations[name] = rng.choice(values)
+        other = dtypes.with_lanes(_other_scalar(rng, operand), operand.lanes, operand.scalable)
+        return tree.replace(site, type(node)(tirx.Cast(other, node.a), tirx.Cast(other, node.b)))
+    else:
+        inside = tirx.Cast(other, node)
+    return tree.replace(site, tirx.Cast(site.dtype, inside))
+
+
+def delete_statement(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Drop a statement whose definitions nobody uses, or put a loop's or a condition's body in its place."""
+    tree = Tree(func)
+    sites = [s for s in tree.statements() if s.number > 0 and not is_nop(s.node) and _deletable(tree, s)]
+    if not sites:
+        return None
+    site = rng.choice(sites)
+    node = site.node
+    if type(node) is tirx.IfThenElse and rng.randrange(2):
+        branch = node.then_case if node.else_case is None or rng.randrange(2) else node.else_case
+        return tree.replace(site, branch)
+    parent = site.parent
+    if parent is not None and type(parent.node) is tirx.SeqStmt:
+        kept = [stmt for index, stmt in enumerate(array_items(parent.node.seq)) if index != site.index]
+        return tree.replace(parent, seq(kept))
+    return tree.replace(site, seq([]))
+
+
+def swap_expressions(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Exchange two disjoint sub-expressions of one dtype, each of which may stand at the other's place."""
+    tree = Tree(func)
+    groups: dict[str, list[Site]] = {}
+    for site in tree.expressions():
+        if site.dtype and not needs_constant(site):
+            groups.setdefault(site.dtype, []).append(site)
+    groups = {dtype: sites for dtype, sites in groups.items() if len(sites) > 1}
+    if not groups:
+        return None
+    weighted = [sites for sites in groups.values() for _ in sites]
+    for _ in range(8):
+        first, second = rng.sample(rng.choice(weighted), 2)
+        if first.contains(second) or second.contains(first) or _same(first.node, second.node):
+            continue
+        if _fits(tree, first, second) and _fits(tree, second, first):
+            return tree.replace_all([(first, second.node), (second, first.node)])
+    return None
+
+
+def loop_kind(func: Any, rng: Random, env: MutationEnv) -> Any | None:
+    """Change how a loop runs (serial, parallel, vectorised, unrolled) or the annotations that passes look for."""
+    tree = Tree(func)
+    loops = [s for s in tree.of_type(tirx.For) if not left_early(tree, s)]
+    if not loops:
+        return None
+    site = rng.choice(loops)
+    node = site.node
+    annotations = {str(name): value for name, value in node.annotations.items()}
+    kind, binding = int(node.kind), node.thread_binding
+    if rng.randrange(4) == 0:
+        name, values = rng.choice(PRAGMAS)
+        if name in annotations:
+            del annotations[name]
         else:
-            extent = constant_int(node.extent)
-            kinds = [k for k in (SERIAL, PARALLEL, VECTORIZED, UNROLLED) if k != kind]
-            if extent is None or extent > LARGEST_EXPANSION:
-                kinds = [k for k in kinds if k not in (VECTORIZED, UNROLLED)] or [SERIAL]
-            kind = rng.choice(kinds)
-            binding = None
-        return tree.replace(site, loop_with(node, kind=kind, thread_binding=binding, annotations=annotations))
-
-
-def _left_early(tree: Tree, loop: Site) -> bool:
-    """Whether a break or continue acts on `loop`: TVM wants such loops serial and bare."""
-    return jumps_out(tree, next(s for s in tree.below(loop) if s.parent is loop and s.role == "body"))
+            annotations[name] = rng.choice(values)
+    else:
+        extent = constant_int(node.extent)
+        kinds = [k for k in (SERIAL, PARALLEL, VECTORIZED, UNROLLED) if k != kind]
+        if extent is None or extent > LARGEST_EXPANSION:
+            kinds = [k for k in kinds if k not in (VECTORIZED, UNROLLED)] or [SERIAL]
+        kind = rng.choice(kinds)
+        binding = None
+    return tree.replace(site, loop_with(node, kind=kind, thread_binding=binding, annotations=annotations))
 
 
 def _copied_out(site: Site) -> bool:
@@ -249,15 +209,10 @@ def _other_operators(node: Any) -> Sequence[Any]:
     return [other for other in group if other is not kind]
 
 
-def _registered(short: str) -> str:
-    for prefix in ("tirx.", "prim."):
-        if prefix + short in _OP_NAMES:
-            return prefix + short
-    return ""
-
-
 _OP_NAMES = frozenset(str(name) for name in tvm.ir.Op.list_op_names())
-_UNARY_NAMES = tuple(full for short in UNARY_FLOAT if (full := _registered(short)))
+_UNARY_NAMES = tuple(
+    prefix + short for short in UNARY_FLOAT for prefix in ("tirx.", "prim.") if prefix + short in _OP_NAMES
+)
 
 
 def _other_scalar(rng: Random, dtype: dtypes.DType) -> str:
@@ -305,15 +260,11 @@ def _as(dtype: str, expr: Any) -> Any:
 
 def _deletable(tree: Tree, site: Site) -> bool:
     """Whether nothing after `site` uses what the statement itself defines."""
-    defined = {key(var) for var in definitions(site.node)} if _defines_for_others(site.node) else set()
+    defined = {key(var) for var in definitions(site.node)} if type(site.node) in DEFINING else set()
     if not defined or site.parent is None:
         return True
     rest = tree.sites[site.end : site.parent.end]
     return not any(key(var) in defined for later in rest for var in uses(later.node))
-
-
-def _defines_for_others(node: Any) -> bool:
-    return type(node) in (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer)
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tzerlike.core.dtypes import DType
 from tzerlike.mutators.expressions import pointer
 from tzerlike.mutators.generator import BOOL, INT32, Generator, StmtMaker, exactly
-from tzerlike.systems.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.scope import (
     PARALLEL,
@@ -219,16 +220,14 @@ def fill(generator: Generator, scope: Scope, buffer: Buffer) -> Any:
     # a spliced statement may divide by what it reads here
     value = exactly(dtype, 1) if generator.defined and dtype.is_int else generator.leaf(scope, dtype)
     stmt = tirx.BufferStore(buffer.var, value.node, variables)
-    for var, extent in zip(reversed(variables), reversed(buffer.shape), strict=True):
-        stmt = tirx.For(var, tirx.IntImm("int32", 0), tirx.IntImm("int32", extent or 1), SERIAL, stmt)
-    return stmt
+    return nest(variables, [tirx.IntImm("int32", extent or 1) for extent in buffer.shape], stmt)
 
 
 def view(generator: Generator, scope: Scope, size: int) -> Any | None:
     """Another buffer over the memory of one in scope, and a statement that may use it.
 
     In defined mode it has the same dtype and as many elements, and stands for a buffer that may be
-    both read and written. None before TVM 0.27, where the declaration does not say whose memory it is.
+    both read and written. None in an older TVM, where the declaration does not say whose memory it is.
     """
     if not KNOWN_IR:
         return None
@@ -239,9 +238,7 @@ def view(generator: Generator, scope: Scope, size: int) -> Any | None:
         return None
     rng = generator.rng
     buffer = rng.choice(candidates)
-    total = 1
-    for extent in buffer.shape:
-        total *= extent or 1
+    total = math.prod(extent or 1 for extent in buffer.shape)
     splits = [n for n in (1, 2, 4, 8) if total % n == 0]
     first = rng.choice(splits)
     shape: list[int] = rng.choice(([total], [first, total // first], [total // first, first]))
@@ -391,7 +388,7 @@ def tirx_region(buffer: Buffer, axes: Sequence[Any]) -> Any:
 def nest(loops: Sequence[Any], extents: Sequence[Any], body: Any) -> Any:
     """Serial loops from 0 around `body`, outermost first."""
     for var, extent in zip(reversed(loops), reversed(extents), strict=True):
-        body = tirx.For(var, tirx.IntImm(extent.ty.dtype, 0), extent, SERIAL, body)
+        body = tirx.For(var, tirx.IntImm(type_of(extent).dtype, 0), extent, SERIAL, body)
     return body
 
 

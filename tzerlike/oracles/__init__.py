@@ -1,68 +1,78 @@
-"""Oracles judge observations. Each is pure: a case and its observation in, a finding or None out.
+"""Oracles judge what the compiler did. An oracle is a file or a package here, and a row in the table.
 
-The literal table of oracles; `--oracles` takes its names.
+The literal table of oracles; `--oracles` takes its names, and `plugin:name` for one of a plug-in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import Finding
+from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles.crash import judge_crash
+from tzerlike.oracles import crash, metamorphic, round_trip
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
-from tzerlike.oracles.metamorphic import judge_metamorphic
 from tzerlike.oracles.performance import judge_performance
-from tzerlike.oracles.round_trip import judge_round_trip
+from tzerlike.oracles.protocol import Environment, Judge, Oracle, Probe
+from tzerlike.plugins import extended, load_plugin
 
-Oracle = Callable[[Case, Observation], Finding | None]
-
-
-@dataclass(frozen=True, slots=True)
-class OracleInfo:
-    """An oracle, and what a child has to look at for it."""
-
-    judge: Oracle
-    needs: frozenset[Check] = frozenset()
-
-
-ORACLES: dict[str, OracleInfo] = {
-    "crash": OracleInfo(judge_crash),
-    "inconsistency": OracleInfo(judge_inconsistency, frozenset({Check.RESULTS})),
-    "internal-error": OracleInfo(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE})),
-    "performance": OracleInfo(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
-    "roundtrip": OracleInfo(judge_round_trip, frozenset({Check.TEXT})),
-    "metamorphic": OracleInfo(judge_metamorphic, frozenset({Check.SCHEDULES})),
+ORACLES: dict[str, Oracle] = {
+    "crash": Oracle(crash.judge_crash, probe=crash.PROBE),
+    "inconsistency": Oracle(judge_inconsistency, frozenset({Check.RESULTS})),
+    "internal-error": Oracle(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE})),
+    "performance": Oracle(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
+    "roundtrip": Oracle(round_trip.judge_round_trip, probe=round_trip.PROBE),
+    "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE),
 }
 
 
-def make_oracles(names: Sequence[str]) -> tuple[Oracle, ...]:
-    """Return the named oracles; UserError that lists the known ones for a name that is none of them."""
-    return tuple(info.judge for info in _named(names))
+def make_oracles(names: Sequence[str]) -> tuple[Judge, ...]:
+    """Return how the named oracles judge; UserError that lists the known ones for a name that is none of them."""
+    return tuple(oracle.judge for oracle in _named(names))
 
 
-def judged(oracles: Sequence[Oracle], case: Case, seen: Observation) -> list[Finding]:
-    """Return what the oracles find in an observation, in their order.
+def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Finding]:
+    """Return what is found in an observation, in the order of `judges`.
 
     A case that tried what it may not is nobody's finding, whatever it did before.
     """
     if seen.exit is Exit.CONFINED:
         return []
-    return [finding for finding in (oracle(case, seen) for oracle in oracles) if finding is not None]
+    return [finding for finding in (judge(case, seen) for judge in judges) if finding is not None]
 
 
 def effort_for(names: Sequence[str]) -> Effort:
     """Return the effort that the named oracles take; UserError as make_oracles."""
-    return Effort(frozenset().union(*(info.needs for info in _named(names))))
+    return Effort(frozenset().union(*(oracle.needs for oracle in _named(names))))
 
 
-def _named(names: Sequence[str]) -> list[OracleInfo]:
+def probes_for(names: Sequence[str]) -> tuple[Probe, ...]:
+    """Return the probes of the named oracles; UserError as make_oracles."""
+    return _probes(_named(names))
+
+
+def probe_of(finding: Signed, seen: Observation, environment: Environment) -> Probe | None:
+    """Return the probe that a bundle is of, by what its files say; None where it is of a compilation.
+
+    UserError where that takes a plug-in that is not installed.
+    """
+    listed = environment.get("oracles")
+    others = [name for name in listed if isinstance(name, str) and ":" in name] if isinstance(listed, list) else []
+    probes = _probes([*ORACLES.values(), *_named(others)])
+    return next((probe for probe in probes if probe.owns(finding, seen, environment)), None)
+
+
+def _probes(oracles: Iterable[Oracle]) -> tuple[Probe, ...]:
+    return tuple(oracle.probe for oracle in oracles if oracle.probe is not None)
+
+
+def _named(names: Sequence[str]) -> list[Oracle]:
+    listed = dict.fromkeys(name.partition(":")[0] for name in names if ":" in name)
+    table = extended("oracle", ORACLES, {plugin: load_plugin(plugin).oracles for plugin in listed})
     for name in names:
-        if name not in ORACLES:
-            raise UserError(f"--oracles: no oracle {name!r}; there are {', '.join(ORACLES)}")
-    return [ORACLES[name] for name in names]
+        if name not in table:
+            raise UserError(f"--oracles: no oracle {name!r}; there are {', '.join(table)}")
+    return [table[name] for name in names]

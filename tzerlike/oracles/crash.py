@@ -1,7 +1,8 @@
 """The crash oracle: the compiler died, ran on without end, or ate all memory.
 
 A signature holds the kind, the stage, the pass and the top frames, and never an address: a crash inside
-a pass has one signature whether the pass ran from a case's sequence or from the default pipeline.
+a pass has one signature whether the pass ran from a case's sequence or from the default pipeline. Its probe is for
+mutations that killed their process, in code of the compiler that makes programs.
 """
 
 from __future__ import annotations
@@ -10,15 +11,13 @@ import signal
 from collections import Counter
 
 from tzerlike.core.case import Case
-from tzerlike.core.finding import Finding
-from tzerlike.core.frames import telling
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
-
-_OWN_LIBRARY = "libtvm"
-"""Frames of other libraries (libc, Python, ours) say how the process died, not why."""
-
 
 SANITIZER = "AddressSanitizer: "
 """How the message of a death begins that AddressSanitizer brought about; its first line names the error."""
@@ -49,7 +48,7 @@ def judge_crash(case: Case, observation: Observation) -> Finding | None:
 
 
 def manner_of_death(observation: Observation) -> tuple[str, ...]:
-    """Return what tells one crash from another at the same place: the signal and the top frames."""
+    """Return what distinguishes crashes at the same place: the signal and the top frames."""
     if observation.stack_overflow:
         return ("stack overflow", *_cycle(observation.backtrace))
     name = signal.Signals(observation.signal).name if observation.signal else "exit"
@@ -66,7 +65,8 @@ def _place(observation: Observation) -> tuple[str, ...]:
 
 
 def _own(frames: tuple[Frame, ...]) -> list[Frame]:
-    return telling(tuple(frame for frame in frames if frame.library.startswith(_OWN_LIBRARY)))
+    code = under_test().code
+    return code.telling(filter(code.owns, frames))
 
 
 def _top(frames: tuple[Frame, ...]) -> tuple[str, ...]:
@@ -78,3 +78,28 @@ def _cycle(frames: tuple[Frame, ...]) -> tuple[str, ...]:
     counts = Counter(frame.function for frame in _own(frames))
     repeated = sorted(name for name, count in counts.items() if count > 1)
     return tuple(repeated[:TOP_FRAMES])
+
+
+def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
+    return seen.stage is Stage.MUTATE and "schedule" not in environment
+
+
+def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    return Account(
+        expected="The schedule primitive works, or raises an exception. It does not take the process with it.",
+        place="".join(finding.parts[1:2]),
+    )
+
+
+def _check(environment: Environment) -> None:
+    Mutation.from_json(environment.get("mutation", {}))
+
+
+PROBE = Probe(
+    "mutation",
+    "tzerlike.oracles.mutation",
+    _owns,
+    _account,
+    _check,
+    not_reduced="TVM dies while the program is built in memory; repro.py has the calls that it takes",
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation, Stage, message_template
-from tzerlike.core.results import BASELINE, Ran, Results
+from tzerlike.core.results import Ran
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.preconditions import legal
 
@@ -23,7 +23,7 @@ def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
         return None
     if results.blame == "optimised" and _misused(case):
         return None
-    parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(blamed(results)))
+    parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(results.blamed))
     return Finding("wrong-code", parts, case, observation)
 
 
@@ -33,11 +33,6 @@ def _misused(case: Case) -> bool:
         return False
     whole = case.config.pipeline == "none"
     return legal(case.passes, facts_of(case.ir), to_code=whole) is not None
-
-
-def blamed(results: Results) -> Ran:
-    """Return how the build ended that is to blame."""
-    return results.baseline if results.blame == BASELINE else results.optimised
 
 
 def manner(ran: Ran) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
-from tzerlike.core.frames import function_name, telling
+from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
+from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
 
@@ -27,7 +28,7 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         where = observation.pass_name.rpartition(".")[2] or observation.stage.value
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
-        frames = tuple(dict.fromkeys(frame.function for frame in telling(named)))[:TOP_FRAMES]
+        frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
         return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
     if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
         message = results.baseline.message

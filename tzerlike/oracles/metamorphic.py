@@ -7,12 +7,18 @@ it does, held to what the interpreter says of the program before (tzerlike.oracl
 from __future__ import annotations
 
 from tzerlike.core.case import Case
-from tzerlike.core.finding import Finding
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.oracles.inconsistency import blamed, manner
+from tzerlike.oracles.inconsistency import manner
+from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.tir.allowlist.stored import require_graph
 
 OTHER_VALUES = "other values"
 """What is wrong with a program that is defined and does not compute what it did before."""
+
+HELD = "schedule"
+"""What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
 
 
 def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
@@ -25,5 +31,40 @@ def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
     if observation.stage is not Stage.MUTATE or results is None or not results.blame:
         return None
     what = observation.message.partition(":")[0]
-    how = manner(blamed(results)) if what == OTHER_VALUES else ()
+    how = manner(results.blamed) if what == OTHER_VALUES else ()
     return Finding("wrong-code", ("schedule", observation.pass_name, what, *how), case, observation)
+
+
+def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
+    return HELD in environment
+
+
+def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    held = environment[HELD]
+    calls = held.get("calls") if isinstance(held, dict) else None
+    said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
+    return Account(
+        expected="The schedule primitive leaves what the program computes as it was.",
+        place=seen.pass_name,
+        actual=f"changes it: {said}.",
+        quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
+        language="python",
+        lines=60,
+    )
+
+
+def _check(environment: Environment) -> None:
+    schedule = environment[HELD]
+    if not isinstance(schedule, dict) or not isinstance(schedule.get("trace"), str):
+        raise UserError("environment.schedule has no trace")
+    require_graph(schedule["trace"], "environment.schedule.trace")
+
+
+PROBE = Probe(
+    "schedule",
+    "tzerlike.oracles.schedules.examiner",
+    _owns,
+    _account,
+    _check,
+    not_reduced="it is about a schedule, which the program alone does not show",
+)

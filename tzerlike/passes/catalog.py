@@ -13,14 +13,14 @@ from tzerlike.core.case import PassSpec, Scalar
 from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
-from tzerlike.systems.tvm_api import pass_constructors, pass_modules, tirx, tvm
+from tzerlike.systems.tvm_api import SYSTEM, pass_constructors, pass_modules, tirx, tvm
 
 
 @cache
 def discover() -> Catalog:
     """Return the passes of the installed TVM that take scalar arguments, sorted by name.
 
-    A pass is a registered global function of the namespaces `tirx` or `s_tir` that
+    A pass is a registered global function of the system's namespaces that
     returns `transform.Pass`. Its argument names are those of the Python constructor
     where there is one. Passes that the tables do not know come with the defaults of their
     constructor; what needs an argument that the tables do not give is left out.
@@ -31,12 +31,7 @@ def discover() -> Catalog:
 
 def registered_passes() -> tuple[str, ...]:
     """Return the sorted FFI names of everything that constructs a tensor-level pass, excluded ones too."""
-    return tuple(sorted(n for n in pass_constructors() if n.startswith(("tirx.", "s_tir."))))
-
-
-def short_name(ffi_name: str) -> str:
-    """Return the name that sequences use: `s_tir.transform.ThreadSync` becomes `s_tir.ThreadSync`."""
-    return ".".join(part for part in ffi_name.split(".") if part not in ("transform", "transforms"))
+    return tuple(sorted(n for n in pass_constructors() if n.partition(".")[0] in SYSTEM.namespaces))
 
 
 def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
@@ -69,6 +64,11 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     except (TypeError, ValueError, RuntimeError) as error:
         text = (str(error).strip().splitlines() or [type(error).__name__])[-1]
         raise UserError(f"pass {spec}: the constructor refuses these arguments: {text}") from error
+
+
+def steps_of(passes: Iterable[PassSpec]) -> list[tuple[str, Any]]:
+    """Return the TVM passes that `passes` name, each with its name; UserError as `instantiate` raises it."""
+    return [(spec.name, instantiate(spec)) for spec in passes]
 
 
 def constructor_source(spec: PassSpec) -> str:
@@ -108,10 +108,11 @@ def _value_source(name: str, value: Scalar) -> str:
 
 
 def _describe(ffi_name: str) -> PassInfo | None:
-    name = short_name(ffi_name)
-    if name in EXCLUDED:
+    name = SYSTEM.pass_name(ffi_name)
+    in_tvm = SYSTEM.name_in_tvm(name)
+    if in_tvm in EXCLUDED:
         return None
-    table = ARGUMENTS.get(name, {})
+    table = ARGUMENTS.get(in_tvm, {})
     parameters: list[Parameter] = []
     constructor = _python_constructor(ffi_name)
     if constructor is None or name in MAP_ARGUMENT:
@@ -130,7 +131,7 @@ def _describe(ffi_name: str) -> PassInfo | None:
     info = PassInfo(name, ffi_name, tuple(parameters))
     first = PassSpec(name, tuple((p.name, p.domain[0]) for p in parameters))
     internal = instantiate(first, (info,)).info.name
-    return PassInfo(name, ffi_name, tuple(parameters), str(internal), OPTIONS_READ.get(name, ()))
+    return PassInfo(name, ffi_name, tuple(parameters), str(internal), OPTIONS_READ.get(in_tvm, ()))
 
 
 def _python_constructor(ffi_name: str) -> Any:

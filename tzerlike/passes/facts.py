@@ -101,6 +101,18 @@ _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
 _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
 _DIVISIONS: Final = (".Div", ".Mod", ".FloorDiv", ".FloorMod")
 _SHIFTS: Final = (".LShift", ".RShift")
+_OF_BLOCKS: Final = {
+    "iter_vars": (Fact.ITERATORS,),
+    "alloc_buffers": (Fact.BLOCK_BUFFERS, Fact.ALLOCATIONS),
+    "match_buffers": (Fact.BLOCK_BUFFERS, Fact.MATCHES),
+}
+_OF_TEXTS: Final = {
+    "software_pipeline_stage": Fact.SOFTWARE_PIPELINE,
+    "buffer_dim_align": Fact.DIM_ALIGN,
+    "virtual_thread": Fact.VIRTUAL_THREADS,
+    "s_tir": Fact.S_TIR,
+}
+_OF_ELEMENTS: Final = {"bool": Fact.BOOL_STORAGE, "int64": Fact.INT64_STORAGE}
 _CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
 
 
@@ -128,16 +140,11 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
         data: Any = node.get("data")
         if kind in ("s_tir.SBlock", "tirx.SBlock"):
             found.add(Fact.BLOCKS)
-            if filled(data, "iter_vars"):
-                found.add(Fact.ITERATORS)
+            found.update(fact for field, facts in _OF_BLOCKS.items() if filled(data, field) for fact in facts)
             if nodes[data["init"]]["type"] != "None":
                 found.add(Fact.INIT)
-            if filled(data, "alloc_buffers"):
-                found |= {Fact.BLOCK_BUFFERS, Fact.ALLOCATIONS}
-            if filled(data, "match_buffers"):
-                found |= {Fact.BLOCK_BUFFERS, Fact.MATCHES}
         elif kind == "tirx.For":
-            # Before 0.27 loops had no step.
+            # In an older TVM loops have no step.
             if "step" in data and nodes[data["step"]]["type"] != "None":
                 found.add(Fact.STEPS)
             if data["kind"] == _VECTORIZED_KIND:
@@ -148,10 +155,8 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
             if len(nodes[data["shape"]]["data"]) != 1:
                 found.add(Fact.ND)
             element = nodes[data["dtype"]].get("data", {}).get("dtype")
-            if element == "bool":
-                found.add(Fact.BOOL_STORAGE)
-            elif element == "int64":
-                found.add(Fact.INT64_STORAGE)
+            if element in _OF_ELEMENTS:
+                found.add(_OF_ELEMENTS[element])
         elif kind == "ir.PrimType":
             if data["dtype"].startswith("bfloat16"):
                 found |= {Fact.BF16, Fact.BF16_STORAGE}
@@ -167,28 +172,24 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
             elif data in _CALLS:
                 found.add(Fact.HOST_CODE)
         elif kind == "ffi.String":
-            if data == "software_pipeline_stage":
-                found.add(Fact.SOFTWARE_PIPELINE)
-            elif data == "buffer_dim_align":
-                found.add(Fact.DIM_ALIGN)
+            if data in _OF_TEXTS:
+                found.add(_OF_TEXTS[data])
             elif data.startswith(("threadIdx", "blockIdx")):
                 found.add(Fact.DEVICE_CODE)
-            elif data.startswith("vthread") or data == "virtual_thread":
+            elif data.startswith("vthread"):
                 found.add(Fact.VIRTUAL_THREADS)
-            elif data == "s_tir":
-                found.add(Fact.S_TIR)
         elif kind == "tirx.AssertStmt":
             found.add(Fact.HOST_CODE)
         elif kind == "tirx.AllocBuffer":
             found.add(Fact.ALLOCATIONS)
         elif kind == "tirx.PrimFunc":
             types = (nodes[index]["data"].get("ty") for index in nodes[data["params"]]["data"])
-            # Up to 0.26 parameters are handles, and there is a map of their buffers.
+            # In an older TVM parameters are handles, and there is a map of their buffers.
             if ("buffer_map" in data and filled(data, "buffer_map")) or any(
                 ty is not None and nodes[ty]["type"] == "tirx.BufferType" for ty in types
             ):
                 found.add(Fact.BUFFER_PARAMS)
-            # Up to 0.25.dev0 nothing but its root block says that a function is in S-TIR.
+            # In a still older one nothing but its root block says that a function is in S-TIR.
             if "buffer_map" in data and nodes[data["body"]]["type"].endswith(".SBlockRealize"):
                 found.add(Fact.S_TIR)
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:

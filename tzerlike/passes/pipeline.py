@@ -1,7 +1,7 @@
 """TVM's default lowering pipelines as data: what a build runs, as a list of PassSpecs.
 
 The pipelines are Python functions (`tvm/s_tir/pipeline.py`, `tvm/tirx/compilation_pipeline.py`) that build
-a list and run it at once. Here their own code runs with recorders in the place of TVM's modules, so every branch
+a list and run it at once. Here their own code runs with recorders in place of TVM's modules, so every branch
 that depends on a PassContext option is taken as TVM takes it, and no list is kept twice.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from tzerlike.core.case import ContextConfig, PassSpec
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.passes.catalog import discover, short_name
+from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import by_name
-from tzerlike.systems.tvm_api import pipeline_factories, pipeline_parts, target_of
+from tzerlike.systems.tvm_api import SYSTEM, pipeline_factories, pipeline_parts, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,20 @@ def _recorded(target: str, flags: tuple[str, ...]) -> Pipeline:
     name = "s_tir" if name == "default" else name
     tape = _Tape(dict.fromkeys(flags, True))
     lowering, host, device = pipeline_parts(_play(factories[name], tape)())
-    _play(lowering, tape)(None, None)
-    passes = tape.take()
-    finals = []
-    for finalize in (host, device):
-        _play(finalize, tape)()
-        finals.append(tape.take())
-    return Pipeline(passes, *finals)
+    sequences = []
+    for function, arguments in ((lowering, (None, None)), (host, ()), (device, ())):
+        tape.passes = ()
+        _play(function, tape)(*arguments)
+        sequences.append(tape.passes)
+    return Pipeline(*sequences)
 
 
+@dataclass(slots=True)
 class _Tape:
-    """What the recorders have heard: the sequence that is under construction."""
+    """The options that recorders answer with, and the sequence that they heard last."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.options = options
-        self._passes: tuple[PassSpec, ...] = ()
-
-    def put(self, passes: list[PassSpec]) -> None:
-        self._passes = tuple(passes)
-
-    def take(self) -> tuple[PassSpec, ...]:
-        passes, self._passes = self._passes, ()
-        return passes
+    options: Mapping[str, Any]
+    passes: tuple[PassSpec, ...] = ()
 
 
 class _Recorder:
@@ -91,9 +83,9 @@ class _Recorder:
         if last == "current":
             return self
         if last == "Sequential":
-            self._tape.put(args[0])
+            self._tape.passes = tuple(args[0])
             return lambda module: module
-        return _spec(short_name(self._path.removeprefix("tvm.")), args, kwargs)
+        return _spec(SYSTEM.pass_name(self._path.removeprefix("tvm.")), args, kwargs)
 
 
 def _spec(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> PassSpec:

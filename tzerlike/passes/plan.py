@@ -35,6 +35,7 @@ from tzerlike.passes.sequence import (
     replace,
     swap,
 )
+from tzerlike.systems import under_test
 
 Plan = tuple[Sequence, ContextConfig]
 
@@ -79,7 +80,7 @@ def _enabler(fact: Fact, wanted: bool) -> PassSpec | None:
     if not names:
         return None
     name = min(names, key=lambda n: (len(RULES[n].adds | RULES[n].removes), n))
-    return PassSpec(name, _ENABLING_ARGUMENTS.get(name, ()))
+    return PassSpec(under_test().pass_name(name), _ENABLING_ARGUMENTS.get(name, ()))
 
 
 _ENABLING_ARGUMENTS: Final = {"tirx.BindTarget": (("target", '{"kind": "llvm"}'),)}

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from tzerlike.core.case import PassSpec
 from tzerlike.passes.facts import Fact, Facts
+from tzerlike.systems import under_test
 
 NONE: Final[Facts] = frozenset()
 
@@ -272,9 +274,10 @@ class Violation:
         return f"pass {self.index + 1} ({self.name}) {verb} {self.fact.value}"
 
 
+@cache
 def rule_of(name: str) -> Rule:
     """Return the rule of a pass; one that the table does not know has no preconditions."""
-    return RULES.get(name, _ANYWHERE)
+    return RULES.get(under_test().name_in_tvm(name), _ANYWHERE)
 
 
 def facts_after(passes: Iterable[PassSpec], facts: Facts) -> Facts:

@@ -60,7 +60,7 @@ def delete(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequen
 
 
 def replace(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
-    """Put a random pass in the place of another."""
+    """Put a random pass in place of another."""
     if not passes:
         return None
     at = rng.randrange(len(passes))
@@ -113,7 +113,7 @@ def crossover_one(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) ->
 
 
 def crossover_two(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
-    """Put a stretch of `donor` in the place of a stretch of `passes`."""
+    """Put a stretch of `donor` in place of a stretch of `passes`."""
     if not passes or not donor:
         return None
     start, stop = sorted(rng.randint(0, len(passes)) for _ in range(2))

@@ -17,6 +17,7 @@ from typing import Any
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import PACKAGE
 from tzerlike.processes.client import Client
+from tzerlike.systems import TVM
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
 _SOURCES = str(PACKAGE.parent)
@@ -37,16 +38,16 @@ def zygote_environment(interpreter: Interpreter | None = None) -> dict[str, str]
     Another interpreter finds its own packages, and none of ours but tzerlike itself. Of the caller's variables the
     zygote and its children do not see even these (tzerlike.processes.fixed_environment).
     """
-    environment = {name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ}
-    environment |= {
+    return {
+        **{name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ},
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(_import_path()) if interpreter is None else str(PACKAGE.parent),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
         "TVM_CUDA_COMPILE_MODE": "nvcc" if shutil.which("nvcc") else "nvrtc",
+        **({} if interpreter is None else interpreter.variables),
     }
-    return environment if interpreter is None else environment | dict(interpreter.variables)
 
 
 def _import_path() -> list[str]:
@@ -85,9 +86,14 @@ def cache_directory() -> Path:
 
 
 def open_client(
-    slots: int = 1, coverage: str = "none", interpreter: Interpreter | None = None, *, unconfined: bool = False
+    slots: int = 1,
+    coverage: str = "none",
+    interpreter: Interpreter | None = None,
+    *,
+    unconfined: bool = False,
+    system: str = TVM.name,
 ) -> Client:
-    """Start a zygote, in this interpreter or in another one.
+    """Start a zygote of a system, in this interpreter or in another one.
 
     UserError where children cannot be confined, unless `unconfined`: whoever wrote the case could do anything.
     """
@@ -97,6 +103,7 @@ def open_client(
         cache_dir=cache_directory(),
         environment=zygote_environment(interpreter),
         python=None if interpreter is None else interpreter.python,
+        system=system,
     )
     try:
         if not unconfined:

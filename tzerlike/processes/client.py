@@ -28,6 +28,7 @@ from tzerlike.core.package import PACKAGE
 from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import callers_variables, fixed_environment
 from tzerlike.processes.vitals import STOPPED, STOPPED_SECONDS, Lasting, Role, Vital, Watchdog, state_of
+from tzerlike.systems import TVM
 
 _START_SECONDS = 300.0
 _LOOK_EVERY = 0.2
@@ -64,9 +65,9 @@ class Client:
     """A zygote process and everything forked from it; leaving the context ends all of them.
 
     `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
-    take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and with that
-    the TVM. StartCancelled when `cancelled` says so before the zygote is ready, ZygoteEnded
-    when it dies before.
+    take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and `system` the
+    name of the compiler that they load there. StartCancelled when `cancelled` says so before the zygote is ready,
+    ZygoteEnded when it dies before.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Client:
         environment: Mapping[str, str],
         restore: Sequence[Path] = (),
         python: Path | None = None,
+        system: str = TVM.name,
         cancelled: Cancelled = _never,
     ) -> None:
         # A run that has to write byte code lays its heap out differently from the next one.
@@ -88,8 +90,8 @@ class Client:
         for last in (False, True):
             self._start(command, fixed_environment(environment), cancelled)
             try:
-                order = {"slots": slots, "coverage": coverage, "last": int(last)}
-                self._send(order, _opened(cache_dir), _sheet({"restore": restored}))
+                order = {"slots": slots, "coverage": coverage, "last": int(last), "system": system}
+                self._send(order, os.open(cache_dir, os.O_RDONLY | os.O_DIRECTORY), _sheet({"restore": restored}))
                 answer = self._expect("ready", cancelled)
             except BaseException:
                 self.close()
@@ -214,7 +216,7 @@ class Client:
                     failure = (UserError if packet["user"] else TzerlikeError)(packet["message"])
                     continue
                 if packet["event"] == "exited":
-                    # Only now: what is asked next is not to hear of the end of this worker.
+                    # Only now: the next question must not see the end of this worker.
                     if failure is not None:
                         raise failure
                     if packet["status"] != 0:
@@ -264,12 +266,8 @@ class Client:
         status = self._process.wait()
         self._stderr.seek(0)
         lines = [line for line in self._stderr.read().decode(errors="replace").splitlines() if line.strip()]
-        reason = "\n".join(["", *lines[-12:]])
-        return ZygoteEnded(f"the zygote ended {_how(status)}{reason}")
-
-
-def _opened(directory: Path) -> int:
-    return os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        return ZygoteEnded("\n".join([f"the zygote ended {how}", *lines[-12:]]))
 
 
 def _sheet(content: Mapping[str, Any]) -> int:
@@ -277,10 +275,6 @@ def _sheet(content: Mapping[str, Any]) -> int:
     file = os.memfd_create("sheet")
     os.write(file, json.dumps(content).encode())
     return file
-
-
-def _how(status: int) -> str:
-    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
 def _started(command: Sequence[str], cancelled: Cancelled, **options: Any) -> subprocess.Popen[bytes]:

@@ -244,14 +244,13 @@ class Crew:
     def _death_of(self, shard: _Shard, packet: dict[str, Any]) -> Death:
         iteration, doing = packet["beat"]
         before = shard.death
-        again = before is not None and before.iteration == iteration >= 0
         mutation = packet["mutation"]
         return Death(
             iteration,
             doing,
             f"of an error: {shard.error}" if shard.error else f"by {_how(packet)}",
             packet["signal"],
-            before.times + 1 if again and before is not None else 1,
+            before.times + 1 if before is not None and before.iteration == iteration >= 0 else 1,
             None if mutation is None else tuple(mutation),
         )
 

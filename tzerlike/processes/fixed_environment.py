@@ -38,7 +38,7 @@ _STACK: Final = 8 << 20
 
 
 def fixed_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return `environment` with the same values for every caller in the place of the caller's own."""
+    """Return `environment` with the same values for every caller in place of the caller's own."""
     own = {name: value for name, value in environment.items() if name not in _OF_THE_CALLER}
     return {**own, **_FIXED, "PATH": _path_of_children(environment.get("PATH"))}
 

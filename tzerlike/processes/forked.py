@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from tzerlike.core.errors import Fault
 from tzerlike.core.forks import die_with_parent, fork
@@ -16,8 +15,6 @@ _T = TypeVar("_T")
 
 _FAULT = 70
 _SECONDS = 10.0
-_LENGTH = struct.Struct("<q")
-_NOTHING = -1
 
 
 def in_child(work: Callable[[], str | None]) -> tuple[str | None, int]:
@@ -44,28 +41,29 @@ def each_in_child(items: Sequence[_T], work: Callable[[_T], str | None]) -> Iter
             die_with_parent(parent)
             _serve(theirs, items[done:], work)
         os.close(theirs)
-        fault: str | None = None
+        fault: Fault | None = None
         try:
             with open(ours, "rb") as pipe:
-                while (answer := _read(pipe)) is not None:
-                    # A child that fails says why before it ends, in the place of an answer.
-                    if answer[0] == _FAULT:
-                        fault = answer[1]
+                # A line that is not whole is the last word of a child that died of it.
+                while (line := pipe.readline()).endswith(b"\n"):
+                    answer = json.loads(line)
+                    # A child that fails says why before it ends, in place of an answer.
+                    if isinstance(answer, dict):
+                        fault = Fault(answer["kind"], tuple(answer["frames"]), answer["text"])
                         break
                     done += 1
-                    yield answer[1], 0
+                    yield answer, 0
         finally:
             # Also when nobody wants the rest: the child finds the pipe closed and ends.
             _, status = os.waitpid(child, 0)
         if fault is not None:
-            kind, frames, text = json.loads(fault)
-            raise Fault(kind, tuple(frames), text)
+            raise fault
         if os.WIFSIGNALED(status):
             done += 1
             yield None, os.WTERMSIG(status)
         elif status:
             text = f"work ended its process with status {os.waitstatus_to_exitcode(status)}"
-            raise Fault("ChildLost", ("child/apart.py each_in_child",), text)
+            raise Fault("ChildLost", ("processes/forked.py each_in_child",), text)
 
 
 def silence() -> None:
@@ -86,29 +84,17 @@ def _serve(descriptor: int, items: Sequence[_T], work: Callable[[_T], str | None
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for item in items:
             signal.setitimer(signal.ITIMER_PROF, _SECONDS)
-            _write(descriptor, 0, work(item))
+            _write(descriptor, work(item))
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the parent
         fault = Fault.of(error)
-        _write(descriptor, _FAULT, json.dumps([fault.kind, fault.frames, fault.text]))
+        _write(descriptor, {"kind": fault.kind, "frames": fault.frames, "text": fault.text})
     finally:
         os._exit(_FAULT)
 
 
-def _write(descriptor: int, kind: int, text: str | None) -> None:
-    body = b"" if text is None else text.encode()
-    data = memoryview(bytes((kind,)) + _LENGTH.pack(_NOTHING if text is None else len(body)) + body)
+def _write(descriptor: int, answer: object) -> None:
+    """Write an answer as a line of JSON."""
+    data = memoryview(json.dumps(answer).encode() + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]
-
-
-def _read(pipe: BinaryIO) -> tuple[int, str | None] | None:
-    """Return the next answer, or None where the child ended, be it in the middle of one."""
-    head = pipe.read(1 + _LENGTH.size)
-    if len(head) < 1 + _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head[1:])
-    if length == _NOTHING:
-        return head[0], None
-    body = pipe.read(length)
-    return (head[0], body.decode()) if len(body) == length else None

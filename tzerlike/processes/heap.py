@@ -1,7 +1,7 @@
 """Another heap for the same case: what depends on the addresses of objects, or on what lies in fresh memory, shows.
 
 Hash tables inside TVM are ordered by addresses, and wrong code may read what nobody wrote. In one zygote's processes
-both are always the same, so that a finding which hangs on them would pass for a certain one.
+both are always the same, so that a finding which depends on them would pass for a certain one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a runner's child can be told to do: take cases, or a job from a table."""
+"""What a runner's child can be asked to do: take cases, or a job from a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Job = Callable[[Mapping[str, Any], Channel, float], None]
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """What a case is run with: `blocks` returns how many blocks the child has been the first to reach so far, and
-    `paced` is told whether processor time is limited from now on. `exploring` says that the case is one of many."""
+    `paced` is called with whether processor time is limited from now on. `exploring` means that the case is one of
+    many."""
 
     blocks: Callable[[], int] = lambda: 0
     paced: Callable[[bool], None] = lambda limited: None

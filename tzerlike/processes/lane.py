@@ -6,10 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from tzerlike.coverage import Coverage, DeathRecord
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job, RunCase, no_cases
+
+Report = Callable[[dict[str, Any]], None]
+"""What a worker reports by, to the process that asked for its role."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ ORDER = struct.Struct("<IddQ")
 memory."""
 
 REPLY = struct.Struct("<I?i?")
-"""What a worker hears of its order: number of the runner, whether the child got done, its wait status, whether it ran
+"""What a worker gets for its order: number of the runner, whether the child got done, its wait status, whether it ran
 out of time. A runner that takes another's place begins with such a reply, to no order."""
 
 _LATE = 30.0

@@ -6,17 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-_VMSTAT = Path("/proc/vmstat")
-_CGROUPS = Path("/sys/fs/cgroup")
-
 
 def oom_counters(root: Path = Path("/")) -> tuple[Path, ...]:
     """Return the files that count kills for lack of memory: of this process's cgroups, and of the whole machine.
 
     `root` is where /proc and /sys are.
     """
-    files = (*_of_cgroups(root), root / _VMSTAT.relative_to("/"))
-    return tuple(path for path in files if path.is_file())
+    return tuple(path for path in (*_of_cgroups(root), root / "proc/vmstat") if path.is_file())
 
 
 def oom_kills(counters: Sequence[Path]) -> int:
@@ -29,7 +25,7 @@ def _of_cgroups(root: Path) -> Iterator[Path]:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    base = root / _CGROUPS.relative_to("/")
+    base = root / "sys/fs/cgroup"
     for line in lines:
         _, controllers, place = line.split(":", 2)
         if "memory" in controllers.split(","):

@@ -77,12 +77,10 @@ def serve_runner(lane: Lane, orders: socket.socket, number: int = 0) -> NoReturn
 def _reaped(child: _Child) -> bool:
     """Reap a child that has said that it is done, if it has ended by now; one that has not is to end."""
     pid, _ = os.waitpid(child.pid, os.WNOHANG)
-    if pid == 0:
-        _kill_group(child.pid)
-        return False
     _kill_group(child.pid)
-    _forget(child)
-    return True
+    if pid:
+        _forget(child)
+    return bool(pid)
 
 
 def _forget(child: _Child) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tzerlike.coverage import Coverage
     from tzerlike.processes.channel import Channel
     from tzerlike.processes.job import Job, RunCase
+    from tzerlike.systems import System
 
 _PACKET_LIMIT = 256
 """Bytes of a packet to the zygote: small enough for what it is read into to come from no heap but Python's own."""
@@ -52,8 +53,12 @@ _ROLES = "tzerlike.cli.roles"
 
 
 class Roles(Protocol):
-    """That module: `ROLES` by name for workers, `run_case` and `JOBS` for the children of their runners."""
+    """That module: `ROLES` by name for workers, `run_case` and `JOBS` for the children of their runners.
 
+    `SYSTEM` is the compiler under test.
+    """
+
+    SYSTEM: System
     ROLES: Mapping[str, Callable[..., None]]
     JOBS: Mapping[str, Job]
     run_case: RunCase
@@ -70,7 +75,7 @@ class Roles(Protocol):
 def main() -> NoReturn:
     """Entry of the zygote process: `python -m tzerlike.processes.zygote`.
 
-    Standard input is the socket, and standard output what tells the supervisor by its end that all processes are gone.
+    Standard input is the socket, and standard output what shows the supervisor by its end that all processes are gone.
     """
     began = time.time_ns()
     # They reach the whole group, or all that a service manager takes for the command; they are for the supervisor,
@@ -131,10 +136,12 @@ class _Zygote:
         from tzerlike.processes.channel import Channel
         from tzerlike.processes.confine import why_unconfined
         from tzerlike.processes.lane import Lane
+        from tzerlike.systems import choose
 
         # Should the parent have ended by now, then so has the other end of the socket.
         die_with_parent(os.getppid())
         self.control = control
+        choose(order["system"])
         roles = self.roles = cast("Roles", importlib.import_module(_ROLES))
         slots = int(order["slots"])
         backend = order["coverage"]
@@ -142,8 +149,9 @@ class _Zygote:
         os.fchdir(cache)
         os.close(cache)
         library = roles.compiler_library()
-        prepare_coverage(backend, library, Path())
-        self.coverage = open_coverage(backend, library, slots=slots, cache_dir=Path())
+        sources = roles.SYSTEM.code.sources
+        prepare_coverage(backend, library, Path(), sources)
+        self.coverage = open_coverage(backend, library, slots=slots, cache_dir=Path(), prefix=sources)
         os.chdir("/")
         prelude = roles.warm_up(Channel())
         self.unconfined = why_unconfined()

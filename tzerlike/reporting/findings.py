@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 
 from tzerlike.reporting.overview import Overview
-from tzerlike.reporting.sights import Sight
+from tzerlike.reporting.shown import ShownFinding
 
 
 def findings_section(overview: Overview) -> str:
@@ -18,35 +18,33 @@ def findings_section(overview: Overview) -> str:
     return "".join(parts) or '<p class="soft">None so far.</p>'
 
 
-def _kind(kind: str, findings: list[Sight]) -> str:
+def _kind(kind: str, findings: list[ShownFinding]) -> str:
     count = f"<small>{len(findings)}</small>"
     return f'<h3 id="kind-{escape(kind)}">{escape(kind)} {count}</h3>{"".join(map(_finding, findings))}'
 
 
-def _finding(sight: Sight) -> str:
+def _finding(finding: ShownFinding) -> str:
     # The anchor lies inside, where a browser unfolds what is around it when a link leads there.
     return (
-        f'<details class="finding {escape(sight.kind)}"><summary><span class="title">{escape(sight.title)}</span>'
-        f'<code class="soft">{escape(sight.signature)}</code></summary>'
-        f'<div class="inside" id="{escape(sight.signature)}">{_inside(sight)}</div></details>'
+        f'<details class="finding {escape(finding.kind)}"><summary><span class="title">{escape(finding.title)}</span>'
+        f'<code class="soft">{escape(finding.signature)}</code></summary>'
+        f'<div class="inside" id="{escape(finding.signature)}">{_inside(finding)}</div></details>'
     )
 
 
-def _inside(sight: Sight) -> str:
-    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in sight.facts)
-    guilty = f"<dt>guilty</dt><dd>{escape(sight.guilty)}</dd>" if sight.guilty else ""
-    link = f'<dt>signature</dt><dd><a href="#{escape(sight.signature)}">{escape(sight.signature)}</a></dd>'
-    where = f"<dt>bundle</dt><dd><code>findings/{escape(sight.directory)}</code></dd>"
-    parts = [f'<dl class="facts">{facts}{guilty}{link}{where}</dl>']
-    if sight.message:
-        parts.append(_block("Message", escape(sight.message)))
-    if sight.program:
-        parts.append(_block("Program, reduced" if sight.reduced else "Program", escape(sight.program)))
-    if sight.diff:
-        parts.append(_block("Before and after the guilty pass", diff_lines(sight.diff)))
-    if sight.backtrace:
-        parts.append(_block("Backtrace, innermost frame first", escape(sight.backtrace)))
-    return "".join(parts)
+def _inside(finding: ShownFinding) -> str:
+    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in finding.facts)
+    guilty = f"<dt>guilty</dt><dd>{escape(finding.guilty)}</dd>" if finding.guilty else ""
+    link = f'<dt>signature</dt><dd><a href="#{escape(finding.signature)}">{escape(finding.signature)}</a></dd>'
+    where = f"<dt>bundle</dt><dd><code>findings/{escape(finding.directory)}</code></dd>"
+    blocks = (
+        ("Message", escape(finding.message)),
+        ("Program, reduced" if finding.reduced else "Program", escape(finding.program)),
+        ("Before and after the guilty pass", diff_lines(finding.diff)),
+        ("Backtrace, innermost frame first", escape(finding.backtrace)),
+    )
+    shown = "".join(_block(title, content) for title, content in blocks if content)
+    return f'<dl class="facts">{facts}{guilty}{link}{where}</dl>{shown}'
 
 
 def _block(title: str, content: str) -> str:

@@ -6,6 +6,7 @@ Works on a campaign that runs, was interrupted or lost files: what cannot be rea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import read_json
 from tzerlike.findings.faults.bundle import kept_faults, read_fault
-from tzerlike.reporting.sights import Sight, sights_in
+from tzerlike.reporting.shown import ShownFinding, shown_findings
 
 POINTS = 360
 """Points of a curve at most: more than a screen can show."""
@@ -39,7 +40,7 @@ class YieldRow:
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """A fault of tzerlike's own: what it is, and how often it came about."""
+    """A fault of tzerlike's own: what it is, and how often it occurred."""
 
     signature: str
     title: str
@@ -60,7 +61,7 @@ class Overview:
     environment: Mapping[str, Any]
     stats: Mapping[str, Any]
     curve: tuple[CurvePoint, ...]
-    findings: tuple[Sight, ...]
+    findings: tuple[ShownFinding, ...]
     more: Mapping[str, int]
     faults: tuple[FaultRow, ...]
     notes: tuple[str, ...]
@@ -91,9 +92,8 @@ class Overview:
     @property
     def kinds(self) -> dict[str, int]:
         """The number of findings by kind, as the directory has them."""
-        kinds: dict[str, int] = dict(self.more)
-        for finding in self.findings:
-            kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+        kinds = Counter(self.more)
+        kinds.update(finding.kind for finding in self.findings)
         return dict(sorted(kinds.items()))
 
     @property
@@ -127,7 +127,7 @@ def read_overview(root: Path) -> Overview:
         raise UserError(f"{root}: not a campaign (neither campaign.toml nor stats.json nor findings/)")
     notes: list[str] = []
     config = _config(directory, notes)
-    findings, more = sights_in(directory, notes)
+    findings, more = shown_findings(directory, notes)
     stats = _object(directory.stats, notes)
     return Overview(
         name=root.resolve().name,

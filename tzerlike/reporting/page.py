@@ -171,7 +171,7 @@ def _yields(overview: Overview) -> str:
         rows = [row for row in overview.yields(key) if row.tried]
         if rows:
             parts.append(
-                f'<div class="card"><h3>{key.capitalize()}</h3>{_folded(_yield_head(), _yield_rows(rows))}</div>'
+                f'<div class="card"><h3>{key.capitalize()}</h3>{_folded(_YIELD_HEAD, _yield_rows(rows))}</div>'
             )
     if not parts:
         return ""
@@ -179,11 +179,10 @@ def _yields(overview: Overview) -> str:
     return f'<p class="soft">{hint}</p><div class="grid2">{"".join(parts)}</div>'
 
 
-def _yield_head() -> str:
-    return (
-        '<th>name</th><th class="n">tried</th><th class="n">valid</th><th class="n">valuable</th>'
-        '<th class="n" title="valuable cases in a hundred tries">of 100</th>'
-    )
+_YIELD_HEAD = (
+    '<th>name</th><th class="n">tried</th><th class="n">valid</th><th class="n">valuable</th>'
+    '<th class="n" title="valuable cases in a hundred tries">of 100</th>'
+)
 
 
 def _yield_rows(rows: Sequence[YieldRow]) -> Iterator[str]:
@@ -267,6 +266,6 @@ def _words(name: str) -> str:
 
 
 def _footer(overview: Overview) -> str:
-    known = {name: value for name, value in sorted(overview.environment.items()) if isinstance(value, str | int)}
-    facts = ", ".join(f"{_words(name)} {value}" for name, value in known.items())
+    known = sorted(overview.environment.items())
+    facts = ", ".join(f"{_words(name)} {value}" for name, value in known if isinstance(value, str | int))
     return f"<p>{escape(facts)}</p>" if facts else ""

@@ -69,8 +69,7 @@ def nice_ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [index * step for index in range(first, max(last, first + 1) + 1)]
 
 
-def share_bar(share: float, label: str = "") -> str:
+def share_bar(share: float) -> str:
     """Return a bar that fills `share` of its width, from 0 to 1."""
     width = f"{100 * min(1.0, max(0.0, share)):.4g}%"
-    hint = f' title="{escape(label)}"' if label else ""
-    return f'<span class="bar"{hint}><i style="width:{width}"></i></span>'
+    return f'<span class="bar"><i style="width:{width}"></i></span>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tzerlike.coverage.source.recover import recovered
 from tzerlike.coverage.source.symbolise import symbolised
 from tzerlike.coverage.source.totals import Bits
 from tzerlike.processes.client import Client
+from tzerlike.systems import under_test
 from tzerlike.systems.builds.store import with_debug_information
 from tzerlike.systems.builds.tools import find_symbolizer
 
@@ -60,10 +62,8 @@ def places_of(covered: Covered, cache: Path, open_client: Callable[[str], Client
     """
     library, backend, total = covered.facts
     path = cache / f"places-{library}-{backend}-{total}.npz"
-    try:
+    with suppress(OSError, ValueError):  # absent or damaged: found anew
         return Places.load(path)
-    except (OSError, ValueError):
-        pass  # absent or damaged: found anew
     cache.mkdir(parents=True, exist_ok=True)
     with open_client(backend) as client:
         facts = tuple(client.facts[key] for key in _SAME)
@@ -83,7 +83,8 @@ def _places_in(answer: dict[str, Any]) -> Places:
     addresses = np.load(listing, allow_pickle=False)
     listing.unlink()
     library = Path(answer["library"])
+    sources = under_test().code.sources
     if answer["backend"] == "sancov":
         beside = with_debug_information(library)
-        return symbolised(beside if beside.is_file() else library, addresses, *find_symbolizer())
-    return recovered(library, addresses)
+        return symbolised(beside if beside.is_file() else library, addresses, *find_symbolizer(), sources)
+    return recovered(library, addresses, sources)

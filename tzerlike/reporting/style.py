@@ -32,7 +32,7 @@ p { margin: .3rem 0 .8rem; }
 a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 small, .soft { color: var(--soft); font-size: .85rem; font-weight: 400; }
-code, pre { font-client: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: .82rem; }
+code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: .82rem; }
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: .8rem 0 0; font-size: .92rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .8rem; margin: 1.4rem 0 0; }
 .tile, .card, .chart {

@@ -29,10 +29,10 @@ def summary(overview: Overview) -> list[str]:
     for kind, group in groupby(overview.findings, lambda each: each.kind):
         found = list(group)
         lines.append(f"{kind}: {overview.kinds[kind]}")
-        for sight in found[:_FINDINGS]:
-            lines.append(f"  {sight.signature}  {one_line(sight.title, 150)}")
-            if sight.guilty:
-                lines.append(f"                guilty: {one_line(sight.guilty, 130)}")
+        for finding in found[:_FINDINGS]:
+            lines.append(f"  {finding.signature}  {one_line(finding.title, 150)}")
+            if finding.guilty:
+                lines.append(f"                guilty: {one_line(finding.guilty, 130)}")
         if overview.kinds[kind] > len(found[:_FINDINGS]):
             lines.append(f"  ... and {overview.kinds[kind] - len(found[:_FINDINGS])} more")
     if overview.faults:

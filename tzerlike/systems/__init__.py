@@ -1,1 +1,76 @@
-"""The compiler under test: loading it, what it is called by, and making one from source."""
+"""The compiler under test: what is known of each, how it is loaded, and how one is made from source.
+
+`SYSTEMS` is the one table, name -> System; plug-ins have others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+
+from tzerlike.core.errors import UserError
+from tzerlike.plugins import load_plugin
+from tzerlike.systems.system import Code, System
+
+__all__ = ["SYSTEMS", "TVM", "Code", "System", "choose", "system_named", "under_test"]
+
+TVM = System(
+    name="tvm",
+    code=Code(
+        library="libtvm_compiler.so",
+        libraries="libtvm",
+        # where the wheels are built
+        sources="/project/",
+        visitors=(
+            "tvm::ffi::",
+            "TVMFFI",
+            "tvm::ObjectVisitor::",
+            "tvm::ObjectMutator::",
+            "tvm::ExprVisitor::",
+            "tvm::ExprMutator::",
+            "tvm::runtime::detail::",
+            "tvm::tirx::StmtVisitor::",
+            "tvm::tirx::StmtMutator::",
+            "tvm::tirx::ExprVisitor::",
+            "tvm::tirx::ExprMutator::",
+            "tvm::tirx::StmtExprVisitor::",
+            "tvm::tirx::StmtExprMutator::",
+            "tvm::s_tir::StmtExprVisitor::",
+            "tvm::s_tir::StmtExprMutator::",
+            "tvm::NodeFunctor<",
+            "tvm::tirx::ExprFunctor<",
+            "tvm::tirx::StmtFunctor<",
+            "non-virtual thunk to ",
+        ),
+    ),
+    # with a newer ffi, saving IR as JSON dies
+    releases={"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0": "0.1.12"},
+    interpreted_from="0.27",
+)
+
+SYSTEMS: Mapping[str, System] = {system.name: system for system in (TVM,)}
+
+_UNDER_TEST: ContextVar[System] = ContextVar("system", default=TVM)
+
+
+def system_named(name: str) -> System:
+    """Return the system of this name, `plugin:name` for a plug-in's, under that name.
+
+    UserError that lists those that there are.
+    """
+    plugin, _, own = name.rpartition(":")
+    table: Mapping[str, System] = load_plugin(plugin).systems if plugin else SYSTEMS
+    if own not in table:
+        raise UserError(f"--system: no system {name!r}; there are {', '.join(table) or 'none'}")
+    return replace(table[own], name=name)
+
+
+def choose(name: str) -> None:
+    """Make a system that of this process, before any is loaded; UserError as `system_named` raises it."""
+    _UNDER_TEST.set(system_named(name))
+
+
+def under_test() -> System:
+    """Return the system of this process, which loads one and no other: TVM unless another was chosen."""
+    return _UNDER_TEST.get()

@@ -9,42 +9,60 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
 from tvm.script import tirx as script
 
-_BY_ANOTHER_NAME = (
-    (tvm.ir, "Expr", tvm.ir, "PrimExpr"),
-    (tvm.ir, "Call", tirx, "Call"),
-    (tvm.ir, "StringImm", tirx, "StringImm"),
-    (s_tir.analysis, "verify_well_formed", tirx.analysis, "verify_well_formed"),
-    (s_tir, "SBlock", tirx, "SBlock"),
-    (s_tir, "SBlockRealize", tirx, "SBlockRealize"),
-    (tvm.ir, "TensorLoad", tirx, "BufferLoad"),
-    (tvm, "sym", tvm, "arith"),
-)
-_NO_NODES: dict[str, Callable[..., Any]] = {
-    "BitwiseAnd": tirx.bitwise_and,
-    "BitwiseOr": tirx.bitwise_or,
-    "BitwiseXor": tirx.bitwise_xor,
-    "BitwiseNot": tirx.bitwise_not,
-    "LShift": tirx.shift_left,
-    "RShift": tirx.shift_right,
-    "Break": lambda: tirx.Evaluate(tirx.break_loop()),
-    "Continue": lambda: tirx.Evaluate(tirx.continue_loop()),
-    "Return": lambda value: tirx.Evaluate(tirx.ret(value)),
-}
-"""What are nodes in 0.27 and calls of operators here."""
-
 
 def _no_node(name: str, make: Callable[..., Any]) -> type:
     """A class that nothing is an instance of; calling it makes what stands for the node."""
     return type(name, (), {"__new__": lambda _, *operands: make(*operands)})
+
+
+class View(ModuleType):
+    """A module of TVM, and besides what it lacks; nothing is put into the module itself."""
+
+    def __init__(self, module: ModuleType, lacking: Mapping[str, Any]) -> None:
+        super().__init__(module.__name__)
+        self.__dict__.update({name: value for name, value in lacking.items() if not hasattr(module, name)})
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def views() -> tuple[Any, Any, Any]:
+    """Return `tvm`, `tirx` and `s_tir` with what is called otherwise here, or is a call and no node."""
+    nodes = {
+        "BitwiseAnd": tirx.bitwise_and,
+        "BitwiseOr": tirx.bitwise_or,
+        "BitwiseXor": tirx.bitwise_xor,
+        "BitwiseNot": tirx.bitwise_not,
+        "LShift": tirx.shift_left,
+        "RShift": tirx.shift_right,
+        "Break": lambda: tirx.Evaluate(tirx.break_loop()),
+        "Continue": lambda: tirx.Evaluate(tirx.continue_loop()),
+        "Return": lambda value: tirx.Evaluate(tirx.ret(value)),
+    }
+    functions = {
+        "is_buffer_var": lambda node: isinstance(node, tirx.Buffer),
+        "buffer_data": lambda buffer: buffer.data,
+    }
+    tir = View(tirx, functions | {name: _no_node(name, make) for name, make in nodes.items()})
+    if "layout" not in inspect.signature(tirx.decl_buffer).parameters:
+        tir.__dict__["decl_buffer"] = partial(_without_layout, tirx.decl_buffer)
+    analysis = View(s_tir.analysis, {"verify_well_formed": tirx.analysis.verify_well_formed})
+    blocks = View(s_tir, {name: getattr(tirx, name) for name in ("SBlock", "SBlockRealize") if hasattr(tirx, name)})
+    blocks.__dict__["analysis"] = analysis
+    ir = {"TensorLoad": tirx.BufferLoad, "Call": getattr(tirx, "Call", None), "StringImm": tirx.StringImm}
+    whole = View(tvm, {"sym": tvm.arith})
+    whole.__dict__["ir"] = View(tvm.ir, ir | {"Expr": getattr(tvm.ir, "PrimExpr", None)})
+    return whole, tir, blocks
 
 
 MARKS_S_TIR = "s_tir" in inspect.signature(script.prim_func).parameters
@@ -63,28 +81,10 @@ def has_blocks(func: Any) -> bool:
     return not MARKS_S_TIR and isinstance(func.body, tirx.SBlockRealize)
 
 
-@dataclass(frozen=True, slots=True)
-class _ElementType:
-    dtype: str
-
-
-@dataclass(frozen=True, slots=True)
-class _BufferType:
+def _type_of_buffer(buffer: Any) -> SimpleNamespace:
     """What the type of a buffer variable says in 0.27."""
-
-    dtype: _ElementType
-    shape: Any
-    strides: Any
-    elem_offset: Any
-    storage_scope: str
-    data_alignment: int
-    offset_factor: int
-    layout: Any
-
-
-def _type_of_buffer(buffer: Any) -> _BufferType:
-    return _BufferType(
-        dtype=_ElementType(str(buffer.dtype)),
+    return SimpleNamespace(
+        dtype=SimpleNamespace(dtype=str(buffer.dtype)),
         shape=buffer.shape,
         strides=buffer.strides,
         elem_offset=buffer.elem_offset,
@@ -107,30 +107,14 @@ def _type_of_expression(expr: Any) -> Any:
     return None if dtype == "void" or isinstance(expr, tirx.StringImm) else tvm.ir.PrimType(dtype)
 
 
-def fill_in() -> bool:
-    """Whether this TVM has the nodes of 0.27; if not, what is missing is put in.
+def type_of(node: Any) -> Any:
+    """What `ty` of a buffer, a variable or an expression is in 0.27."""
+    return _type_of_buffer(node) if isinstance(node, tirx.Buffer) else _type_of_expression(node)
 
-    A node gets a class that nothing is an instance of, a field what stands for it.
-    """
-    if hasattr(tirx, "BitwiseAnd"):
-        return True
-    for module, name, home, old in _BY_ANOTHER_NAME:
-        if not hasattr(module, name) and hasattr(home, old):
-            setattr(module, name, getattr(home, old))
-    for name, make in _NO_NODES.items():
-        if not hasattr(tirx, name):
-            setattr(tirx, name, _no_node(name, make))
-    tirx.is_buffer_var = lambda node: isinstance(node, tirx.Buffer)
-    tirx.buffer_data = lambda buffer: buffer.data
-    tvm.ir.PrimExpr.ty = property(_type_of_expression)
-    tirx.Buffer.ty = property(_type_of_buffer)
-    if "layout" not in inspect.signature(tirx.decl_buffer).parameters:
-        tirx.decl_buffer = partial(_without_layout, tirx.decl_buffer)
-    if not hasattr(tirx.Var, "name"):
-        tirx.Var.name = property(lambda var: var.name_hint)
-    for kind in (tirx.BufferLoad, tirx.BufferRegion):
-        kind.source = property(lambda node: node.buffer)
-    return False
+
+def name_of(var: Any) -> Any:
+    """The name of a variable or a buffer."""
+    return getattr(var, "name", None) or var.name_hint
 
 
 def params_of(func: Any) -> list[Any]:

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,10 +28,27 @@ from tvm import tirx as tirx
 
 from tzerlike.core.case import ContextConfig
 from tzerlike.core.targets import DEFAULT_ARCH, target_options
-from tzerlike.systems import older_tvm
+from tzerlike.systems import older_tvm, under_test
 
-KNOWN_IR = older_tvm.fill_in()
+SYSTEM = under_test()
+
+KNOWN_IR = hasattr(tirx, "BitwiseAnd")
 """Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
+
+_TYPED = hasattr(tvm.ir, "Expr")
+"""Whether expressions have types here, and buffers are variables; what else is missing comes from `older_tvm`."""
+
+if not KNOWN_IR:
+    tvm, tirx, s_tir = older_tvm.views()
+
+type_of: Callable[[Any], Any] = attrgetter("ty") if _TYPED else older_tvm.type_of
+"""The type of an expression, a variable or a buffer."""
+
+source_of: Callable[[Any], Any] = attrgetter("source" if KNOWN_IR else "buffer")
+"""The buffer that a load or a region is of."""
+
+name_of: Callable[[Any], Any] = attrgetter("name") if _TYPED else older_tvm.name_of
+"""The name of a variable or a buffer."""
 
 ENTRY = "main"
 """The name of the function under test in every module."""
@@ -71,25 +89,25 @@ def entry_of(module: Any) -> Any:
 
 def params_of(func: Any) -> list[Any]:
     """Return the parameters of a PrimFunc: variables and, for buffers, the buffers."""
-    return array_items(func.params) if KNOWN_IR else older_tvm.params_of(func)
+    return array_items(func.params) if _TYPED else older_tvm.params_of(func)
 
 
 def function_with(func: Any, body: Any, *, params: Sequence[Any] | None = None, attrs: Any = None) -> Any:
     """Return `func` with another body and, where they are given, other parameters and attributes."""
     attrs = func.attrs if attrs is None else attrs
-    if not KNOWN_IR:
+    if not _TYPED:
         return older_tvm.function(func, body, params, attrs)
     return tirx.PrimFunc(func.params if params is None else params, body, func.ret_type, attrs)
 
 
 def op_call(op: Any, args: Any, dtype: str) -> Any:
     """Return a call of an operator, or of one by its name, that gives a `dtype`."""
-    return tvm.ir.Call(op, args, ret_ty=dtype) if KNOWN_IR else older_tvm.call(op, args, dtype)
+    return tvm.ir.Call(op, args, ret_ty=dtype) if _TYPED else older_tvm.call(op, args, dtype)
 
 
 def call_with(node: Any, args: Any) -> Any:
     """Return the call `node` with other arguments."""
-    if not KNOWN_IR:
+    if not _TYPED:
         return older_tvm.call(node.op, args, str(node.dtype))
     return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty)
 
@@ -104,29 +122,9 @@ def load_ir(text: str) -> Any:
     return tvm.ir.load_json(text)
 
 
-def load_dlight() -> Any:
-    """Return the module `tvm.s_tir.dlight`, imported on demand."""
-    return importlib.import_module("tvm.s_tir.dlight")
-
-
-def load_te() -> Any:
-    """Return the module `tvm.te`."""
-    return importlib.import_module("tvm.te")
-
-
-def load_topi() -> Any:
-    """Return the module `tvm.topi`, imported on demand."""
-    return importlib.import_module("tvm.topi")
-
-
-def load_relax() -> Any:
-    """Return the module `tvm.relax`, imported on demand."""
-    return importlib.import_module("tvm.relax")
-
-
-def load_sym() -> Any:
-    """Return the module `tvm.sym`: the arithmetic analyzer and its analyses."""
-    return importlib.import_module("tvm.sym")
+def part(name: str) -> Any:
+    """Return a module of TVM that is imported on demand: `topi`, `te`, `relax`, `sym`, `s_tir.dlight`."""
+    return importlib.import_module(f"tvm.{name}")
 
 
 def expression_constructor(name: str) -> Any:
@@ -286,11 +284,6 @@ def seconds_of_runs(built: Built, device: Any, arguments: Sequence[Any], runs: i
     return [float(value) for value in evaluator(*arguments).results]
 
 
-def runs_here(target: Any) -> bool:
-    """Whether what is compiled for `target` can be called in this process on arguments in its memory."""
-    return bool(target.kind.name == "llvm")
-
-
 def cuda_sources(built: Built) -> list[str]:
     """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
     return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
@@ -363,14 +356,14 @@ class Turn:
 
 
 class TrailEnds(Exception):
-    """Raised in the place of a pass that a PassTrail is not to let run."""
+    """Raised in place of a pass that a PassTrail is not to let run."""
 
 
 @tvm.ir.instrument.pass_instrument
 class PassTrail:
     """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
 
-    `note(index, name)` is told what goes on from now on: a pass, or None and "" between passes. In the place of
+    `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
     the pass `stop`, TrailEnds is raised.
     """
 
@@ -442,7 +435,7 @@ def _known_options() -> frozenset[str]:
 
 def compiler_library() -> Path:
     """Return the path of the loaded library that holds the compiler."""
-    return Path(tvm.__file__).resolve().parent / "lib" / "libtvm_compiler.so"
+    return Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
 
 
 @cache
@@ -477,9 +470,11 @@ def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
     return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
 
 
+@cache
 def pass_modules() -> Mapping[str, ModuleType]:
     """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
-    return {"tirx.transform": tirx.transform, "s_tir.transform": s_tir.transform}
+    names = (f"{namespace}.transform" for namespace in SYSTEM.namespaces)
+    return {name: importlib.import_module(f"tvm.{name}") for name in names}
 
 
 _ITS_PACKAGES = tuple(str(Path(str(package.__file__)).parent) + os.sep for package in (tvm, tvm_ffi))

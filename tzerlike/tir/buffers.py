@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, tirx
+from tzerlike.systems.tvm_api import array_items, tirx, type_of
 
 
 def like(
@@ -21,7 +21,7 @@ def like(
     layout: Any = "default",
 ) -> Any:
     """A new buffer as `old`, with some properties changed. A changed shape drops the strides."""
-    ty = old.ty
+    ty = type_of(old)
     if layout == "default" and ty.layout is None:
         layout = None
     return tirx.decl_buffer(

@@ -22,24 +22,13 @@ class Hole:
     kind: Kind
     dtype: dtypes.DType | None
     scope: Scope
-    role: str
     constant: bool
-
-    @property
-    def in_vector(self) -> bool:
-        """Whether the hole is inside of a vectorised loop."""
-        return any(loop.kind == VECTORIZED for loop in self.scope.loops)
-
-    @property
-    def in_threads(self) -> bool:
-        """Whether the hole is inside of a GPU thread."""
-        return self.scope.threaded
 
 
 def hole_at(tree: Tree, site: Site) -> Hole:
     """The hole that taking out `site` leaves."""
     dtype = dtypes.parse(site.dtype) if site.kind is Kind.EXPR else None
-    return Hole(site.kind, dtype, scope_at(tree, site), site.role, needs_constant(site))
+    return Hole(site.kind, dtype, scope_at(tree, site), needs_constant(site))
 
 
 def needs_constant(site: Site) -> bool:

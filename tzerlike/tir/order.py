@@ -17,7 +17,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import Parameter
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, tirx
+from tzerlike.systems.tvm_api import array_items, tirx, type_of
 from tzerlike.tir.reducers.program import buffers_of, program_of
 from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Kind, Tree, is_nop
@@ -46,28 +46,11 @@ class Size:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _ProgramSize:
-    statements: int
-    nodes: int
-    kinds: int
-    magnitude: int
-
-
 def size_of(case: Case) -> Size:
     """Return the size of a case whose program this TVM reads."""
-    program = _program_size(case.ir)
+    statements, nodes, kinds, magnitude = _program_size(case.ir)
     text = canonical_json(case.to_json())
-    return Size(
-        program.statements,
-        len(case.passes),
-        _options(case),
-        program.nodes,
-        program.kinds,
-        program.magnitude,
-        len(text),
-        text,
-    )
+    return Size(statements, len(case.passes), _options(case), nodes, kinds, magnitude, len(text), text)
 
 
 def _options(case: Case) -> int:
@@ -100,7 +83,8 @@ def _parameters() -> Mapping[str, Mapping[str, Parameter]]:
 
 
 @lru_cache(maxsize=64)
-def _program_size(ir: str) -> _ProgramSize:
+def _program_size(ir: str) -> tuple[int, int, int, int]:
+    """The statements, nodes, kinds and magnitude of a program; see Size."""
     tree = Tree(program_of(ir))
     statements = nodes = 0
     dtypes: set[str] = set()
@@ -120,21 +104,24 @@ def _program_size(ir: str) -> _ProgramSize:
     func = tree.func
     buffers = buffers_of(tree)
     nodes += len(array_items(func.params)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
-    dtypes.update(str(buffer.ty.dtype.dtype) for buffer in buffers)
+    dtypes.update(str(type_of(buffer).dtype.dtype) for buffer in buffers)
     numbers: list[int] = []
     tvm_api.structural_walk(
         func,
         (
-            (tirx.IntImm, lambda node: numbers.append(weight(int(node.value), truth=str(node.ty.dtype) == "bool"))),
+            (
+                tirx.IntImm,
+                lambda node: numbers.append(weight(int(node.value), truth=str(type_of(node).dtype) == "bool")),
+            ),
             (tirx.FloatImm, lambda node: numbers.append(_weight_of_float(float(node.value)))),
         ),
     )
-    return _ProgramSize(statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT))
+    return statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT)
 
 
 def _trimmings(buffer: Any) -> int:
     """What there is to a buffer besides its name: dimensions, strides, offset, memory, alignment."""
-    ty = buffer.ty
+    ty = type_of(buffer)
     odd = (
         constant_int(ty.elem_offset) != 0,
         str(ty.storage_scope) != "global",
@@ -163,7 +150,7 @@ def simpler_numbers(value: int) -> Iterator[int]:
 
 
 def extents_below(extent: Any) -> Iterator[int]:
-    """Yield the numbers to try in the place of an extent: 1 and 2 for one that is no constant."""
+    """Yield the numbers to try in place of an extent: 1 and 2 for one that is no constant."""
     value = constant_int(extent)
     yield from (1, 2) if value is None else (number for number in simpler_numbers(value) if number > 0)
 

@@ -1,7 +1,7 @@
 """Whether a program survives its own text: printed as TVMScript, parsed, and compared with what it was.
 
 The text is what a bug report shows, so a program that does not survive it cannot be reported as text alone. Where it
-does not, the fault is TVM's: it is named here by its cause, so that equal faults of different programs are told once.
+does not, the fault is TVM's: it is named here by its cause, so that equal faults of several programs are reported once.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, tvm, uses_blocks
+from tzerlike.systems.tvm_api import array_items, name_of, params_of, s_tir, tirx, tvm, type_of, uses_blocks
 from tzerlike.tir.tree import Kind, Site, Tree, key
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
@@ -66,7 +66,6 @@ class Scope:
     buffers: list[Buffer] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     in_block: bool = False
-    in_while: bool = False
     s_tir: bool = False
 
     def extended(
@@ -126,16 +125,15 @@ def _add_param(scope: Scope, param: Any) -> None:
         for var in shape_variables(param):
             if key(var) not in known:
                 known.add(key(var))
-                scope.variables.append(Variable(var, str(var.ty.dtype), "shape"))
+                scope.variables.append(Variable(var, str(type_of(var).dtype), "shape"))
         scope.buffers.append(buffer_of(param, "param"))
     else:
-        dtype = str(param.ty.dtype) if type(param.ty) is tvm.ir.PrimType else "handle"
-        scope.variables.append(Variable(param, dtype, "param"))
+        scope.variables.append(Variable(param, _dtype(param), "param"))
 
 
 def shape_variables(buffer: Any) -> Iterator[Any]:
     """The variables that stand by themselves in a buffer's shape, strides or offset: a parameter defines them."""
-    ty = buffer.ty
+    ty = type_of(buffer)
     for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
         if type(expr) is tirx.Var:
             yield expr
@@ -143,7 +141,7 @@ def shape_variables(buffer: Any) -> Iterator[Any]:
 
 def buffer_of(var: Any, origin: str) -> Buffer:
     """Describe a buffer variable."""
-    ty = var.ty
+    ty = type_of(var)
     shape = tuple(constant_int(extent) for extent in array_items(ty.shape))
     return Buffer(var, str(ty.dtype.dtype), shape, str(ty.storage_scope), origin)
 
@@ -173,13 +171,9 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
             extent = constant_int(node.value)
             _add_range(scope, owner.var, "thread", *((0, extent - 1) if extent else (None, None)))
             scope.loops.append(Loop(owner.var, THREAD_BINDING, extent))
-    elif kind is tirx.While:
-        scope.in_while = scope.in_while or child.role == "body"
     elif kind is tirx.Let:
         if child.role == "body":
-            scope.variables.append(
-                Variable(node.var, str(node.var.ty.dtype) if _is_prim(node.var) else "handle", "let")
-            )
+            scope.variables.append(Variable(node.var, _dtype(node.var), "let"))
     elif kind is s_tir.SBlock:
         iter_vars = array_items(node.iter_vars)
         if iter_vars:
@@ -193,15 +187,17 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
         scope.buffers.extend(buffer_of(buffer, "block") for buffer in array_items(node.alloc_buffers))
         for match in array_items(node.match_buffers):
             scope.buffers.append(buffer_of(match.buffer, "match"))
-            scope.variables.extend(Variable(var, str(var.ty.dtype), "shape") for var in shape_variables(match.buffer))
+            scope.variables.extend(
+                Variable(var, str(type_of(var).dtype), "shape") for var in shape_variables(match.buffer)
+            )
 
 
-def _is_prim(var: Any) -> bool:
-    return type(var.ty) is tvm.ir.PrimType
+def _dtype(var: Any) -> str:
+    return str(type_of(var).dtype) if type(type_of(var)) is tvm.ir.PrimType else "handle"
 
 
 def _add_range(scope: Scope, var: Any, origin: str, low: int | None, high: int | None) -> None:
-    scope.variables.append(Variable(var, str(var.ty.dtype), origin, low, high))
+    scope.variables.append(Variable(var, str(type_of(var).dtype), origin, low, high))
 
 
 def _add_statement(scope: Scope, node: Any) -> None:
@@ -211,9 +207,8 @@ def _add_statement(scope: Scope, node: Any) -> None:
         var = node.var
         if tirx.is_buffer_var(var):
             return
-        dtype = str(var.ty.dtype) if _is_prim(var) else "handle"
         value = constant_int(node.value)
-        scope.variables.append(Variable(var, dtype, "bind", value, value))
+        scope.variables.append(Variable(var, _dtype(var), "bind", value, value))
     elif kind is tirx.AllocBuffer:
         scope.buffers.append(buffer_of(node.buffer, "alloc"))
     elif kind is tirx.DeclBuffer:
@@ -222,15 +217,15 @@ def _add_statement(scope: Scope, node: Any) -> None:
 
 def names_in(func: Any, tree: Tree) -> set[str]:
     """The names of all variables and buffers of `func`."""
-    names = {str(param.name) for param in params_of(func)}
+    names = {str(name_of(param)) for param in params_of(func)}
     for site in tree.sites:
         kind = type(site.node)
         if kind is tirx.Var:
             names.add(str(site.node.name))
         elif kind is tirx.For:
-            names.add(str(site.node.loop_var.name))
+            names.add(str(name_of(site.node.loop_var)))
         elif kind in (tirx.Bind, tirx.Let):
-            names.add(str(site.node.var.name))
+            names.add(str(name_of(site.node.var)))
         elif kind in (tirx.AllocBuffer, tirx.DeclBuffer):
             names.add(str(site.node.buffer.name))
     return names

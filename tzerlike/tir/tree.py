@@ -5,7 +5,7 @@ expression may be put. Variables and buffers at their definitions, block signatu
 iteration domains are not places. `Tree.replace` rebuilds only the nodes between the root and
 the changed places; everything else is shared with the parent, which stays as it was.
 
-Walking crosses the language border about three times a node (0.25 us each), so that a function
+Walking crosses the language border about three times a node (a quarter of a microsecond each), so that a function
 of 500 nodes takes well under a millisecond.
 """
 
@@ -21,12 +21,15 @@ from tzerlike.systems.tvm_api import (
     array_items,
     call_with,
     function_with,
+    name_of,
     params_of,
     s_tir,
+    source_of,
     structural_map,
     structural_walk,
     tirx,
     tvm,
+    type_of,
 )
 
 Node = Any
@@ -95,7 +98,7 @@ class Shape:
 
 def dtype_of(expr: Node) -> str:
     """The dtype of an expression with lanes; `handle` for pointers, "" for what has none."""
-    ty = expr.ty
+    ty = type_of(expr)
     if type(ty) is tvm.ir.PrimType:
         return str(ty.dtype)
     if type(ty) is tvm.ir.PointerType:
@@ -152,7 +155,7 @@ def _build_block(node: Node, get: Callable[[str], Any]) -> Node:
 def _build_attr(node: Node, get: Callable[[str], Any]) -> Node:
     """A thread's extent stands twice, in the statement and in the domain of its variable: keep them equal."""
     value, owner = get("value"), node.node
-    if isinstance(owner, tirx.IterVar) and owner.dom is not None and value.ty == owner.dom.extent.ty:
+    if isinstance(owner, tirx.IterVar) and owner.dom is not None and type_of(value) == type_of(owner.dom.extent):
         owner = tirx.IterVar(
             tvm.ir.Range.from_min_extent(owner.dom.min, value), owner.var, owner.iter_type, owner.thread_tag
         )
@@ -189,16 +192,16 @@ def _visible(region: Node, inner: set[int]) -> Node:
     The analysis takes bounds as they stand in the body, a Let or a load from a buffer of the body's own included.
     """
     used: list[Node] = []
-    callbacks = ((tirx.Var, used.append), (tvm.ir.TensorLoad, lambda load: used.append(load.source)))
+    callbacks = ((tirx.Var, used.append), (tvm.ir.TensorLoad, lambda load: used.append(source_of(load))))
     for extent in array_items(region.region):
         for bound in (extent.min, extent.extent):
             if type(bound) is not tirx.IntImm:
                 structural_walk(bound, callbacks)
     if not any(key(var) in inner for var in used):
         return region
-    shape = array_items(region.source.ty.shape)
-    whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(extent.ty.dtype, 0), extent) for extent in shape]
-    return tirx.BufferRegion(region.source, whole)
+    shape = array_items(type_of(source_of(region)).shape)
+    whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent) for extent in shape]
+    return tirx.BufferRegion(source_of(region), whole)
 
 
 def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
@@ -210,7 +213,7 @@ def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
     while pending:
         node = pending.pop()
         if type(node) is tvm.ir.TensorLoad:
-            used.setdefault(key(node.source), node.source)
+            used.setdefault(key(source_of(node)), source_of(node))
         elif type(node) is tirx.BufferStore:
             used.setdefault(key(node.buffer), node.buffer)
         elif type(node) is tirx.Var and tirx.is_buffer_var(node):
@@ -255,7 +258,7 @@ def _shapes() -> dict[type, Shape]:
             # the wheel's wrapper names the first two arguments the wrong way round
             lambda node, get: tirx.AssertStmt(get("condition"), node.error_kind, node.message_parts),
         ),
-        # Before 0.27 the pointer is a part of the buffer.
+        # In an older TVM the pointer is a part of the buffer.
         tirx.DeclBuffer: Shape(
             (("data", expr, False),), lambda node, get: tirx.DeclBuffer(node.buffer, data=get("data"))
         )
@@ -293,7 +296,7 @@ def _shapes() -> dict[type, Shape]:
         ),
         tvm.ir.Call: Shape((("args", expr, True),), lambda node, get: call_with(node, get("args"))),
         tvm.ir.TensorLoad: Shape(
-            (("indices", expr, True),), lambda node, get: tirx.BufferLoad(node.source, get("indices"))
+            (("indices", expr, True),), lambda node, get: tirx.BufferLoad(source_of(node), get("indices"))
         ),
     }
     for constructor in BINARY:
@@ -324,17 +327,8 @@ class Tree:
     sites: list[Site] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sites = []
-        self._walk()
-
-    @property
-    def size(self) -> int:
-        """The number of sites."""
-        return len(self.sites)
-
-    def _walk(self) -> None:
-        """Without recursion: a program may be nested more deeply than Python's stack."""
-        sites = self.sites
+        """List the sites, without recursion: a program may be nested more deeply than Python's stack."""
+        sites = self.sites = []
         pending: list[tuple[Node, Kind, Site | None, str, int]] = [(self.func.body, Kind.STMT, None, "body", -1)]
         while pending:
             node, kind, parent, role, index = pending.pop()
@@ -356,6 +350,11 @@ class Tree:
         for site in reversed(sites):
             if site.parent is not None:
                 site.parent.end = max(site.parent.end, site.end)
+
+    @property
+    def size(self) -> int:
+        """The number of sites."""
+        return len(self.sites)
 
     def statements(self) -> list[Site]:
         """The sites of statements."""
@@ -406,7 +405,7 @@ class Tree:
         return new.get(0, self.func.body)
 
     def rewrite(self, change: Callable[[Site, Node], Node], params: Sequence[Node] | None = None) -> Node:
-        """The function with `change(site, node)` in the place of every node, from the leaves up.
+        """The function with `change(site, node)` in place of every node, from the leaves up.
 
         `node` is the site's node with its children already rewritten; returning it keeps it. `params` are
         the new parameters, where they change.
@@ -421,8 +420,7 @@ class Tree:
                 new[number] = node
                 if site.parent is not None:
                     changed.setdefault(site.parent.number, []).append(number)
-        body = new.get(0, self.func.body)
-        return function_with(self.func, body, params=params)
+        return function_with(self.func, new.get(0, self.func.body), params=params)
 
     def _rebuild_one(self, site: Site, changed: list[int], new: dict[int, Node]) -> Node:
         fields: dict[str, Any] = {}
@@ -446,6 +444,10 @@ def _settled(node: Node, operand: Node) -> bool:
     if type(node) is not tvm.ir.Call or type(operand) is not tirx.IntImm:
         return False
     return getattr(node.op, "name", "") == "tirx.prefetch"
+
+
+DEFINING: tuple[Any, ...] = (tirx.Bind, tirx.AllocBuffer, tirx.DeclBuffer)
+"""The statements that define something for those that follow."""
 
 
 def free_variables(tree: Tree, site: Site) -> list[Node]:
@@ -478,7 +480,7 @@ def definitions(node: Node) -> list[Node]:
 
 
 def defines_once(tree: Tree) -> bool:
-    """Whether no variable is defined twice. TVM's verifier must not see such a function: it segfaults (0.27)."""
+    """Whether no variable is defined twice. TVM's verifier must not see such a function: it segfaults."""
     seen = {key(param) for param in params_of(tree.func)}
     for site in tree.sites:
         for var in definitions(site.node):
@@ -495,7 +497,7 @@ def uses(node: Node) -> list[Node]:
     if kind is tirx.Var:
         return [node]
     if kind is tvm.ir.TensorLoad:
-        return [node.source]
+        return [source_of(node)]
     if kind is tirx.BufferStore:
         return [node.buffer]
     if kind is tirx.AttrStmt:
@@ -503,7 +505,7 @@ def uses(node: Node) -> list[Node]:
     if kind is tirx.AllocBuffer or kind is tirx.DeclBuffer:
         return variables_of_type(node.buffer)
     if kind is s_tir.SBlock:
-        sources = [match.source.source for match in array_items(node.match_buffers)]
+        sources = [source_of(match.source) for match in array_items(node.match_buffers)]
         domains = [iter_var.dom for iter_var in array_items(node.iter_vars)]
         found = sources + [var for buffer in array_items(node.alloc_buffers) for var in variables_of_type(buffer)]
         return found + [
@@ -514,7 +516,7 @@ def uses(node: Node) -> list[Node]:
 
 def variables_of_type(buffer: Node) -> list[Node]:
     """The variables in the shape, strides and offset of a buffer."""
-    ty = buffer.ty
+    ty = type_of(buffer)
     return [v for e in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset] for v in variables_in(e)]
 
 
@@ -538,6 +540,11 @@ def jumps_out(tree: Tree, site: Site) -> bool:
     return False
 
 
+def left_early(tree: Tree, loop: Site) -> bool:
+    """Whether a break or continue acts on the loop at `loop`: TVM wants such loops serial and bare."""
+    return jumps_out(tree, next(s for s in tree.below(loop) if s.parent is loop and s.role == "body"))
+
+
 def is_jump(node: Node) -> bool:
     """Whether `node` is a break or continue, as a statement or as the call that stands for it."""
     kind = type(node)
@@ -556,20 +563,20 @@ def loop_with(node: Node, **fields: Any) -> Node:
 def renamed(node: Node, fresh: Callable[[str], str], values: Mapping[int, Node] | None = None) -> Node:
     """A copy of `node` in which everything it defines has a fresh name and identity.
 
-    `values` are put in the place of free variables, by key; a buffer only for a buffer of the same type.
+    `values` are put in place of free variables, by key; a buffer only for a buffer of the same type.
     """
     tree = Tree(tirx.PrimFunc([], node if isinstance(node, tirx.Stmt) else tirx.Evaluate(node)))
     changes: dict[int, Node] = dict(values or {})
 
     def renew(var: Node, ty: Any) -> None:
-        changes[key(var)] = tirx.Var(fresh(str(var.name).rstrip("0123456789") or "v"), ty)
+        changes[key(var)] = tirx.Var(fresh(str(name_of(var)).rstrip("0123456789") or "v"), ty)
 
     for site in tree.sites:
         own = _match_variables(site.node)
         for var in own:
-            renew(var, var.ty)
+            renew(var, type_of(var))
         for var in definitions(site.node):
-            renew(var, substitute(var.ty, changes) if own else var.ty)
+            renew(var, substitute(type_of(var), changes) if own else type_of(var))
     return substitute(node, changes) if changes else node
 
 
@@ -577,7 +584,7 @@ def _match_variables(node: Node) -> list[Node]:
     """The variables that the match_buffers of a block define: offsets and strides; sizes may be of the function."""
     if type(node) is not s_tir.SBlock:
         return []
-    types = [match.buffer.ty for match in array_items(node.match_buffers)]
+    types = [type_of(match.buffer) for match in array_items(node.match_buffers)]
     return [e for ty in types for e in (ty.elem_offset, *array_items(ty.strides)) if type(e) is tirx.Var]
 
 

@@ -28,7 +28,7 @@ def lib(path: Path) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def blocks(path: Path) -> Indices:
-    return coverage.find_blocks(path, None)
+    return coverage.find_chains(path, None)[0]
 
 
 @pytest.fixture(scope="module")

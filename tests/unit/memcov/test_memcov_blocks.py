@@ -178,11 +178,11 @@ def test_own_part_ends_at_the_last_function_that_names_a_source(tmp_path: Path) 
     subprocess.run(["g++", "-O1", "-fPIC", "-shared", "-o", str(library), *sources], check=True)
     symbols = subprocess.run(["nm", "-D", str(library)], check=True, capture_output=True, text=True).stdout
     at = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines() if " T " in line}
-    own, every = coverage.find_blocks(library, "/project/").tolist(), coverage.find_blocks(library, None).tolist()
+    own, every = coverage.find_chains(library, "/project/")[0].tolist(), coverage.find_chains(library, None)[0].tolist()
     assert {at["own"], at["own_two"], at["last_own"]} <= set(own)
     assert at["foreign"] in every and at["foreign_two"] in every
     assert max(own) < at["foreign"]
-    assert len(coverage.find_blocks(library, "/nobody/")) == 0
+    assert len(coverage.find_chains(library, "/nobody/")[0]) == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(58), b"#!/bin/sh\n" + bytes(100)])
@@ -190,7 +190,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "lib.so"
     file.write_bytes(content)
     with pytest.raises(UserError, match="cannot find the code"):
-        coverage.find_blocks(file, None)
+        coverage.find_chains(file, None)
 
 
 def test_truncated_libraries_never_crash_the_finder(path: Path, tmp_path: Path) -> None:
@@ -203,4 +203,4 @@ def test_truncated_libraries_never_crash_the_finder(path: Path, tmp_path: Path) 
 
 def _find_or_refuse(file: Path) -> None:
     with contextlib.suppress(UserError):
-        coverage.find_blocks(file, None)
+        coverage.find_chains(file, None)

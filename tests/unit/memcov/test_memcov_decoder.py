@@ -12,6 +12,7 @@ import pytest
 from tzerlike import coverage
 from tzerlike.core.package import MEMCOV
 from tzerlike.coverage import native
+from tzerlike.systems import TVM
 
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
@@ -36,7 +37,7 @@ def lengths_disagree(code: bytes | mmap.mmap, start: int, end: int) -> list[str]
 def test_decoder_agrees_with_capstone_on_itself_and_the_fixture(path: Path) -> None:
     for library in (path, MEMCOV):
         code = library.read_bytes()
-        found = coverage.find_blocks(library, None)
+        found = coverage.find_chains(library, None)[0]
         # Text lies where its addresses say, or the first block would not be decodable.
         assert lengths_disagree(code, int(found[0]), int(found[-1])) == []
 
@@ -46,7 +47,7 @@ def test_decoder_agrees_with_capstone_on_tvm() -> None:
     library = Path(spec.origin or "").parent / "lib" / "libtvm_compiler.so" if spec else None
     if library is None or not library.exists():
         pytest.skip("no TVM wheel here")
-    found = coverage.find_blocks(library, coverage.OWN_PREFIX)
+    found = coverage.find_chains(library, TVM.code.sources)[0]
     assert len(found) > 1_000_000
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as code:
         for i in range(0, len(found) - 200, len(found) // 100):
@@ -70,7 +71,7 @@ def test_decoder_agrees_with_capstone_on_vector_code(tmp_path: Path) -> None:
     library = tmp_path / "libvector.so"
     flags = ["-O3", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mbmi2", "-mpopcnt", "-fPIC"]
     subprocess.run(["g++", *flags, "-shared", "-o", str(library), str(source)], check=True)
-    found = coverage.find_blocks(library, None)
+    found = coverage.find_chains(library, None)[0]
     assert lengths_disagree(library.read_bytes(), int(found[0]), int(found[-1])) == []
 
 

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tzerlike.campaign.shard import Shard
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
-from tzerlike.core.targets import kind_of_target
-from tzerlike.passes.facts import facts_of
 from tzerlike.tir.stored import read_stored_case
 
 _NAME = re.compile(r"([0-9a-f]{64})\.json")
@@ -38,26 +37,16 @@ def case_ids(directory: Path) -> list[str]:
 
 
 class Carried:
-    """One worker's share of a corpus: each pair has one owner, and ids give the order, which no name prefers.
+    """One shard's part of a corpus: each pair has one owner, and ids give the order, which no name prefers.
 
-    `target` is the kind of target that pairs have to be for. `check` is called with each case, and raises UserError for
-    one that this TVM cannot take. `last` is the id of the
-    pair that was given out last: a share that starts `after` it goes on where another stopped.
+    `admit` is called with each case, and raises UserError for one that the campaign cannot take. `last` is the id of
+    the pair that was given out last: a share that starts `after` it goes on where another stopped.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        target: str,
-        number: int,
-        jobs: int,
-        check: Callable[[Case], object],
-        after: str = "",
-    ) -> None:
+    def __init__(self, directory: Path, shard: Shard, admit: Callable[[Case], object], after: str = "") -> None:
         self._directory = directory
-        self._target = target
-        self._check = check
-        ids = [i for i in case_ids(directory) if owner_of(i, jobs) == number and i > after]
+        self._admit = admit
+        ids = [i for i in case_ids(directory) if shard.owns(i) and i > after]
         self._waiting = ids[::-1]
         self.last = after
         self.problems: list[str] = []
@@ -81,21 +70,6 @@ class Carried:
                 return stored
         raise StopIteration
 
-    def _admit(self, case: Case) -> None:
-        try:
-            kind = kind_of_target(case.target)
-            facts_of(case.ir)
-        except ValueError as error:
-            raise UserError(f"{self.last[:16]}: not a program that this tzerlike reads") from error
-        if kind != self._target:
-            raise UserError(f"{self.last[:16]}: it is for {kind}")
-        self._check(case)
-
     def _leave_out(self, problem: str) -> None:
         if len(self.problems) < _MOST_PROBLEMS:
             self.problems.append(f"corpus: left out: {problem}")
-
-
-def owner_of(case_id: str, jobs: int) -> int:
-    """Return the worker that a pair of a carried corpus belongs to."""
-    return int(case_id[:8], 16) % jobs

@@ -107,7 +107,7 @@ def minimised(directory: Path, files: Files, open_client: Callable[..., Client])
     """Choose the cases to keep (tzerlike.campaign.corpora.cover), and run them again to see that they reach the same
     blocks.
 
-    Where they do not, since a block or two hang on more than the case, others that reached the missing ones are kept
+    Where they do not, since a block or two depend on more than the case, others that reached the missing ones are kept
     too. A case that does not compile reaches nothing that counts, and is not kept.
     """
     oracles = _oracles_of(directory)

@@ -1,4 +1,4 @@
-"""`tzerlike bisect`: the guilty pass."""
+"""`tzerlike bisect`: the culprit pass."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ import click
 
 from tzerlike.cli.commands.shared import unconfined_option
 from tzerlike.findings.bisect.bundles import Bisected, bisect_bundles
-from tzerlike.findings.refresh import refresh_report
 from tzerlike.processes.caller import open_client
 
 
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--diff", is_flag=True, help="Print the TIR before and after the guilty pass too.")
+@click.option("--diff", is_flag=True, help="Print the TIR before and after the culprit pass too.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: bool) -> None:
-    """Find the guilty pass of each bundle, with what it changes, and write it to bisect.json and report.md."""
+    """Find the culprit pass of each bundle, with what it changes, and write it to bisect.json and report.md."""
 
     def tell(result: Bisected) -> None:
-        if result.bisection is not None:
-            refresh_report(result.path)
         if as_json:
             return
         click.echo(result.line())
-        if result.bisection is not None and result.bisection.detail:
-            click.echo(f"  {result.bisection.detail.splitlines()[0]}")
-        if diff and result.bisection is not None and result.bisection.diff:
-            click.echo(result.bisection.diff)
+        found = result.bisection
+        if found is not None and found.detail:
+            click.echo(f"  {found.detail.splitlines()[0]}")
+        if diff and found is not None and found.diff:
+            click.echo(found.diff)
 
     results = bisect_bundles(bundles, partial(open_client, unconfined=unconfined), tell)
     if as_json:

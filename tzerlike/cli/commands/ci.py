@@ -18,17 +18,16 @@ import click
 import psutil
 from rich.console import Console
 
+from tzerlike import api
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.supervisor import Supervisor, resolve
 from tzerlike.cli.commands.fuzz import known_file
-from tzerlike.cli.commands.shared import names_in, tvm_of, unconfined_option
+from tzerlike.cli.commands.shared import names_in, unconfined_option
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import make_oracles
-from tzerlike.processes.caller import open_client, zygote_environment
 from tzerlike.processes.signals import exit_status
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
@@ -109,7 +108,7 @@ def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconf
     DIRS are campaigns, directories of bundles, or bundles.
     """
     make_output(output)
-    _conclude(judged_replay(dirs, times, expect, partial(open_client, unconfined=unconfined)), output, as_json)
+    _conclude(judged_replay(dirs, times, expect, partial(api.open_tvm, unconfined=unconfined)), output, as_json)
 
 
 def _run(
@@ -146,33 +145,23 @@ def _run(
         memory_limit=parse_size(memory_limit),
     )
     campaign = CampaignDir(output / "campaign")
-    cache, interpreter = tvm_of(tvm)
+    api.tvm_of(tvm)
     make_output(output)
     if campaign.root.exists():
         raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
-    config = resolve(config, campaign, resume=False)
     screen = make_screen("none" if as_json else "plain", Console())
     if not as_json:
         click.echo(
             f"campaign {campaign.root}, seed {config.seed}, {config.jobs} jobs, {len(carry.ids())} pairs carried"
         )
     with screen:
-        supervisor = Supervisor(
-            config,
-            campaign,
-            cache,
-            zygote_environment(interpreter),
-            show=screen.show,
-            tell=screen.tell,
-            unconfined=True,  # what is carried is our own
-            python=None if interpreter is None else interpreter.python,
-        )
-        stats, stopped_by = supervisor.run()
-    outcome = judged_campaign(mode, campaign, carry, entries, stats)
+        # What is carried is our own.
+        done = api.fuzz(config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell)
+    outcome = judged_campaign(mode, campaign, carry, entries, done.stats)
     if mode == "batch":
         carry.take_corpus(campaign, config.jobs)
         carry.take_bundles(campaign.bundles())
-    _conclude(outcome, output, as_json, stopped_by)
+    _conclude(outcome, output, as_json, done.stopped_by)
 
 
 def _conclude(outcome: Outcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:

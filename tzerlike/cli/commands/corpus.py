@@ -42,7 +42,7 @@ def corpus_list(directory: Path, as_json: bool) -> None:
 
 @corpus.command("minimize")
 @click.argument("directory", type=_DIRECTORY)
-@click.option("--out", type=_DIRECTORY, default=None, help="Where to write the corpus; only told when not given.")
+@click.option("--out", type=_DIRECTORY, default=None, help="Where to write the corpus; only reported when not given.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json: bool) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from tzerlike.cli.commands.shared import print_table, tvm_of
+from tzerlike.api import tvm_of
+from tzerlike.cli.commands.shared import print_table
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic

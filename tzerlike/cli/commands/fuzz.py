@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import psutil
 from click.core import ParameterSource
 from rich.console import Console
 
+from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.supervisor import Supervisor, resolve
-from tzerlike.cli.commands.shared import names_in, tvm_of, unconfined_option
-from tzerlike.cli.screen import make_screen, one_line
+from tzerlike.campaign.supervisor import resolve
+from tzerlike.cli.commands.shared import names_in, unconfined_option
+from tzerlike.cli.screen import make_screen, print_line, stats_line
 from tzerlike.core.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -34,9 +35,8 @@ from tzerlike.core.harness import HARNESSES
 from tzerlike.core.targets import DEFAULT_ARCH
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
-from tzerlike.oracles import make_oracles
-from tzerlike.processes.caller import zygote_environment
 from tzerlike.processes.signals import exit_status
+from tzerlike.systems import TVM, system_named
 
 
 @click.command()
@@ -46,6 +46,7 @@ from tzerlike.processes.signals import exit_status
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
 @click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option("--system", default=TVM.name, show_default=True, help="Compiler under test; plugin:name is a plug-in's.")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
@@ -78,6 +79,7 @@ def fuzz(
     resume: bool,
     seed: int | None,
     tvm: str,
+    system: str,
     target: str,
     arch: str,
     coverage: str,
@@ -107,6 +109,7 @@ def fuzz(
         budget=parse_duration(budget),
         iterations=iterations,
         tvm=tvm,
+        system=system,
         target=target,
         arch=arch,
         coverage=coverage,
@@ -125,33 +128,23 @@ def fuzz(
         pairs_per_fork=pairs_per_fork,
         harness=harness,
     )
-    make_oracles(config.oracles)
+    system_named(config.system)
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=_given())
-    cache, interpreter = tvm_of(config.tvm)
+    api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
     console = Console(stderr=False)
     screen = make_screen(ui, console)
     if ui != "none":
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
     with screen:
-        supervisor = Supervisor(
-            config,
-            directory,
-            cache,
-            zygote_environment(interpreter),
-            show=screen.show,
-            tell=screen.tell,
-            resume=resume,
-            unconfined=unconfined,
-            python=None if interpreter is None else interpreter.python,
-        )
-        stats, stopped_by = supervisor.run()
+        done = api.fuzz(config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell)
     if ui != "none":
-        _print_summary(console, directory, stats)
-    if stopped_by:
+        for line in _summary(directory, done.stats):
+            print_line(console, line)
+    if done.stopped_by:
         if ui != "none":
             console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
-        sys.exit(exit_status(stopped_by))
+        sys.exit(exit_status(done.stopped_by))
 
 
 _TIR_ONLY = (
@@ -199,24 +192,18 @@ def known_file(path: Path) -> Path:
     return path.resolve()
 
 
-def _print_summary(console: Console, directory: CampaignDir, stats: Mapping[str, Any]) -> None:
-    console.print(one_line(stats), highlight=False, soft_wrap=True)
+def _summary(directory: CampaignDir, stats: Mapping[str, Any]) -> Iterator[str]:
+    yield stats_line(stats)
     for label, count in stats["known"].items():
-        console.print(
-            f"known, not bundled: {label} (seen {count} time{'' if count == 1 else 's'})",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        yield f"known, not bundled: {label} (seen {count} time{'' if count == 1 else 's'})"
     for problem in stats["problems"]:
-        console.print(f"problem: {problem}", highlight=False, markup=False, soft_wrap=True)
+        yield f"problem: {problem}"
     if faults := tally(stats):
-        line = f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        yield f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
     if line := warning(stats):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        yield line
     bundles = list(directory.bundles())
     for path in bundles:
-        console.print(f"  {path}", highlight=False, markup=False, soft_wrap=True)
+        yield f"  {path}"
     if bundles:
-        console.print(f"see one again: tzerlike replay {bundles[0]}", highlight=False, markup=False, soft_wrap=True)
+        yield f"see one again: tzerlike replay {bundles[0]}"

@@ -1,9 +1,8 @@
-"""`tzerlike doctor`, `seeds`, `mutators` and `passes`: what there is on this machine."""
+"""`tzerlike seeds`, `mutators` and `passes`: what there is on this machine."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,7 @@ import click
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import read_stats
 from tzerlike.cli.commands.shared import print_table
-from tzerlike.cli.doctor import examine
-from tzerlike.processes.caller import cache_directory, zygote_environment
-
-
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(as_json: bool) -> None:
-    """Say what works on this machine and what to do about the rest."""
-    checks = examine(cache_directory(), zygote_environment())
-    if as_json:
-        click.echo(json.dumps([check.to_json() for check in checks]))
-    else:
-        for check in checks:
-            click.echo(check.line())
-    sys.exit(0 if all(check.good or not check.needed for check in checks) else 2)
+from tzerlike.processes.caller import cache_directory
 
 
 @click.group()

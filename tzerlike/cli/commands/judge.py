@@ -9,20 +9,20 @@ from functools import partial
 from pathlib import Path
 
 import click
+import msgspec
 
-from tzerlike.cli.commands.shared import interpreter_of, names_in, print_table, unconfined_option
+from tzerlike import api
+from tzerlike.api import JUDGES, Replayed, judge, open_tvm
+from tzerlike.cli.commands.shared import names_in, print_table, unconfined_option
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
+from tzerlike.core.limits import Limits
 from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.faults.bundle import FaultBundle
-from tzerlike.findings.replay import Replayed, judge_file, replay_bundles
 from tzerlike.findings.versions.history import History, Word, histories
 from tzerlike.findings.versions.host import Guest
-from tzerlike.processes.caller import open_client, zygote_environment
-
-JUDGES = "crash,inconsistency,internal-error"
-"""The oracles of `tzerlike run`: all that a single run of a case can satisfy."""
+from tzerlike.processes.caller import zygote_environment
 
 
 @click.command()
@@ -32,7 +32,9 @@ JUDGES = "crash,inconsistency,internal-error"
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
-@click.option("--oracles", default=JUDGES, show_default=True, help="Comma-separated names; performance is another.")
+@click.option(
+    "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance is another."
+)
 @click.option("--input-seed", type=int, default=0, show_default=True)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
 @click.option("--memory-limit", default="2G", show_default=True)
@@ -53,28 +55,28 @@ def run(
     as_json: bool,
 ) -> None:
     """Judge one case: a case.json, or a TVMScript file of yours."""
-    verdict = judge_file(
+    judgement = judge(
         file,
-        partial(open_client, interpreter=interpreter_of(tvm), unconfined=unconfined),
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
         oracles=names_in(oracles),
         input_seed=input_seed,
-        seconds=timeout,
-        memory=parse_size(memory_limit),
+        limits=Limits(timeout, parse_size(memory_limit)),
+        client=partial(open_tvm, tvm, unconfined=unconfined),
     )
+    finding = judgement.finding
     if as_json:
-        click.echo(json.dumps(verdict))
+        click.echo(json.dumps(msgspec.to_builtins(judgement)))
     else:
-        message = f": {verdict['message']}" if verdict["message"] else ""
-        click.echo(f"{verdict['exit']} in {verdict['stage']}{message}")
-        reference = verdict["reference"]
-        click.echo("reference: " + ", ".join(text for text in reference.values() if text))
-        if finding := verdict["finding"]:
-            blame = f", blame: {finding['blame']}" if finding["blame"] else ""
-            click.echo(f"finding: {finding['kind']} {finding['signature']}{blame}")
-    sys.exit(1 if verdict["finding"] else 0)
+        message = f": {judgement.message}" if judgement.message else ""
+        click.echo(f"{judgement.exit.value} in {judgement.stage.value}{message}")
+        said = judgement.interpreter
+        click.echo("reference: " + ", ".join(text for text in (said.verdict, said.rule, said.where) if text))
+        if finding is not None:
+            blame = f", blame: {finding.blame}" if finding.blame else ""
+            click.echo(f"finding: {finding.kind} {finding.signature}{blame}")
+    sys.exit(1 if finding is not None else 0)
 
 
 @click.command()
@@ -94,8 +96,8 @@ def replay(
     bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], unconfined: bool, as_json: bool
 ) -> None:
     """Run bundles again in a fresh process and compare signatures."""
-    client = partial(open_client, interpreter=interpreter_of(tvm), unconfined=unconfined)
-    results = replay_bundles(bundles, times, client)
+    api.tvm_of(tvm)  # a build that is missing is reported before anything is read
+    results = api.replay(bundles, times, partial(open_tvm, tvm, unconfined=unconfined))
     if pythons:
         _print_histories(_histories(results, pythons, times), as_json)
     elif as_json:

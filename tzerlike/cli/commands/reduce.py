@@ -25,7 +25,7 @@ from tzerlike.processes.signals import exit_status
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
-    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md tells then."""
+    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md then describes."""
 
     def tell(reduction: Reduction) -> None:
         if reduction.after is not None:

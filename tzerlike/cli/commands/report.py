@@ -9,7 +9,8 @@ import click
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
-from tzerlike.findings.refresh import is_bundle, report_of
+from tzerlike.findings.reduction.place import is_bundle
+from tzerlike.findings.refresh import report_of
 from tzerlike.reporting.overview import read_overview
 from tzerlike.reporting.page import page
 from tzerlike.reporting.text import summary
@@ -22,7 +23,7 @@ from tzerlike.reporting.text import summary
 def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
     """Show a campaign: coverage, speed, yields and findings. It may be running, or interrupted.
 
-    Of a bundle, print the report as it stands, with the reduced program and the guilty pass where they are known.
+    Of a bundle, print the report as it stands, with the reduced program and the culprit pass where they are known.
     """
     if is_bundle(directory):
         if html_file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -33,31 +34,32 @@ def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
             click.echo(line)
 
 
-def report_lines(found: Triage) -> list[str]:
+def report_lines(found: Triage) -> Iterator[str]:
     """The triage as text: a block for each group that is new, and what there is to say of the known."""
-    lines: list[str] = []
     for group in found.new:
-        lines += _block(group)
-    lines.append(_totals(found))
+        yield from _block(group)
+    yield _totals(found)
     for group in found.groups:
         if group.known is not None:
             count = _count(len(group.members), "bundle")
-            lines.append(f"known: {group.known.label} ({count}, {group.known.link}) {one_line(group.title, 100)}")
-    lines += [
-        f"known: {one_line(label, 100)} (seen {_count(count, 'time')}, not bundled)" for label, count in found.hidden
-    ]
-    lines += [f"no longer shows: {entry.label} ({entry.link})" for entry in found.silent]
-    lines += [f"left out: {one_line(problem)}" for problem in found.problems]
-    return lines
+            yield f"known: {group.known.label} ({count}, {group.known.link}) {one_line(group.title, 100)}"
+    for label, seen in found.hidden:
+        yield f"known: {one_line(label, 100)} (seen {_count(seen, 'time')}, not bundled)"
+    for entry in found.silent:
+        yield f"no longer shows: {entry.label} ({entry.link})"
+    for problem in found.problems:
+        yield f"left out: {one_line(problem)}"
 
 
-def _block(group: Group) -> list[str]:
+def _block(group: Group) -> Iterator[str]:
     first = "" if group.first_seen is None else f", first seen after {duration(group.first_seen)}"
     facts = f"{_count(len(group.members), 'bundle')}, {_count(len(group.signatures), 'signature')}{first}"
-    lines = [one_line(group.title, 200), f"  {facts}, shown again in {group.same} of {group.runs} runs"]
+    yield one_line(group.title, 200)
+    yield f"  {facts}, shown again in {group.same} of {group.runs} runs"
     if len(group.signatures) > 1 and group.cause is not None:
-        lines.append(f"  one cause: {one_line(str(group.cause), 200)}")
-    return [*lines, f"  {group.representative.path}", ""]
+        yield f"  one cause: {one_line(str(group.cause), 200)}"
+    yield f"  {group.representative.path}"
+    yield ""
 
 
 def _totals(found: Triage) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from tzerlike.cli.commands.shared import open_store, print_table
+from tzerlike.api import open_store
+from tzerlike.cli.commands.shared import print_table
 from tzerlike.processes.caller import whole_environment
 from tzerlike.processes.signals import status_of
 from tzerlike.systems.builds.interruptions import GOES_ON, space_needed

@@ -1,4 +1,4 @@
-"""Places of the blocks of a stripped library, as far as what is left in it tells.
+"""Places of the blocks of a stripped library, as far as what is left in it shows.
 
 Code stands in the order in which it was linked, object file after object file in the order of their paths, and most of
 TVM's hold checks, whose messages carry the path of the source. So code between two references to the same path is that
@@ -34,7 +34,7 @@ class _Section:
     size: int
 
 
-def recovered(library: Path, addresses: npt.NDArray[np.uint32], prefix: str = "/project/") -> Places:
+def recovered(library: Path, addresses: npt.NDArray[np.uint32], prefix: str) -> Places:
     """Return the places of `addresses`, ascending, as in the file `library`.
 
     `prefix` is what the paths of its sources begin with. UserError when it is no library that can be looked into.

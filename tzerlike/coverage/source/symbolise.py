@@ -16,9 +16,7 @@ from tzerlike.coverage.source.places import Places, numbered
 _LINE = re.compile(r"(.*):(\d+)(?::\d+)?$")
 
 
-def symbolised(
-    library: Path, addresses: npt.NDArray[np.uint64], symbolizer: str, filt: str, prefix: str = "/project/"
-) -> Places:
+def symbolised(library: Path, addresses: npt.NDArray[np.uint64], symbolizer: str, filt: str, prefix: str) -> Places:
     """Return the places of `addresses`, as in the file `library`.
 
     `symbolizer` and `filt` are llvm-symbolizer and llvm-cxxfilt. A function is the one that has the code, a line the

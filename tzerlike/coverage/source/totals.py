@@ -102,8 +102,8 @@ class Tally:
             if whole is None or row.where.endswith("/?") or not row.covered:
                 whole = row if whole is None or row.where.endswith("/?") else Row(row.where, 0, whole.total)
             where = row.where if not row.where.endswith("/?") else ""
-            told = Row(name, whole.covered, whole.total, where, whole.other, whole.unique, whole.missed)
-            found[name] = max(told, found.get(name, told), key=lambda row: row.covered)
+            row = Row(name, whole.covered, whole.total, where, whole.other, whole.unique, whole.missed)
+            found[name] = max(row, found.get(name, row), key=lambda each: each.covered)
         return sorted(found.values(), key=lambda row: row.name)
 
     def unreached_lines(self) -> dict[str, list[tuple[int, int]]]:

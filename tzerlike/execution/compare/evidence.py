@@ -28,7 +28,7 @@ class Evidence:
 
 
 def evidence_for(case: Case, results: Results | None) -> Evidence:
-    """Return the evidence for `results`, which came about on the inputs that the case's seed gives."""
+    """Return the evidence for `results`, which occurred on the inputs that the case's seed gives."""
     if results is None or not results.defined:
         return Evidence(no_arrays())
     func = tvm_api.entry_of(tvm_api.load_ir(case.ir))

@@ -130,9 +130,8 @@ def inputs_for(func: Any, input_seed: int) -> Iterator[Inputs]:
 def parameters_of(func: Any, rng: Random) -> tuple[Parameter, ...] | None:
     """Return the parameters of a PrimFunc with every shape variable given a value, or None; see inputs_for."""
     params = array_items(func.params)
-    buffers = [param for param in params if is_buffer(param)]
     sizes: dict[Any, int] = {}
-    for buffer in buffers:
+    for buffer in filter(is_buffer, params):
         for extent in array_items(buffer.ty.shape):
             if is_variable(extent) and extent not in sizes:
                 sizes[extent] = rng.choice(_SIZES)

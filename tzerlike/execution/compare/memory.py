@@ -36,14 +36,14 @@ class Memory:
             self.cells[position].tensor if position in self.cells else argument
             for position, argument in enumerate(inputs.arguments)
         ]
-        self._sealed = self._seal(expected)
+        self.expect(expected)
 
-    def expect(self, expected: Mapping[int, Expected]) -> None:
-        """Compare with this from now on."""
-        self._sealed = self._seal(expected)
+    def expect(self, expected: Mapping[int, Expected] | None) -> None:
+        """Compare with this from now on.
 
-    def _seal(self, expected: Mapping[int, Expected] | None) -> Sealed:
-        """Position, name and dtype of each buffer, with its first values and, if known, those expected and bounds."""
+        Sealed are position, name and dtype of each buffer, with its first values and, if known, those expected and
+        bounds.
+        """
         notes, arrays = [], []
         for position in self.cells:
             parameter = self._inputs.parameters[position]
@@ -51,7 +51,7 @@ class Memory:
             arrays.append(numpy.asarray(self._inputs.arguments[position]))
             if expected is not None:
                 arrays += [expected[position].values, expected[position].bound]
-        return Sealed(notes, arrays)
+        self._sealed = Sealed(notes, arrays)
 
     def reset(self) -> None:
         for cell in self.cells.values():

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from tzerlike.core.case import ContextConfig, PassSpec
 from tzerlike.core.effort import THOROUGH_STEPS, Check, Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import NOT_ALLOWED, Ending, Ran, Results
@@ -19,11 +19,11 @@ from tzerlike.coverage import sealed
 from tzerlike.execution.compare.inputs import Inputs, inputs_for, unpack_inputs
 from tzerlike.execution.compare.memory import Memory
 from tzerlike.execution.compare.timing import looks_slow, take_timing
-from tzerlike.passes.catalog import instantiate
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.processes.stack import soil_stack
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.systems.compilation import Compilation, Notes
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
@@ -62,30 +62,6 @@ class Program(Protocol):
     def run(self, arguments: Sequence[Argument], max_steps: int) -> Judgement: ...
 
 
-class Notes(Protocol):
-    """Told of each step before it is taken, so that a death can be attributed; `tzerlike.processes.channel.Channel` is
-    one."""
-
-    def enter_stage(self, stage: Stage) -> None: ...
-
-    def note_pass(self, name: str) -> None: ...
-
-    def note_results(self, results: Results) -> None: ...
-
-
-class NoNotes:
-    """For callers that do not watch."""
-
-    def enter_stage(self, stage: Stage) -> None:
-        return None
-
-    def note_pass(self, name: str) -> None:
-        return None
-
-    def note_results(self, results: Results) -> None:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class Builds:
     """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
@@ -97,53 +73,13 @@ class Builds:
     optimised: Callable[[], Function]
 
 
-def compile_module(module: Any, target: str, config: ContextConfig, notes: Notes) -> Function:
-    """Return the compiled `main` of `module`; CompilerRefused when TVM raises, NotAllowed where it may not run."""
-    built = compile_executable(module, target, config, notes)
-    return native.entry_point(module, built)
-
-
-def compile_executable(
-    module: Any, target: str, config: ContextConfig, notes: Notes, passes: Sequence[PassSpec] = ()
-) -> tvm_api.Built:
-    """Return what TVM makes of `module` after `passes`, before machine code; CompilerRefused when it raises."""
-    chosen = ask_compiler(lambda: tvm_api.target_of(target))
-    context = ask_compiler(lambda: tvm_api.pass_context(config, [tvm_api.PassWatch(notes.note_pass)]))
-    with chosen, context:
-        module = ask_compiler(lambda: tvm_api.bind_target(module, chosen))
-        for spec in passes:
-            module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
-        built = ask_compiler(lambda: tvm_api.build(module, chosen, config.pipeline))
-    notes.note_pass("")
-    return built
-
-
 def compile_baseline(module: Any, notes: Notes) -> Function:
-    """Return the compiled `main` without optimisation, neither TVM's nor LLVM's; CompilerRefused when TVM raises."""
-    return compile_module(module, REFERENCE_TARGET, REFERENCE_CONFIG, notes)
+    """Return the compiled `main` of `module` without optimisation, neither TVM's nor LLVM's.
 
-
-def compare_builds(
-    program: Any,
-    reference: Any,
-    optimised: Any,
-    *,
-    input_seed: int = 0,
-    effort: Effort | None = None,
-    target: str = "llvm",
-    config: ContextConfig | None = None,
-) -> Results:
-    """Judge two modules that claim to be `program`: IRModules, each with the entry `main`.
-
-    `reference` is built without optimisation, `optimised` for `target` under `config`. Call it in a child (in_child):
-    what is wrong with a module may kill the process.
+    CompilerRefused when TVM raises, NotAllowed where it may not run.
     """
-    notes = NoNotes()
-    builds = Builds(
-        lambda: compile_baseline(reference, notes),
-        lambda: compile_module(optimised, target, config or ContextConfig(), notes),
-    )
-    return judge_builds(tvm_api.entry_of(program), builds, input_seed, effort or Effort(), notes)
+    compilation = Compilation(REFERENCE_TARGET, REFERENCE_CONFIG, instruments=[tvm_api.PassWatch(notes.note_pass)])
+    return native.entry_point(module, compilation.build(module))
 
 
 def judge_builds(
@@ -157,7 +93,8 @@ def judge_builds(
 ) -> Results:
     """Interpret `func` on inputs drawn from `input_seed`; run what `builds` gives on the same inputs, and compare.
 
-    `paced` is told whether processor time is limited from now on: builds and runs are, the interpreter counts steps.
+    `paced` is called with whether processor time is limited from now on: that of builds and runs is, the interpreter
+    counts steps.
     """
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
@@ -301,12 +238,7 @@ def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Funct
         first[1].reset()
         second[1].reset()
 
-    def run_first() -> None:
-        first[0](*first[1].arguments)
-
-    def run_second() -> None:
-        second[0](*second[1].arguments)
-
+    run_first, run_second = (partial(function, *memory.arguments) for function, memory in (first, second))
     try:
         with sealed():
             if not ask_compiler(lambda: looks_slow(run_first, run_second, reset)):

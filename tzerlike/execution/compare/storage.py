@@ -32,8 +32,7 @@ def element_type(dtype: DType) -> numpy.dtype[Any] | None:
     if dtype.is_bool:
         return numpy.dtype(numpy.bool_)
     if dtype.scalar in _NATIVE or (dtype.is_int and dtype.bits in (8, 16, 32, 64)):
-        native: numpy.dtype[Any] = numpy.dtype(dtype.scalar)
-        return native
+        return numpy.dtype(dtype.scalar)
     if dtype.is_float and dtype.bits in (8, 16) and hasattr(ml_dtypes, dtype.scalar):
         small: numpy.dtype[Any] = numpy.dtype(getattr(ml_dtypes, dtype.scalar))
         return small

@@ -38,7 +38,7 @@ _FACTOR = 10.0
 
 
 def devices(driver: Path = DRIVER) -> list[str]:
-    """Return the NVIDIA GPUs of this machine by name, as its driver tells; empty without one. Starts no CUDA."""
+    """Return the NVIDIA GPUs of this machine by name, as its driver lists them; empty without one. Starts no CUDA."""
     names = []
     for file in sorted(driver.glob("*/information")):
         lines = (line.partition(":") for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
@@ -67,8 +67,22 @@ class Device:
         self._read = b""
 
     def fault(self) -> str:
-        """Run a kernel that is known to be right, and say what is wrong with the device; "" where nothing is."""
-        said = self._start()
+        """Start the process, if there is none, with a kernel that is known to be right.
+
+        Returns what is wrong with the device; "" where nothing is.
+        """
+        if self._process is not None and self._process.poll() is None:
+            return ""
+        self.close()
+        self.starts += 1
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tzerlike.execution.cuda.server", self._target],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        hello = self._answer(_TO_COMPILE)
+        said = "its process does not start" if hello is None else str(hello[FAULT])
         if said:
             self.close()
         return said
@@ -86,7 +100,6 @@ class Device:
         answer = self._heard(_FACTOR * limits.seconds)
         if answer is None:
             ran = Ran(Ending.DIED, "the kernel runs on without end, or its process died")
-            self.close()
             return replace(results, optimised=ran, device=self.kind)
         if TAINTED in answer:
             self.close()
@@ -104,24 +117,8 @@ class Device:
                 pipe.close()
         self._process, self._read = None, b""
 
-    def _start(self) -> str:
-        """Start the process if there is none; returns what it says is wrong."""
-        if self._process is not None and self._process.poll() is None:
-            return ""
-        self.close()
-        self.starts += 1
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tzerlike.execution.cuda.server", self._target],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        hello = self._answer(_TO_COMPILE)
-        return "its process does not start" if hello is None else str(hello[FAULT])
-
     def _ask(self, item: dict[str, Any]) -> dict[str, Any] | None:
-        if self._start():
-            self.close()
+        if self.fault():
             return None
         assert self._process is not None and self._process.stdin is not None
         try:
@@ -130,10 +127,7 @@ class Device:
         except BrokenPipeError:
             self.close()
             return None
-        answer = self._heard(_TO_COMPILE)
-        if answer is None:
-            self.close()
-        return answer
+        return self._heard(_TO_COMPILE)
 
     def _heard(self, seconds: float) -> dict[str, Any] | None:
         """The next answer to a case; Fault where it is one of ours."""
@@ -144,12 +138,13 @@ class Device:
         return answer
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:
-        """The next answer; None when the process ends, or `seconds` pass without a word of it."""
+        """The next answer; None when the process ends, or is ended since `seconds` pass without a word of it."""
         assert self._process is not None and self._process.stdout is not None
         while b"\n" not in self._read:
             ready, _, _ = select.select([self._process.stdout], [], [], seconds)
             chunk = self._process.stdout.read1(1 << 16) if ready else b""  # type: ignore[attr-defined]
             if not chunk:
+                self.close()
                 return None
             self._read += chunk
         line, _, self._read = self._read.partition(b"\n")

@@ -16,12 +16,13 @@ from tzerlike.core.case import ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ending, Ran, Results
-from tzerlike.execution.compare.results import Notes, interpret
+from tzerlike.execution.compare.results import interpret
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads
 from tzerlike.execution.diagnosis.meaning import Look, Meaning
 from tzerlike.execution.diagnosis.search import State
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Notes
 from tzerlike.systems.tvm_api import array_items, structural_walk, tirx
 
 JUDGED_BEFORE = "s_tir.LowerThreadAllreduce"

@@ -22,13 +22,14 @@ from tzerlike.core.results import Ending, Ran, Timing
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
 from tzerlike.execution.compare.memory import Memory
-from tzerlike.execution.compare.results import NoNotes, compile_executable
 from tzerlike.execution.compare.timing import noise
 from tzerlike.execution.cuda.device import TAINTED
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
+from tzerlike.passes.catalog import steps_of
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.systems.compilation import Compilation
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Expected
 
@@ -56,7 +57,7 @@ def trial(target: str) -> str:
     kind = kind_of_target(target)
     try:
         module = tvm_api.module_of(tvm_api.parse_script(_TRIAL.format(loop=_LOOPS[kind])))
-        built = compile_executable(module, target, ContextConfig(), NoNotes())
+        built = Compilation(target, ContextConfig()).build(module)
         device = tvm_api.device_of(kind)
         tensor, memory = tvm_api.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
         ask_compiler(lambda: native.entry_point(module, built)(tensor))
@@ -92,7 +93,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     if not _fits(expected, inputs):
         return {}
     try:
-        built = compile_executable(module, case.target, case.config, NoNotes(), case.passes)
+        built = Compilation(case.target, case.config, steps_of(case.passes)).build(module)
         function = native.entry_point(module, built)
         memory = _DeviceMemory(inputs, expected, kind_of_target(case.target))
     except (CompilerRefused, native.NotAllowed):
@@ -164,7 +165,7 @@ class _DeviceMemory:
 
 def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
     try:
-        built = compile_executable(module, REFERENCE_TARGET, REFERENCE_CONFIG, NoNotes())
+        built = Compilation(REFERENCE_TARGET, REFERENCE_CONFIG).build(module)
         function = native.entry_point(module, built)
     except CompilerRefused as refusal:
         return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
@@ -177,7 +178,7 @@ def _timed(module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory)
     """Time the build and the one without optimisation by the device's clock; None where a second run computes
     something else, since the clock takes several in a row."""
     try:
-        other = compile_executable(module, case.target, REFERENCE_CONFIG, NoNotes())
+        other = Compilation(case.target, REFERENCE_CONFIG).build(module)
         for each in (built, other):
             function = native.entry_point(module, each)
             if memory.ran(function).ending is not Ending.AGREES:

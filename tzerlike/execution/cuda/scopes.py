@@ -1,8 +1,8 @@
-"""Whether a kernel keeps memory of a block or a thread to its block or thread, as far as its text tells.
+"""Whether a kernel keeps memory of a block or a thread to its block or thread, as far as its text shows.
 
 The interpreter of programs takes such memory for one array where it is allocated above the threads, as the blocks of
 S-TIR do. On a device each block, or each thread, has its own, so that what one loop over threads leaves in local memory
-is not what the next one finds. Within one loop over threads the interpreter tells accesses of different threads apart.
+is not what the next one finds. Within one loop over threads the interpreter knows which thread an access is of.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Along the passes of a compilation: the program is looked at after each one, to tell which is guilty of a finding."""
+"""Along the passes of a compilation: the program is looked at after each one, to find the culprit of a finding."""

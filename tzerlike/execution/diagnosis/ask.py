@@ -25,7 +25,7 @@ def ask_walk(
 ) -> Walk | None:
     """Return the walk along the passes of `case`; None when the child died of something that is no pass.
 
-    `inputs` is the path of an archive of inputs in the place of those that the case's seed gives, or "".
+    `inputs` is the path of an archive of inputs in place of those that the case's seed gives, or "".
     """
     records, death = _walked(call, case, limits, inputs, None, diff)
     if (walk := _walk_in(records)) is not None:

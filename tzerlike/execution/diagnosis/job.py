@@ -20,11 +20,12 @@ from tzerlike.execution.compare.results import interpret
 from tzerlike.execution.diagnosis.meaning import Look, Meaning
 from tzerlike.execution.diagnosis.search import State, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
-from tzerlike.passes import instantiate
+from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import PassTrail, Turn
 
 _LONGEST_DIFF = 100_000
@@ -37,18 +38,14 @@ _TO_VERIFY = 10.0
 def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Walk along the passes of a case and lay down the Walk.
 
-    `item` holds the `case`; `inputs`, the path of an archive in the place of the inputs that its seed gives, or "";
+    `item` holds the `case`; `inputs`, the path of an archive in place of the inputs that its seed gives, or "";
     `stop`, the place of the first pass that is not to run, or None; `diff`, whether a diff is wanted; and `fatal`, the
     places of modules that TVM's verifiers die of. Before and after each pass, and before a module is verified, a record
-    says what goes on from now on, so that a death can be told.
+    says what goes on from now on, so that a death can be attributed.
     """
     case = Case.from_json(item["case"])
     channel.enter_stage(Stage.PASSES)
-
-    def note(index: int | None, name: str) -> None:
-        channel.add_result({"at": index, "name": name})
-
-    trail = PassTrail(note, item["stop"])
+    trail = PassTrail(lambda index, name: channel.add_result({"at": index, "name": name}), item["stop"])
     signal.setitimer(signal.ITIMER_PROF, seconds)
     refusal, module = _compile(case, trail)
     signal.setitimer(signal.ITIMER_PROF, 0)
@@ -67,20 +64,15 @@ def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 
 Pair = tuple[Any, Any]
-"""The modules before and after the guilty step."""
+"""The modules before and after the culprit step."""
 
 
 def _compile(case: Case, trail: PassTrail) -> tuple[CompilerRefused | None, Any]:
     """Compile, and return what TVM raised if it did, and the module that it began with."""
     module = None
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(case.ir))
-        target = ask_compiler(lambda: tvm_api.target_of(case.target))
-        with target, ask_compiler(lambda: tvm_api.pass_context(case.config, [trail])):
-            bound = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            for spec in case.passes:
-                bound = ask_compiler(lambda spec=spec, bound=bound: instantiate(spec)(bound))  # type: ignore[misc]
-            ask_compiler(lambda: tvm_api.build(bound, target, case.config.pipeline))
+        module = load(case.ir)
+        Compilation(case.target, case.config, steps_of(case.passes), [trail]).build(module)
     except CompilerRefused as refusal:
         return refusal, module
     return None, module
@@ -94,7 +86,7 @@ def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
 
 
 def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:
-    """Return the walk along a trail that was followed to its end, and the modules before and after the guilty step."""
+    """Return the walk along a trail that was followed to its end, and the modules before and after the culprit step."""
     turns = trail.turns
     if meaning is None:
         return Walk(trail.begun, unjudged=_names(turns)), None

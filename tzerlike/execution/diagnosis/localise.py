@@ -21,7 +21,7 @@ from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
 
 DEFAULT_PIPELINE = "default pipeline"
-"""No more can be told than that it is wrong without a pass of its own."""
+"""No more is known than that it is wrong without a pass of its own."""
 
 CODE_GENERATION = "code generation"
 """No pass is known to change the program's meaning, and LLVM's level makes no difference.
@@ -55,19 +55,19 @@ OPTIONAL = (
     "s_tir.CanonicalizeLoop",
     "s_tir.AnnotateIrregularLoop",
 )
-"""Passes of the default pipeline that most programs compile without, those that are guilty most often first."""
+"""Passes of the default pipeline that most programs compile without, the most frequent culprits first."""
 
 _OVERLOOKED = 4.0
 """A difference of fewer bounds may be no difference to the walk."""
 
 Run = Callable[[Case], Observation]
-Stroll = Callable[[Case], Walk | None]
+TakeWalk = Callable[[Case], Walk | None]
 """Walks along the passes of a case (tzerlike.execution.diagnosis.ask); None where that gave nothing."""
 
 Test = Callable[[Case], bool]
 
 
-def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observation:
+def localised(case: Case, seen: Observation, run: Run, take_walk: TakeWalk) -> Observation:
     """Return `seen` with `results.guilty` set where a build is to blame; `run` runs a case once.
 
     Wrong code of the baseline build, or of both, is looked for in the passes of the baseline build. The answer
@@ -77,8 +77,7 @@ def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observ
     if results is None or not (results.blame or _slow(seen)):
         return seen
     if results.blame:
-        blamed = results.baseline if results.blame == BASELINE else results.optimised
-        guilty = _of_wrong_code(to_blame(case, results.blame), run, stroll, _marginal(blamed))
+        guilty = _of_wrong_code(to_blame(case, results.blame), run, take_walk, _marginal(results.blamed))
         return replace(seen, results=replace(results, guilty=guilty))
 
     def faulty(other: Case) -> bool:
@@ -93,9 +92,7 @@ def localised(case: Case, seen: Observation, run: Run, stroll: Stroll) -> Observ
 
 def to_blame(case: Case, blame: str) -> Case:
     """Return the case whose build is the one to blame: the baseline build of `case`, or `case` itself."""
-    if blame in (BASELINE, "both"):
-        return baseline_case(case)
-    return case
+    return baseline_case(case) if blame in (BASELINE, "both") else case
 
 
 def _marginal(ran: Ran) -> bool:
@@ -106,7 +103,7 @@ def _marginal(ran: Ran) -> bool:
     return abs(float(found.got) - float(found.expected)) <= _OVERLOOKED * float(found.bound)
 
 
-def _of_wrong_code(case: Case, run: Run, stroll: Stroll, marginal: bool) -> str:
+def _of_wrong_code(case: Case, run: Run, take_walk: TakeWalk, marginal: bool) -> str:
     def faulty(other: Case) -> bool:
         again = run(other).results
         return again is not None and again.defined and again.optimised.ending.wrong
@@ -115,7 +112,7 @@ def _of_wrong_code(case: Case, run: Run, stroll: Stroll, marginal: bool) -> str:
         return _right(run(other))
 
     # Between the passes that make threads of loops and those that place barriers, every kernel races.
-    walk = stroll(case) if kind_of_target(case.target) == "llvm" else None
+    walk = take_walk(case) if kind_of_target(case.target) == "llvm" else None
     if walk is None:
         return _guilty(case, faulty, cured)
     suspects = walk.suspects or walk.unjudged
@@ -172,7 +169,7 @@ def _disabled(case: Case, name: str) -> Case:
 
 
 def first_fault(case: Case, faulty: Test) -> PassSpec:
-    """The pass of a prefix at which a fault comes about, by bisection of the prefix.
+    """The pass of a prefix at which a fault occurs, by bisection of the prefix.
 
     The fault is not there without passes, and there with all.
     """
@@ -198,7 +195,7 @@ def _first_needed(case: Case, cured: Test) -> str:
 
 
 def _either(names: Sequence[str]) -> str:
-    """A name for passes that cannot be told apart: the first and the last."""
+    """A name for passes that cannot be distinguished: the first and the last."""
     first, last = _short(names[0]), _short(names[-1])
     return first if first == last else f"{first} to {last}"
 

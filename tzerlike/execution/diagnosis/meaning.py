@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from tzerlike.core.dtypes import parse
 from tzerlike.core.results import Difference
@@ -48,7 +47,7 @@ class Meaning:
         """Compare what the `main` of `module` means with this.
 
         UNKNOWN where the interpreter cannot tell: other parameters, something that it does not model, or a result that
-        hangs on rounding. An infinity or NaN where there was none is WRONG.
+        depends on rounding. An infinity or NaN where there was none is WRONG.
         """
         func = tvm_api.entry_of(module)
         if tvm_api.packed(func):
@@ -81,7 +80,8 @@ class Meaning:
             if before == after:
                 arguments.append(argument)
             elif after == (_stored_as(before[0]), before[1]):
-                arguments.append(_bits_of(numpy.asarray(argument), before[0]))
+                kind = _element_of(before[0])
+                arguments.append(numpy.asarray(argument).astype(kind).view(f"u{kind.itemsize}").astype(numpy.uint64))
             else:
                 return None
         return arguments
@@ -93,41 +93,31 @@ class Meaning:
         first = numpy.asarray(self.inputs.arguments[position])
         values = numpy.asarray(got.values)
         if expected.values.dtype == numpy.float64 and values.dtype != numpy.float64:
-            values = _values_of(values, dtype)
+            kind = _element_of(dtype)
+            values = values.astype(f"u{kind.itemsize}").view(kind).astype(numpy.float64)
         both = Expected(expected.values, expected.bound + got.bound)
         return compare(position, parameter.name, dtype, values, both, first)
 
 
 def _parameters(func: Any) -> list[tuple[str, int]]:
     """The dtype and the number of dimensions of each parameter; -1 for what is no buffer."""
-    found = []
-    for param in tvm_api.array_items(func.params):
-        if tvm_api.is_buffer(param):
-            found.append((str(param.ty.dtype.dtype), len(param.ty.shape)))
-        else:
-            found.append((str(param.ty), -1))
-    return found
+    return [
+        (str(param.ty.dtype.dtype), len(param.ty.shape)) if tvm_api.is_buffer(param) else (str(param.ty), -1)
+        for param in tvm_api.array_items(func.params)
+    ]
 
 
 def _stored_as(text: str) -> str:
-    """The dtype that the legalisation of storage puts in the place of one; "" where it leaves it."""
+    """The dtype that the legalisation of storage puts in place of one; "" where it leaves it."""
     dtype = parse(text)
     if dtype is None or not dtype.is_float or not text.startswith(("bfloat16", "float8")):
         return ""
     return f"uint{dtype.bits}" + (f"x{dtype.lanes}" if dtype.lanes > 1 else "")
 
 
-def _bits_of(values: NDArray[Any], text: str) -> NDArray[numpy.uint64]:
+def _element_of(text: str) -> numpy.dtype[Any]:
+    """NumPy's type of an element of a small float dtype, whose bits an integer may hold."""
     dtype = parse(text)
-    assert dtype is not None
-    kind = element_type(dtype)
+    kind = None if dtype is None else element_type(dtype)
     assert kind is not None
-    return values.astype(kind).view(f"u{kind.itemsize}").astype(numpy.uint64)
-
-
-def _values_of(bits: NDArray[Any], text: str) -> NDArray[numpy.float64]:
-    dtype = parse(text)
-    assert dtype is not None
-    kind = element_type(dtype)
-    assert kind is not None
-    return bits.astype(f"u{kind.itemsize}").view(kind).astype(numpy.float64)
+    return kind

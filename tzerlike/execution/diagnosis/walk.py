@@ -14,7 +14,7 @@ VERIFYING = "verifying"
 
 
 class Change(StrEnum):
-    """What a guilty step does."""
+    """What a culprit step does."""
 
     RESULT = "result"
     """The program computes something else behind it."""
@@ -34,7 +34,7 @@ class Change(StrEnum):
 class Walk:
     """The passes that ran on a program, and where its meaning was lost.
 
-    `suspects` are TVM's names of the passes one of which is guilty: one where it can be told, more where the
+    `suspects` are TVM's names of the passes one of which is the culprit: one where it is known, more where the
     interpreter cannot judge what lies between them, none where the program means the same as far as can be judged.
     `unjudged` are then the passes that changed the program behind that and before its arguments were packed.
     `index` is the place of the first suspect among the `passes` that had begun, from 0, passes inside of passes
@@ -50,11 +50,6 @@ class Walk:
     difference: Difference | None = None
     diff: Text = ""
     unjudged: tuple[Text, ...] = ()
-
-    @property
-    def innocent(self) -> bool:
-        """Whether every pass up to the packing of arguments leaves the program's meaning alone."""
-        return not self.suspects and not self.unjudged
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection
-from tzerlike.findings.bundles.bundle import About, Bundle
+from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.refresh import refresh_report
-from tzerlike.findings.replay import load_bundle, oracles_of
+from tzerlike.findings.replay import load_bundle, oracles_of, system_of
 from tzerlike.processes.client import Client
 
 
@@ -26,20 +26,23 @@ class Bisected:
         return f"{self.path}: {self.why if self.bisection is None else self.bisection.line()}"
 
     def to_json(self) -> dict[str, Any]:
-        found = None if self.bisection is None else self.bisection.to_json()
-        return {"bundle": str(self.path), "why": self.why, "bisection": found}
+        return {
+            "bundle": str(self.path),
+            "why": self.why,
+            "bisection": None if self.bisection is None else self.bisection.to_json(),
+        }
 
 
 def bisect_bundles(
-    paths: Sequence[Path], open_client: Callable[[], Client], tell: Callable[[Bisected], None] = lambda bisected: None
+    paths: Sequence[Path], open_client: Callable[..., Client], tell: Callable[[Bisected], None] = lambda bisected: None
 ) -> list[Bisected]:
-    """Bisect each bundle, and write its bisect.json and its report anew; `tell` hears of each as it ends.
+    """Bisect each bundle, and write its bisect.json and its report anew; `tell` is called with each as it ends.
 
     UserError on a bundle that cannot be read, before anything is done.
     """
     bundles = [(path, _compilation(path)) for path in paths]
     results = []
-    with open_client() as client:
+    with open_client(system=system_of(bundle for _, bundle in bundles if bundle is not None)) as client:
         for path, bundle in bundles:
             result = Bisected(path, "no finding of a compilation") if bundle is None else _bisected(bundle, client)
             tell(result)
@@ -48,9 +51,9 @@ def bisect_bundles(
 
 
 def _compilation(path: Path) -> Bundle | None:
-    """The bundle at `path`; None where what it holds did not come about in a compilation."""
+    """The bundle at `path`; None where what it holds did not occur in a compilation."""
     bundle = load_bundle(path)
-    return bundle if isinstance(bundle, Bundle) and bundle.about is About.COMPILATION else None
+    return bundle if isinstance(bundle, Bundle) and bundle.probe is None else None
 
 
 def _bisected(bundle: Bundle, client: Client) -> Bisected:

@@ -20,13 +20,11 @@ from tzerlike.findings.bundles.bisection import Bisection, write_bisection
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles import effort_for, judged, make_oracles
-from tzerlike.processes.lane import Lane
-
-Report = Callable[[dict[str, Any]], None]
+from tzerlike.processes.lane import Lane, Report
 
 
 def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Find the guilty pass of the bundle at `path`, of its reduced case if it has one, and write its bisect.json.
+    """Find the culprit pass of the bundle at `path`, of its reduced case if it has one, and write its bisect.json.
 
     Reports whether the finding showed; nothing is written where it did not. A bundle's signature names the pass that
     was guilty when it was written, so any finding of its kind will do.
@@ -97,7 +95,7 @@ def _first_of_prefix(case: Case, faulty: Callable[[Case], bool]) -> str:
 
 
 def _in_baseline(seen: Observation) -> bool:
-    """Whether it came about in the build without optimisation."""
+    """Whether it occurred in the build without optimisation."""
     results = seen.results
     if results is not None and seen.exit is Exit.OK:
         return results.blame in (BASELINE, "both") or results.baseline.ending is Ending.REFUSED

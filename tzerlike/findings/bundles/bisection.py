@@ -20,8 +20,8 @@ class Bisection:
     """Who is guilty of a finding.
 
     `guilty` is TVM's name of a pass, with its namespace; what tzerlike.execution.diagnosis.localise calls code
-    generation, LLVM or passes that cannot be told apart; or "" where nothing can be told. `build` is the build that was
-    looked at, optimised or reference. `index` is the place of the guilty pass among the `passes` that had begun, from
+    generation, LLVM or passes that cannot be distinguished; or "" where nothing is known. `build` is the build that was
+    looked at, optimised or reference. `index` is the place of the culprit pass among the `passes` that had begun, from
     0; None where it was found by building without it, or is no pass. `change` is what it does, `detail` says so in
     words, `difference` is the first element that is another behind it. `diff` is the TIR before and after it, as a
     unified diff, or the TIR that a pass failed on. `reduced` says that all this is of the reduced case.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,57 +12,19 @@ from msgspec import Meta
 
 from tzerlike.core.archive import no_arrays
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import KINDS, ROUND_TRIP, Finding, Signed
-from tzerlike.core.harness import Harness
+from tzerlike.core.finding import KINDS, Finding, Signed
+from tzerlike.core.harness import HarnessRow
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Observation, Stage
+from tzerlike.core.observation import Observation
 from tzerlike.core.schema import Count, Schema, Text
-from tzerlike.core.storage import json_text, remove, storage_error, write_atomic
+from tzerlike.core.storage import json_text, write_directory
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Subject
+from tzerlike.oracles import probe_of
+from tzerlike.oracles.protocol import Probe
 from tzerlike.tir.stored import read_stored_case
-
-
-class About(Enum):
-    """What a finding came about in, which says how it is replayed."""
-
-    COMPILATION = auto()
-    """Of the case, or running what came of it."""
-    MUTATION = auto()
-    """Calls that make a program in memory, at which TVM died."""
-    SCHEDULE = auto()
-    """Schedule primitives, applied to the case's program."""
-    TEXT = auto()
-    """Printing the program and parsing it again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """What a bundle directory says: the case, what was seen, and under which limits."""
-
-    path: Path
-    stored: StoredCase
-    kind: str
-    signature: str
-    parts: tuple[str, ...]
-    observation: Observation
-    limits: Limits
-    environment: Mapping[str, Any]
-    flaky: bool
-
-    @property
-    def title(self) -> str:
-        return f"{self.kind}: {' / '.join(self.parts)}"
-
-    @property
-    def about(self) -> About:
-        if "schedule" in self.environment:
-            return About.SCHEDULE
-        if self.parts[:1] == (ROUND_TRIP,):
-            return About.TEXT
-        return About.MUTATION if self.observation.stage is Stage.MUTATE else About.COMPILATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +112,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     target = directory / finding.directory
     if target.exists() or any(directory.glob(f"*-{finding.signature}")):
         return None
-    temporary = directory / f".tmp-{os.getpid()}-{finding.signature}"
-    remove(temporary)
-    try:
-        temporary.mkdir()
-        for name, content in files.items():
-            write_atomic(temporary / name, content)
-        os.rename(temporary, target)
-    except FileExistsError:
-        return None
-    except OSError as error:
-        if target.exists():
-            return None
-        raise storage_error(target, error) from error
-    finally:
-        remove(temporary)
-    return target
+    return target if write_directory(target, files) else None
 
 
 class _StoredLimits(msgspec.Struct):
@@ -196,8 +141,9 @@ _RECORD = Schema(_StoredRecord, "bundle")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a bundle's observation.json says, of either harness."""
+    """What a bundle's observation.json says, of any harness: what was seen, and under which limits."""
 
+    path: Path
     kind: str
     signature: str
     parts: tuple[str, ...]
@@ -207,14 +153,45 @@ class Record:
     environment: Mapping[str, Any]
 
     @property
+    def title(self) -> str:
+        return f"{self.kind}: {' / '.join(self.parts)}"
+
+    @property
+    def flaky(self) -> bool:
+        return self.confirmed.flaky
+
+    @property
     def version(self) -> str:
         """The TVM that it was found on, "" where that is not said."""
         version = self.environment.get("tvm")
         return version if isinstance(version, str) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class OtherBundle(Record):
+    """A bundle of another harness than that of tensor IR, as far as running it again takes."""
+
+    harness: HarnessRow
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle(Record):
+    """A bundle of tensor IR with its case."""
+
+    stored: StoredCase
+
+    @property
+    def probe(self) -> Probe | None:
+        """The probe of the oracle that it is of; None where its finding came about in a compilation of the case."""
+        return probe_of(Signed(self.kind, self.parts), self.observation, self.environment)
+
+
 def read_record(bundle: Path) -> Record:
     """Read the observation.json of a bundle; UserError in one line that names the file and the field at fault."""
+    return Record(**_fields(bundle))
+
+
+def _fields(bundle: Path) -> dict[str, Any]:
     file = bundle / "observation.json"
     stored = _RECORD.read(file)
     try:
@@ -222,25 +199,14 @@ def read_record(bundle: Path) -> Record:
     except UserError as error:
         raise UserError(f"{file}: {error}") from error
     limits = Limits(stored.limits.seconds, stored.limits.memory)
-    return Record(stored.kind, stored.signature, stored.parts, limits, stored.confirmed, seen, stored.environment)
+    return msgspec.structs.asdict(stored) | {"path": bundle, "limits": limits, "observation": seen}
 
 
-@dataclass(frozen=True, slots=True)
-class OtherBundle:
-    """A bundle of another harness than that of tensor IR, as far as running it again takes."""
-
-    path: Path
-    harness: Harness
-    signature: str
-    limits: Limits
-    flaky: bool
-
-
-def read_other_bundle(path: Path, harness: Harness) -> OtherBundle:
+def read_other_bundle(path: Path, harness: HarnessRow) -> OtherBundle:
     """Read a bundle; UserError in one line that names the file at fault."""
-    record = read_record(path)
+    fields = _fields(path)
     harness.check(path / "case.json")
-    return OtherBundle(path, harness, record.signature, record.limits, record.confirmed.flaky)
+    return OtherBundle(**fields, harness=harness)
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -251,15 +217,4 @@ def read_bundle(path: Path) -> Bundle:
     if not path.is_dir():
         raise UserError(f"{path}: not a bundle (no such directory)")
     stored = read_stored_case(path / "case.json")
-    record = read_record(path)
-    return Bundle(
-        path=path,
-        stored=stored,
-        kind=record.kind,
-        signature=record.signature,
-        parts=record.parts,
-        observation=record.observation,
-        limits=record.limits,
-        environment=record.environment,
-        flaky=record.confirmed.flaky,
-    )
+    return Bundle(**_fields(path), stored=stored)

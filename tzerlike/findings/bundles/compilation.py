@@ -1,4 +1,4 @@
-"""The bundle of what came about in a compilation: confirmed as a replay will run it, then written."""
+"""The bundle of what occurred in a compilation: confirmed as a replay will run it, then written."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.storage import json_text, write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import one_line
-from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.rendering import rendered
+from tzerlike.execution.rendering import Rendering, rendered
 from tzerlike.findings.bundles.bundle import Confirmation, observation_text, store_bundle, write_bundle
-from tzerlike.findings.bundles.readable import readable_script
 from tzerlike.findings.issue.regression import regression_test
+from tzerlike.findings.repro.parts import replaying
 from tzerlike.findings.repro.script import repro_script
 from tzerlike.processes.heap import layouts_for
 
@@ -76,16 +76,26 @@ def bundle_compilation(
     )
 
 
-_PLAIN_REPRO = '''\
-"""Exits non-zero when the bug shows; it takes tzerlike to show it, whose own script could not be made."""
+def readable_script(
+    rendering: Rendering, finding: Finding, evidence: Evidence, judge: Callable[[Case], Iterable[Finding]]
+) -> str:
+    """Return the TVMScript that may stand for a program in what people read and run; "" where its JSON has to.
 
-import pathlib
-import subprocess
-import sys
-
-bundle = pathlib.Path(__file__).resolve().parent
-sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
-'''
+    Not every program comes back from its own text: TVMScript's operators simplify, and some attributes have no syntax.
+    A text that gives another program stands for the first one where that shows the very same `finding`, on the same
+    inputs with the same results, which are its `evidence`. `judge` runs a case once and returns what is found.
+    """
+    if rendering.faithful:
+        return rendering.script
+    if not rendering.again:
+        return ""
+    twin = replace(finding.case, ir=rendering.again)
+    found = next((other for other in judge(twin) if other.signature == finding.signature), None)
+    if found is None:
+        return ""
+    if evidence.parameters and evidence_for(twin, found.observation.results) != evidence:
+        return ""
+    return rendering.script
 
 
 def bundle_plainly(
@@ -105,7 +115,7 @@ def bundle_plainly(
         "module.py": "# tzerlike failed to print this module; case.json holds it.\n",
         "inputs.npz": evidence.archive,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
-        "repro.py": _PLAIN_REPRO,
+        "repro.py": replaying(finding.title),
         "report.md": f"# {one_line(finding.title)}\n\ntzerlike failed to write this report; see faults/.\n",
     }
     return store_bundle(directory, finding, files)

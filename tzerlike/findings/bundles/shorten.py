@@ -1,4 +1,4 @@
-"""The shortest pass sequence that still makes TVM fail: what an internal error has to show before it is told.
+"""The shortest pass sequence that still makes TVM fail: what an internal error has to show before it is reported.
 
 A failure that takes a string of passes in an order that nobody uses says little about any of them. One that
 the program gives by itself, or with a pass or two in front of the default pipeline, is somebody's bug.
@@ -20,7 +20,7 @@ Judge = Callable[[Case], list[Finding]]
 
 
 def is_short(case: Case) -> bool:
-    """Whether an internal error may be told of a case as it is."""
+    """Whether an internal error may be reported with the case as it is."""
     return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
 
 

@@ -1,1 +1,1 @@
-"""Faults of our own: what they came about on, kept so that they can be run again, and how many there are."""
+"""Faults of our own: what they occurred on, kept so that they can be run again, and how many there are."""

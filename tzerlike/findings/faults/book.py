@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,9 @@ from tzerlike.findings.faults.bundle import Occasion, write_fault
 
 _T = TypeVar("_T")
 
+WORKER_LOST = "WorkerLost"
+"""The kind of a fault that took a worker with it: a loop in a library, or a death that is none of TVM's."""
+
 WINDOW = 1000
 """Iterations that the rate of faults is that of."""
 
@@ -23,7 +26,10 @@ TOLERATED = 1 / 200
 
 
 class FaultBook:
-    """Keeps the faults of one worker, in the directory `faults` of its campaign; `environment` is what it runs on."""
+    """Keeps the faults of one worker, in the directory `faults` of its campaign; `environment` is what it runs on.
+
+    They are counted by signature in `counts`, and `recent` has the iterations of the last.
+    """
 
     def __init__(
         self,
@@ -32,35 +38,37 @@ class FaultBook:
         campaign: CampaignConfig,
         environment: dict[str, Any],
         room: Room | None = None,
+        counts: dict[str, int] | None = None,
+        recent: list[int] | None = None,
     ) -> None:
-        self.counts: Counter[str] = Counter()
-        self._recent: deque[int] = deque()
+        self.counts = Counter() if counts is None else counts
+        self.recent = [] if recent is None else recent
         self._directory, self._worker = directory, worker
         self._campaign, self._environment = campaign, environment
         self._room = room or Room(lambda: True, lambda why: None)
 
     def note(self, fault: Fault, occasion: Occasion) -> None:
         """Count a fault and keep it, if it is the first of its signature; StorageError when the disk is full."""
-        self.counts[fault.signature] += 1
-        self._recent.append(occasion.iteration)
-        whence = (self._worker, self._campaign, self._environment)
-        write = partial(write_fault, self._directory, fault, occasion, *whence)
+        self.counts[fault.signature] = self.counts.get(fault.signature, 0) + 1
+        self.recent.append(occasion.iteration)
+        write = partial(write_fault, self._directory, fault, occasion, self._worker, self._campaign, self._environment)
         contained(lambda: self._room.keep(write), "fault bundle")
 
     def keep(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns, or None where it fails of a fault, which is noted."""
         return kept(step, doing, lambda fault: self.note(fault, occasion))
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up where `to_json` left off."""
-        self.counts.update(state.get("faults", {}))
-        self._recent.extend(state.get("recent_faults", []))
+    def forget(self, iterations: int) -> None:
+        """Let go of what is no longer recent for a worker that has done so many iterations."""
+        while self.recent and self.recent[0] < iterations - WINDOW:
+            del self.recent[0]
 
-    def to_json(self, iterations: int) -> dict[str, Any]:
-        """What of this belongs into the state of a worker that has done so many iterations."""
-        while self._recent and self._recent[0] < iterations - WINDOW:
-            self._recent.popleft()
-        return {"faults": dict(self.counts), "recent_faults": list(self._recent)}
+
+def lost_worker(culprit: Mapping[str, Any]) -> tuple[Fault, Occasion]:
+    """What the worker before this one was ended over, as a fault: `culprit` has the `iteration`, what it was `doing` in
+    it, and `why`."""
+    doing = str(culprit["doing"])
+    return Fault(WORKER_LOST, (doing,), str(culprit["why"]), doing), Occasion(int(culprit["iteration"]))
 
 
 def warning(stats: Mapping[str, Any]) -> str:

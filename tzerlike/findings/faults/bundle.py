@@ -2,12 +2,11 @@
 
 fault.json    what failed, where, and in which campaign
 case.json     the case, where there was one
-parent.json   the case that a mutation changed, where the fault came about in one
+parent.json   the case that a mutation changed, where the fault occurred in one
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import Fault
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.schema import Count, Schema, Text
-from tzerlike.core.storage import json_text, remove, storage_error, write_atomic
+from tzerlike.core.storage import json_text, write_directory
 from tzerlike.core.stored import StoredCase
 from tzerlike.tir.allowlist.stored import require_graph
 from tzerlike.tir.stored import read_stored_case
@@ -39,7 +38,7 @@ class Donor(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What a fault came about on: an iteration and, as far as there was one, the case, or the mutation of a parent with
+    """What a fault occurred on: an iteration and, as far as there was one, the case, or the mutation of a parent with
     what it drew from the corpus."""
 
     iteration: int
@@ -55,7 +54,7 @@ class Occasion:
 
 
 class FaultFile(msgspec.Struct, frozen=True):
-    """The contents of fault.json; `worker` and `iteration` say where in the `campaign` it came about first, and
+    """The contents of fault.json; `worker` and `iteration` say where in the `campaign` it occurred first, and
     `environment` on what."""
 
     schema_version: int
@@ -77,7 +76,7 @@ _SCHEMA = Schema(FaultFile, "fault", SCHEMA_VERSION)
 
 @dataclass(frozen=True, slots=True)
 class FaultBundle:
-    """A fault that was kept: the directory, what fault.json says, and what the fault came about on."""
+    """A fault that was kept: the directory, what fault.json says, and what the fault occurred on."""
 
     path: Path
     file: FaultFile
@@ -112,6 +111,7 @@ def write_fault(
     target = directory / fault.signature
     if target.exists():
         return
+    directory.mkdir(parents=True, exist_ok=True)
     file = FaultFile(
         schema_version=SCHEMA_VERSION,
         signature=fault.signature,
@@ -126,22 +126,10 @@ def write_fault(
         campaign=campaign,
         environment=environment,
     )
-    temporary = directory / f".tmp-{os.getpid()}-{fault.signature}"
-    remove(temporary)
-    try:
-        temporary.mkdir(parents=True)
-        write_atomic(temporary / FILE, msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
-        for name, stored in ((_CASE, occasion.stored), (_PARENT, occasion.parent)):
-            if stored is not None:
-                write_atomic(temporary / name, json_text(stored.to_json()))
-        os.rename(temporary, target)
-    except FileExistsError:
-        return
-    except OSError as error:
-        if not target.exists():
-            raise storage_error(target, error) from error
-    finally:
-        remove(temporary)
+    cases = ((_CASE, occasion.stored), (_PARENT, occasion.parent))
+    files: dict[str, bytes | str] = {name: json_text(case.to_json()) for name, case in cases if case is not None}
+    files[FILE] = msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
+    write_directory(target, files)
 
 
 def kept_faults(directory: Path) -> list[Path]:

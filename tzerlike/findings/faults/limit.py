@@ -1,4 +1,4 @@
-"""An end to loops of our own: a process that computes for too long in one go hears of it as a fault."""
+"""An end to loops of our own: a process that computes for too long in one go gets a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mutation that a fault came about in, done again in a child."""
+"""A mutation that a fault occurred in, done again in a child."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A finding as a maintainer reads it.
 
-`subject` is what there is to tell, `markdown` tells it as an issue, `regression` as a test in TVM's own style. These
+`subject` is what there is to say, `markdown` writes it as an issue, `regression` as a test in TVM's own style. These
 know no files.
 """

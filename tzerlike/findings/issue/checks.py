@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tzerlike.core.dtypes import DType
 from tzerlike.core.finding import Finding
-from tzerlike.core.results import BASELINE, Difference
+from tzerlike.core.results import Difference
 from tzerlike.execution.compare.inputs import BufferParameter, Parameter
 from tzerlike.execution.compare.storage import element_type
 from tzerlike.findings.issue.literal import array_source, number_source, weight
@@ -50,17 +50,11 @@ class Run:
 
 def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run:
     """Return the run of wrong code on the inputs in `arrays`, the contents of inputs.npz."""
-    difference = _difference(finding)
+    results = finding.observation.results
+    difference = None if results is None else results.blamed.difference
     if (difference is not None and difference.nature == "outside") or not all(map(_plain, parameters)):
         return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS)
     return _plain_run(parameters, arrays, difference)
-
-
-def _difference(finding: Finding) -> Difference | None:
-    results = finding.observation.results
-    if results is None:
-        return None
-    return (results.baseline if results.blame == BASELINE else results.optimised).difference
 
 
 def _plain(parameter: Parameter) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from tzerlike.core.frames import GENERIC
 from tzerlike.core.observation import Frame
+from tzerlike.systems import under_test
 
 _FRAMES = 12
 _WIDTH = 140
@@ -49,32 +50,32 @@ def trace(frames: Sequence[Frame]) -> list[str]:
     """
     own = _own(frames)
     lines: list[str] = []
-    told: set[str] = set()
+    shown: set[str] = set()
     skipped = 0
     for frame in own:
         name = _plain_name(frame.function)
-        if _UNNAMED.fullmatch(frame.function) or name.startswith(GENERIC) or name in told:
+        if _UNNAMED.fullmatch(frame.function) or name.startswith(under_test().code.visitors) or name in shown:
             skipped += 1
             continue
-        if len(told) == _FRAMES:
+        if len(shown) == _FRAMES:
             break
         if skipped:
-            lines.append(_left_out(skipped))
+            lines.append(f"... {skipped} frame{'s' * (skipped > 1)} of visitors or without symbols")
         skipped = 0
-        told.add(name)
+        shown.add(name)
         lines.append(name)
-    return lines if told else [_plain_name(frame.function) for frame in own[:4]]
+    return lines if shown else [_plain_name(frame.function) for frame in own[:4]]
 
 
 def _own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames of TVM, and of what it called, up to the Python that called it."""
-    own: list[Frame] = []
-    for frame in frames:
-        if frame.library.startswith(_NOT_TVM) or frame.function.startswith(_PYTHON):
-            break
-        own.append(frame)
-    start = next((i for i, frame in enumerate(own) if frame.library.startswith("libtvm") or "::" in frame.function), 0)
+    own = list(takewhile(_below_python, frames))
+    start = next((i for i, frame in enumerate(own) if under_test().code.owns(frame) or "::" in frame.function), 0)
     return own[start:]
+
+
+def _below_python(frame: Frame) -> bool:
+    return not (frame.library.startswith(_NOT_TVM) or frame.function.startswith(_PYTHON))
 
 
 def _plain_name(signature: str) -> str:
@@ -84,10 +85,6 @@ def _plain_name(signature: str) -> str:
     head, _, _ = signature.replace("operator()", "operator ").partition("(")
     name = head.replace("operator ", "operator()").strip().rpartition(" ")[2] or signature
     return name if len(name) <= _WIDTH else f"{name[:_WIDTH]} ..."
-
-
-def _left_out(count: int) -> str:
-    return f"... {count} frame{'s' * (count > 1)} of visitors or without symbols"
 
 
 def environment_lines(environment: Mapping[str, Any]) -> list[str]:
@@ -109,5 +106,5 @@ def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: in
     """Return the line that says where a report comes from and how sure it is."""
     version = environment.get("tzerlike", "")
     flaky = ", flaky" if same < runs else ""
-    told = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
-    return f"Found by tzerlike {version}".rstrip() + told
+    tail = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
+    return f"Found by tzerlike {version}".rstrip() + tail

@@ -54,7 +54,7 @@ def number_source(value: Any, exact: bool = True) -> str:
 
 
 def _all_alike(flat: NDArray[Any]) -> bool:
-    """Whether there is one number only; told by their texts, so that -0.0 is not 0.0."""
+    """Whether there is one number only; compared by their texts, so that -0.0 is not 0.0."""
     return len(set(map(number_source, flat))) == 1
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.finding import ROUND_TRIP
 from tzerlike.core.observation import Exit, Stage
-from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.core.results import Ending, Ran
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.oracles import probe_of
 from tzerlike.oracles.crash import SANITIZER
+from tzerlike.oracles.protocol import Account
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows itself; a longer one stays in its file."""
@@ -38,18 +39,18 @@ def report(subject: Subject) -> str:
 
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
-    seen, kind = subject.seen, subject.finding.kind
-    place = seen.pass_name.rpartition(".")[2] or _STAGES.get(seen.stage, "the compiler")
-    if kind == "wrong-code":
+    seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
+    place = account.place or seen.pass_name.rpartition(".")[2] or _STAGES.get(seen.stage, "the compiler")
+    if account.headline:
+        text = account.headline
+    elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
         due = f" ({culprit.rpartition('.')[2]})" if culprit else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif kind == "crash":
-        text = f"{_what_crashes(subject, place)} crashes ({_death(subject)})"
-    elif _about_text(subject):
-        text = f"TVMScript of a well-formed module: {': '.join(subject.finding.parts[1:])}"
+        text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
-        reason = re.sub(r"^\w+Error: ", "", _first_line(_refusal(subject)))
+        reason = re.sub(r"^\w+Error: ", "", _first_line(seen.refusal))
         text = f"{place} fails on a valid program: {reason}"
     else:
         text = {
@@ -67,13 +68,13 @@ _STAGES = {
     Stage.BUILD: "Code generation",
     Stage.COMPILE_DEVICE: "Code generation",
     Stage.BUILD_BASELINE: "Code generation without optimisation",
-    Stage.MUTATE: "The schedule",
 }
 
 
-def _what_crashes(subject: Subject, place: str) -> str:
-    """A schedule's method is named by the finding, since no pass is under way."""
-    return subject.finding.parts[1] if subject.seen.stage is Stage.MUTATE else place
+def _account(subject: Subject) -> Account:
+    """What the oracle has to say of a finding that is not of a compilation."""
+    probe = probe_of(subject.finding, subject.seen, subject.environment)
+    return Account() if probe is None else probe.account(subject.finding, subject.seen, subject.environment)
 
 
 def _death(subject: Subject) -> str:
@@ -90,10 +91,7 @@ def _death(subject: Subject) -> str:
 
 
 def _blamed(subject: Subject) -> Ran:
-    results = subject.seen.results
-    if results is None:
-        return Ran()
-    return results.baseline if results.blame == BASELINE else results.optimised
+    return Ran() if subject.seen.results is None else subject.seen.results.blamed
 
 
 def _wrong(ran: Ran) -> str:
@@ -112,32 +110,14 @@ def _wrong(ran: Ran) -> str:
     return f"{place} is {difference.got}{kept}, not {difference.expected}"
 
 
-def _refusal(subject: Subject) -> str:
-    seen = subject.seen
-    if seen.exit is Exit.OK and seen.results is not None:
-        return seen.results.baseline.message.strip()
-    if _about_text(subject):
-        return f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip()
-    return seen.message.strip()
-
-
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _about_text(subject: Subject) -> bool:
-    """Whether TVM does not read back what it prints."""
-    return subject.finding.parts[:1] == (ROUND_TRIP,)
-
-
 def _expected(subject: Subject) -> str:
-    seen, kind = subject.seen, subject.finding.kind
-    if _about_text(subject):
-        return "TVM prints the module as TVMScript, and parsing that gives the same module."
-    if seen.stage is Stage.MUTATE:
-        return {
-            "crash": "The schedule primitive works, or raises an exception. It does not take the process with it.",
-        }.get(kind, "The schedule primitive leaves what the program computes as it was.")
+    kind = subject.finding.kind
+    if expected := _account(subject).expected:
+        return expected
     if kind == "ice-on-valid":
         return f"TVM compiles the program: {_why_valid(subject)}."
     if kind == "wrong-code":
@@ -163,26 +143,25 @@ def _why_valid(subject: Subject) -> str:
     if seen.exit is Exit.OK:
         return "it is defined on its inputs, and compiles with optimisation"
     support = seen.rejection.support if seen.rejection is not None else ""
-    reasons = ["TVM's verifiers accept it and what the failing pass was given"]
-    if support == "defined":
-        reasons.append("it runs without undefined behaviour in an interpreter of TIR")
-    elif support == "builds":
-        reasons.append("it compiles without optimisation")
-    return ", and ".join(reasons)
+    more = {
+        "defined": ", and it runs without undefined behaviour in an interpreter of TIR",
+        "builds": ", and it compiles without optimisation",
+    }.get(support, "")
+    return f"TVM's verifiers accept it and what the failing pass was given{more}"
 
 
 def _actual(subject: Subject) -> list[str]:
-    seen, kind = subject.seen, subject.finding.kind
-    if kind == "wrong-code" and seen.stage is Stage.MUTATE:
-        lines = [f"{code(seen.pass_name)} changes it: {_first_line(seen.message)}.", *_schedule(subject)]
+    seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
+    if account.actual:
+        lines = [f"{code(account.place)} {account.actual}" if account.place else account.actual]
+        if account.quoted:
+            lines += ["", *fenced(cut(account.quoted, account.lines), account.language)]
     elif kind == "wrong-code":
         lines = _wrong_results(subject)
     elif kind == "slow-code":
         lines = _speeds(subject)
-    elif _about_text(subject):
-        lines = ["It does not survive its text:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
     elif kind == "ice-on-valid":
-        lines = [f"{_place(subject)} raises:", "", *fenced(cut(_refusal(subject), _MESSAGE_LINES))]
+        lines = [f"{_place(subject)} raises:", "", *fenced(cut(seen.refusal.strip(), _MESSAGE_LINES))]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
         if seen.message.startswith(SANITIZER):
@@ -202,8 +181,8 @@ def _actual(subject: Subject) -> list[str]:
 def _place(subject: Subject) -> str:
     """Who was at work, as the start of a sentence."""
     seen = subject.seen
-    if seen.stage is Stage.MUTATE:
-        return f"{code(subject.finding.parts[1])}"
+    if place := _account(subject).place:
+        return code(place)
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if subject.case.config.pipeline == "none":
@@ -229,15 +208,6 @@ def _wrong_results(subject: Subject) -> list[str]:
     if results.guilty and subject.guilt is None:
         text += f" Due to {code(results.guilty)}."
     return [text]
-
-
-def _schedule(subject: Subject) -> list[str]:
-    """The calls on a schedule up to the wrong one."""
-    noted = subject.environment.get("schedule")
-    calls = noted.get("calls") if isinstance(noted, dict) else None
-    if not isinstance(calls, list) or not calls:
-        return []
-    return ["", *fenced(cut("\n".join(map(str, calls)), _DIFF_LINES), "python")]
 
 
 def _speeds(subject: Subject) -> list[str]:

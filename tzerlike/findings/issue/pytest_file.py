@@ -9,14 +9,20 @@ from collections.abc import Sequence
 TEST_FILE = "test_regression.py"
 """What the test is called in a bundle."""
 
+_BOTH = {"from tvm import s_tir", "from tvm import tirx"}
+
 
 def pytest_file(name: str, body: Sequence[str], imports: Sequence[str] = (), outside: Sequence[str] = ()) -> str:
     """Return a file with `test_NAME`, whose statements are the pieces of `body`, below the definitions `outside`.
 
     Empty pieces are left out; imports are sorted and merged, those of TVM itself are always there.
     """
-    wanted = {*_merged(imports), "import tvm", "import tvm.testing"}
-    groups = ["\n".join(sorted((each for each in wanted if _group(each) == group), key=_order)) for group in range(4)]
+    wanted = {*imports, "import tvm", "import tvm.testing"}
+    if wanted >= _BOTH:
+        wanted = wanted - _BOTH | {"from tvm import s_tir, tirx"}
+    # `import` before `from`.
+    ordered = sorted(wanted, key=lambda line: (line.startswith("from"), line))
+    groups = ["\n".join(line for line in ordered if _group(line) == group) for group in range(4)]
     pieces = [piece.strip("\n") for piece in body if piece.strip()]
     test = f"def test_{name}():\n" + textwrap.indent("\n\n".join(pieces), "    ")
     head = "\n\n".join(group for group in groups if group)
@@ -28,19 +34,6 @@ def snake_case(name: str) -> str:
     """`InjectVirtualThread` as part of a function's name."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"\W+", "_", words).strip("_").lower()
-
-
-def _merged(imports: Sequence[str]) -> set[str]:
-    """The imports with `from tvm import s_tir` and `from tvm import tirx` as one line."""
-    both = {"from tvm import s_tir", "from tvm import tirx"}
-    if not both <= set(imports):
-        return set(imports)
-    return {*(set(imports) - both), "from tvm import s_tir, tirx"}
-
-
-def _order(line: str) -> tuple[bool, str]:
-    """`import` before `from`."""
-    return line.startswith("from"), line
 
 
 def _group(line: str) -> int:

@@ -12,10 +12,8 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
@@ -26,8 +24,8 @@ from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.findings.issue.checks import Run, run_of
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
-from tzerlike.findings.repro.schedule_trace import SCHEDULE
 from tzerlike.findings.repro.script import case_of
+from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import grouped_options
 
@@ -87,10 +85,11 @@ def regression_test(
     contents of inputs.npz, which the test reads too where arrays are large, and `parameters` say what it is for.
     """
     seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
-    if finding.kind not in _PROBLEMS or seen.stage is Stage.MUTATE or (kernel and finding.kind == "wrong-code"):
+    if finding.kind not in _PROBLEMS or (kernel and finding.kind == "wrong-code"):
         return ""
-    run = run_of(finding, parameters, _arrays(archive)) if finding.kind == "wrong-code" else Run()
-    name = "func" if finding.kind == "wrong-code" else ""
+    run, name = Run(), ""
+    if finding.kind == "wrong-code":
+        run, name = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive)))), "func"
     if seen.stage is Stage.COMPILE_DEVICE:
         run, name = Run(body=_OFFERED, imports=("from tvm.support import nvcc",)), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
@@ -105,11 +104,6 @@ def regression_test(
         [*program.imports, *imports, *guard_imports, *run.imports],
         [run.helpers, program.outside],
     )
-
-
-def _arrays(archive: bytes) -> dict[str, NDArray[Any]]:
-    with numpy.load(io.BytesIO(archive), allow_pickle=False) as data:
-        return {name: data[name] for name in data.files}
 
 
 def schedule_test(method: str, script: str, calls: Sequence[str]) -> str:

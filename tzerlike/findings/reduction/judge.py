@@ -5,7 +5,7 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.finding import Finding
-from tzerlike.findings.reduction.sight import Sight
+from tzerlike.findings.retrial import Retrial
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 
@@ -17,8 +17,8 @@ class Judge:
     smaller ones then have to be.
     """
 
-    def __init__(self, sight: Sight, signature: str, start: Case) -> None:
-        self._sight = sight
+    def __init__(self, retrial: Retrial, signature: str, start: Case) -> None:
+        self._retrial = retrial
         self._signature = signature
         self._start = start
         self.well_formed = is_well_formed(start)
@@ -27,18 +27,18 @@ class Judge:
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""
-        found = self._sight.look(case, layout)
+        found = self._retrial.look(case, layout).findings
         return next((finding for finding in found if finding.signature == self._signature), None)
 
     def times_shown(self, case: Case) -> tuple[int, int]:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
-        layouts = self._sight.layouts
+        layouts = self._retrial.layouts
         return sum(self.finding(case, layout) is not None for layout in layouts), len(layouts)
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""
         try:
-            first, *others = self._sight.few
+            first, *others = self._retrial.few
             # Few cases get past the first run. The verifiers come next: they take a process of their own, since some
             # programs kill them, and that is still less than a run.
             return (
@@ -57,8 +57,4 @@ class Judge:
 
 def is_well_formed(case: Case) -> bool:
     """Whether TVM's verifiers accept the program of a case, and survive it."""
-
-    def look() -> str | None:
-        return "accepted" if tvm_api.well_formed(tvm_api.load_ir(case.ir)) else None
-
-    return in_child(look)[0] is not None
+    return in_child(lambda: "accepted" if tvm_api.well_formed(tvm_api.load_ir(case.ir)) else None)[0] is not None

@@ -1,4 +1,4 @@
-"""A directory put in the place of another, so that one of the two is there whenever the process is killed."""
+"""A directory put in place of another, so that one of the two is there whenever the process is killed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tzerlike.findings.reduction import REDUCED
 
 
 def put_in_place(new: Path, target: Path, rename: Callable[[Path, Path], None] = os.rename) -> None:
-    """Rename the directory `new` to `target`, in the place of what is there.
+    """Rename the directory `new` to `target`, in place of what is there.
 
     Between the two renames that this takes, the old one lies next to it as `.old-` and its name; see `recovered`.
     """
@@ -35,5 +35,9 @@ def recovered(target: Path) -> Path | None:
 def reduced_in(bundle: Path) -> Path | None:
     """Return the reduced bundle in a bundle; None where there is none, or a link that leads out of the bundle."""
     reduced = bundle / REDUCED
-    whole = is_directory(reduced) and all((reduced / name).is_file() for name in ("case.json", "observation.json"))
-    return reduced if whole else None
+    return reduced if is_directory(reduced) and is_bundle(reduced) else None
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a directory has the two files that make it a bundle."""
+    return (path / "case.json").is_file() and (path / "observation.json").is_file()

@@ -14,7 +14,7 @@ from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.judge import Judge
 from tzerlike.findings.reduction.place import put_in_place
-from tzerlike.findings.reduction.sight import Sight
+from tzerlike.findings.retrial import Retrial
 
 SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
@@ -29,10 +29,10 @@ class Recorder:
     `environment` is what the reduction ran under.
     """
 
-    def __init__(self, bundle: Bundle, judge: Judge, sight: Sight, environment: Mapping[str, Any]) -> None:
+    def __init__(self, bundle: Bundle, judge: Judge, retrial: Retrial, environment: Mapping[str, Any]) -> None:
         self._bundle = bundle
         self._judge = judge
-        self._sight = sight
+        self._retrial = retrial
         self._environment = environment
         self._next_save = time.monotonic() + SAVE_EVERY
         self.saved: Case | None = None
@@ -56,7 +56,7 @@ class Recorder:
         remove(temporary)
         try:
             temporary.mkdir()
-            path = self._sight.write(temporary, finding, self._bundle.stored, self._environment)
+            path = self._retrial.write(temporary, finding, self._bundle.stored, self._environment)
             if path is None:
                 return False
             put_in_place(path, self._bundle.path / REDUCED)

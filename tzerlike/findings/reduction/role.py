@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,14 +18,12 @@ from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.judge import Judge
 from tzerlike.findings.reduction.place import recovered
 from tzerlike.findings.reduction.record import Recorder
-from tzerlike.findings.reduction.sight import sight_for
+from tzerlike.findings.retrial import retrial_of
 from tzerlike.oracles import effort_for
-from tzerlike.processes.lane import Lane
+from tzerlike.processes.lane import Lane, Report
 from tzerlike.processes.stop import on_stop
 from tzerlike.tir.order import Size, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
-
-Report = Callable[[dict[str, Any]], None]
 
 _HASTE = 0.2
 """Part of its time limit that a hang gets in the first search."""
@@ -59,12 +56,12 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     first = bundle.stored.case
     before = _measured(bundle)
-    judge = Judge(sight_for(bundle, executor, params["oracles"]), bundle.signature, first)
+    judge = Judge(retrial_of(bundle, executor, params["oracles"]), bundle.signature, first)
     # Another, so that what it remembers of the search does not come into what is written down.
     witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
-    last_sight = sight_for(bundle, witness, params["oracles"])
-    recorder = Recorder(bundle, Judge(last_sight, bundle.signature, first), last_sight, environment)
+    last_retrial = retrial_of(bundle, witness, params["oracles"])
+    recorder = Recorder(bundle, Judge(last_retrial, bundle.signature, first), last_retrial, environment)
 
     def tell(status: str, size: Size | None, asked: int = 0, why: str = "") -> None:
         report(
@@ -99,7 +96,7 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     if bundle.kind == "hang":
         # Every hang takes all of its time: look for what still hangs after a part of it, and see whether it goes on.
         hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
-        found = searched(start, Judge(sight_for(bundle, hasty, params["oracles"]), bundle.signature, first))
+        found = searched(start, Judge(retrial_of(bundle, hasty, params["oracles"]), bundle.signature, first))
         asked = found.asked
         if found.value != start and judge.keeps(found.value):
             start = found.value

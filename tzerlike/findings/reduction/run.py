@@ -6,13 +6,13 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.findings.bundles.bundle import About, Bundle, OtherBundle
+from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.replay import load_bundle, oracles_of
+from tzerlike.findings.replay import load_bundle, oracles_of, system_of
 from tzerlike.processes.client import Client
 from tzerlike.processes.signals import StopRequest
 
@@ -71,13 +71,13 @@ def reduce_bundles(
     paths: Sequence[Path],
     jobs: int,
     seconds: float,
-    open_client: Callable[[int], Client],
+    open_client: Callable[..., Client],
     tell: Callable[[Reduction], None] = lambda reduction: None,
 ) -> tuple[list[Reduction], int]:
     """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and the signal that
     stopped it, 0 if none did.
 
-    `tell` hears of each as it ends. UserError on a bundle that cannot be read, before anything is done.
+    `tell` is called with each as it ends. UserError on a bundle that cannot be read, before anything is done.
     """
     pending: deque[tuple[int, Bundle]] = deque()
     results: list[Reduction] = []
@@ -90,8 +90,9 @@ def reduce_bundles(
             pending.append((len(results) - 1, bundle))
     if not pending:
         return results, 0
-    with StopRequest() as stop, open_client(min(jobs, len(pending))) as client:
-        slots = min(jobs, len(pending))
+    slots = min(jobs, len(pending))
+    system = system_of(bundle for _, bundle in pending)
+    with StopRequest() as stop, open_client(slots, system=system) as client:
         desk = _Desk(client, results, pending, seconds, tell)
         for slot in range(slots):
             desk.begin(slot)
@@ -112,75 +113,56 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
     if isinstance(bundle, OtherBundle):
         why = "it was reduced when it was found"
         return None, Reduction(path, bundle.harness.name, bundle.signature, "left alone", why)
-    if why := _left_alone(bundle):
+    why = bundle.probe.not_reduced if bundle.probe is not None else ""
+    if not why and path.name == REDUCED and (path.parent / "case.json").is_file():
+        why = "it is a reduced bundle"
+    if why:
         return None, Reduction(path, bundle.kind, bundle.signature, "left alone", why)
     return bundle, Reduction(path, bundle.kind, bundle.signature)
 
 
-_NOT_REDUCED = {
-    About.SCHEDULE: "it is about a schedule, which the program alone does not show",
-    About.MUTATION: "TVM dies while the program is built in memory; repro.py has the calls that it takes",
-}
-
-
-def _left_alone(bundle: Bundle) -> str:
-    """Why a bundle is not reduced; "" for most."""
-    if bundle.about in _NOT_REDUCED:
-        return _NOT_REDUCED[bundle.about]
-    if bundle.path.name == REDUCED and (bundle.path.parent / "case.json").is_file():
-        return "it is a reduced bundle"
-    return ""
-
-
+@dataclass(slots=True)
 class _Desk:
     """Hands out bundles to slots and notes what comes back."""
 
-    def __init__(
-        self,
-        client: Client,
-        results: list[Reduction],
-        pending: deque[tuple[int, Bundle]],
-        seconds: float,
-        tell: Callable[[Reduction], None],
-    ) -> None:
-        self._client = client
-        self._results = results
-        self._pending = pending
-        self._seconds = seconds
-        self._tell = tell
-        self._under_way: dict[int, int] = {}
+    client: Client
+    results: list[Reduction]
+    pending: deque[tuple[int, Bundle]]
+    seconds: float
+    tell: Callable[[Reduction], None]
+    under_way: dict[int, int] = field(default_factory=dict)
 
     @property
     def busy(self) -> bool:
-        return bool(self._under_way)
+        return bool(self.under_way)
 
     def begin(self, slot: int) -> None:
         """Give the slot the next bundle, if there is one."""
-        if not self._pending:
+        if not self.pending:
             return
-        index, bundle = self._pending.popleft()
-        self._under_way[slot] = index
+        index, bundle = self.pending.popleft()
+        self.under_way[slot] = index
         params = {
             "path": str(bundle.path.resolve()),
-            "seconds": self._seconds,
+            "seconds": self.seconds,
             "oracles": oracles_of(bundle),
-            "environment": self._client.facts,
+            "environment": self.client.facts,
         }
-        self._client.spawn("reduce", params, slot)
+        self.client.spawn("reduce", params, slot)
 
     def hear(self, packet: dict[str, Any]) -> None:
         slot = packet["slot"]
-        index = self._under_way[slot]
+        index = self.under_way[slot]
         if packet["event"] == "reduced":
             fields = {key: packet[key] for key in ("status", "why", "before", "after", "tried", "seconds")}
-            self._results[index] = replace(self._results[index], **fields)
+            self.results[index] = replace(self.results[index], **fields)
         elif packet["event"] == "failed":
             why = packet["message"].strip().splitlines()[-1]
-            self._results[index] = replace(self._results[index], status="failed", why=why)
+            self.results[index] = replace(self.results[index], status="failed", why=why)
         elif packet["event"] == "exited":
-            if packet["signal"] and self._results[index].status == "not begun":
+            if packet["signal"] and self.results[index].status == "not begun":
                 why = f"TVM died of {signal.Signals(packet['signal']).name} while a smaller program was made"
-                self._results[index] = replace(self._results[index], status="failed", why=why)
-            del self._under_way[slot]
-            self._tell(self._results[index])
+                self.results[index] = replace(self.results[index], status="failed", why=why)
+            del self.under_way[slot]
+            self.tell(self.results[index])
             self.begin(slot)

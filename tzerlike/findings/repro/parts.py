@@ -7,7 +7,7 @@ import json
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
 from tzerlike.passes.catalog import constructor_source
-from tzerlike.systems.tvm_api import grouped_options
+from tzerlike.systems.tvm_api import SYSTEM, grouped_options
 
 LIMIT = """\
 def limit():
@@ -28,8 +28,7 @@ import json
 import resource
 import signal
 {imports}
-import tvm
-from tvm import s_tir, tirx
+{system}
 
 {program}
 
@@ -70,6 +69,26 @@ _LOWERING = {
 """How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
 
 
+_REPLAYING = '''\
+"""{title}
+
+Exits non-zero when the bug shows; it takes tzerlike to show it.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+bundle = pathlib.Path(__file__).resolve().parent
+sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
+'''
+
+
+def replaying(title: str) -> str:
+    """Return a script that has tzerlike replay the bundle that it is in, where no other can be made."""
+    return _REPLAYING.format(title=quotable(title))
+
+
 def quotable(text: str) -> str:
     """Return `text` as it may stand in a docstring."""
     return text.replace("\\", "/").replace('"""', "'''")
@@ -81,6 +100,7 @@ def head_source(title: str, behaviour: str, program: str, limits: Limits, import
         title=quotable(title),
         behaviour=behaviour,
         imports=imports,
+        system=SYSTEM.imports,
         program=program,
         seconds=limits.seconds,
         memory=limits.memory,

@@ -1,4 +1,4 @@
-"""The `repro.py` of what came about in a compilation."""
+"""The `repro.py` of what occurred in a compilation."""
 
 from __future__ import annotations
 
@@ -97,51 +97,39 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
 
     `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle.
     """
-    results = finding.observation.results
+    kind, results = finding.kind, finding.observation.results
     of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
-    if finding.kind == "wrong-code" and of_kernel and results is not None and results.device:
-        head = _head(finding, limits, script, ON_DEVICE, RUN_IMPORTS)
-        return head + run_source(parameters) + _build(finding) + ON_DEVICE_END
-    if finding.kind == "wrong-code" and of_kernel:
-        build = build_source("build", finding.case, ", instruments=[printer]")
-        return _head(finding, limits, script, _LOWERED) + _PRINTER + build + _LOWERED_END
-    if finding.kind == "wrong-code":
-        return _head(finding, limits, script, WRONG, RUN_IMPORTS) + run_source(parameters) + _build(finding) + WRONG_END
-    if finding.kind == "slow-code":
-        reference = build_source("build_reference", _REFERENCE)
-        builds = _build(finding) + reference
-        return _head(finding, limits, script, SLOW, RUN_IMPORTS) + run_source(parameters) + builds + SLOW_END
-    if finding.kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
+    build = build_source("build", case_of(finding))
+    if kind == "wrong-code" and of_kernel and results is not None and not results.device:
+        behaviour, end = _LOWERED, _LOWERED_END
+        build = _PRINTER + build_source("build", finding.case, ", instruments=[printer]")
+    elif kind == "wrong-code":
+        behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, WRONG_END)
+    elif kind == "slow-code":
+        behaviour, end = SLOW, build_source("build_reference", _BASELINE) + SLOW_END
+    elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
         target = finding.case.target
-        end = _REFUSED_END.format(target=target, arch=arch_of_target(target))
-        return _head(finding, limits, script, _REFUSED) + _build(finding) + end
-    if finding.kind == "ice-on-valid":
-        return _head(finding, limits, script, _RAISES) + _build(finding) + _RAISES_END
-    # Where results were asked for, a build ends with the look-up that generates machine code.
-    call = "build()" if finding.observation.results is None else 'build()["main"]'
-    return _head(finding, limits, script, _DIES) + _build(finding) + _DIES_END.format(call=call)
+        behaviour, end = _REFUSED, _REFUSED_END.format(target=target, arch=arch_of_target(target))
+    elif kind == "ice-on-valid":
+        behaviour, end = _RAISES, _RAISES_END
+    else:
+        # Where results were asked for, a build ends with the look-up that generates machine code.
+        behaviour, end = _DIES, _DIES_END.format(call="build()" if results is None else 'build()["main"]')
+    program = program_source(finding.case, script)
+    if behaviour in (WRONG, ON_DEVICE, SLOW):
+        head = head_source(finding.title, behaviour, program, limits, RUN_IMPORTS) + run_source(parameters)
+    else:
+        head = head_source(finding.title, behaviour, program, limits)
+    return head + build + end
 
 
-_REFERENCE = baseline_case(Case(""))
-
-
-def _head(finding: Finding, limits: Limits, script: str, behaviour: str, imports: str = "") -> str:
-    return head_source(finding.title, behaviour, program_source(finding.case, script), limits, imports)
-
-
-def _build(finding: Finding) -> str:
-    """The definition of `build`: of the build that the finding is about."""
-    return build_source("build", case_of(finding))
+_BASELINE = baseline_case(Case(""))
 
 
 def case_of(finding: Finding) -> Case:
-    """Return the case whose build a finding is about; that of the reference has no program."""
-    return _REFERENCE if _about_reference(finding) else finding.case
-
-
-def _about_reference(finding: Finding) -> bool:
+    """Return the case whose build a finding is about; that of the baseline build has no program."""
     seen = finding.observation
     if finding.kind == "ice-on-valid":
-        return seen.exit is Exit.OK
-    blamed = seen.results is not None and seen.results.blame == BASELINE
-    return seen.stage is Stage.BUILD_BASELINE or (finding.kind == "wrong-code" and blamed)
+        return _BASELINE if seen.exit is Exit.OK else finding.case
+    blamed = finding.kind == "wrong-code" and seen.results is not None and seen.results.blame == BASELINE
+    return _BASELINE if blamed or seen.stage is Stage.BUILD_BASELINE else finding.case

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from tzerlike.core.finding import kind_of
-from tzerlike.core.observation import Exit, Stage, message_template
+from tzerlike.core.observation import Exit, message_template
 from tzerlike.core.results import BASELINE
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.replay import Replayed
@@ -58,7 +58,8 @@ class History:
                 fixed = ""
             elif cell.word is Word.ABSENT and not fixed and self.first_bad:
                 fixed = version
-        return fixed if self.first_bad and _later(fixed, self.first_bad) else ""
+        first = self.first_bad
+        return fixed if first and fixed and version_key(fixed) > version_key(first) else ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -69,12 +70,8 @@ class History:
         }
 
 
-def _later(version: str, other: str) -> bool:
-    return bool(version) and version_key(version) > version_key(other)
-
-
 def version_key(version: str) -> tuple[tuple[int, str], ...]:
-    """What versions are sorted by: 0.26.0 before 0.27.0.dev3 before 0.27.0 before 0.27.0.post1."""
+    """What versions are sorted by: 1.2.0 before 1.3.0.dev3 before 1.3.0 before 1.3.0.post1."""
     words = re.findall(r"\d+|[a-z]+", version.lower())
     ranked = [(int(word), "") if word.isdigit() else (0 if word == "post" else -1, word) for word in words]
     # The end of a release counts more than `dev` and less than `post`.
@@ -83,7 +80,7 @@ def version_key(version: str) -> tuple[tuple[int, str], ...]:
 
 def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) -> Cell:
     """Run a bundle `times` times on the guest's TVM; `scripts` are texts of its program, to be tried in turn."""
-    if bundle.observation.stage is Stage.MUTATE or bundle.kind == "slow-code" or "schedule" in bundle.environment:
+    if bundle.probe is not None or bundle.kind == "slow-code":
         return Cell(Word.UNKNOWN, _HOME_ONLY)
     results = bundle.observation.results
     item = {
@@ -106,7 +103,7 @@ def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) 
 
 
 def _shows(bundle: Bundle, answer: Mapping[str, Any]) -> bool:
-    """Whether an answer is the bug of the bundle, as far as that can be told across versions.
+    """Whether an answer is the bug of the bundle, as far as that can be decided across versions.
 
     Frames, and a crash's place within a pass, differ from build to build: what counts is the kind of end, the pass, and
     the message without what varies.

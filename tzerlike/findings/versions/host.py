@@ -6,8 +6,8 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tzerlike.core.errors import TzerlikeError, UserError
@@ -15,7 +15,7 @@ from tzerlike.core.observation import Exit
 from tzerlike.core.package import PACKAGE
 
 
-class Guest:
+class Guest(AbstractContextManager["Guest"]):
     """A process of another Python with its TVM; leaving the context ends it.
 
     Of ours it sees the sources of tzerlike alone, so that everything else is its own. `environment` is all that
@@ -43,34 +43,24 @@ class Guest:
         if "tvm" not in hello:
             self.close()
             raise UserError(
-                f"--python: {python}: {hello.get('fault', 'does not start')}; it needs apache-tvm and numpy"
+                f"--python: {python}: {hello.get('fault', 'does not start')}; it needs apache-tvm, numpy and msgspec"
             )
         self.version = str(hello["tvm"])
 
-    def __enter__(self) -> Guest:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """End the process."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self._process.wait()
+        self._process.communicate()
         self._sources.cleanup()
 
     def ask(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Have a child of the guest do one thing; TzerlikeError when that fails by our own fault."""
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(item) + "\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass
         answer = self._answer()
         if not answer or answer.get("exit") == Exit.FAULT:
             raise TzerlikeError(f"the judge in {self.python} failed: {answer.get('message', 'it ended')}")

@@ -14,11 +14,12 @@ from tzerlike.core.dtypes import parse
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.execution.compare.storage import Cell, stores
-from tzerlike.passes.catalog import discover, instantiate
+from tzerlike.passes.catalog import discover, steps_of
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.allowlist import native
 
 UNLOADABLE = "unloadable"
@@ -36,27 +37,18 @@ def judge_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
         case = baseline_case(case)
     try:
         module = _load(case.ir, item["script"])
-        passes = [instantiate(_named_here(spec)) for spec in case.passes]
+        passes = steps_of(map(_named_here, case.passes))
     except UserError as error:
         return {UNLOADABLE: str(error)}
     try:
-        target = ask_compiler(lambda: tvm_api.target_of(case.target))
-        try:
-            context = ask_compiler(lambda: tvm_api.pass_context(case.config, [tvm_api.PassWatch(channel.note_pass)]))
-        except CompilerRefused as refusal:
-            return {UNLOADABLE: f"an option of its PassContext: {_first_line(refusal.message)}"}
-        with target, context:
-            channel.enter_stage(Stage.PASSES)
-            changed = ask_compiler(lambda: tvm_api.bind_target(module, target))
-            for spec, step in zip(case.passes, passes, strict=True):
-                channel.note_pass(spec.name)
-                changed = ask_compiler(lambda step=step, changed=changed: step(changed))  # type: ignore[misc]
-            channel.note_pass("")
-            channel.enter_stage(Stage.BUILD)
-            built = ask_compiler(lambda: tvm_api.build(changed, target, case.config.pipeline))
-            channel.note_pass("")
-            if item["inputs"]:
-                function = native.entry_point(module, built)
+        ask_compiler(lambda: tvm_api.pass_context(case.config))
+    except CompilerRefused as refusal:
+        return {UNLOADABLE: f"an option of its PassContext: {_first_line(refusal.message)}"}
+    try:
+        watch = tvm_api.PassWatch(channel.note_pass)
+        built = Compilation(case.target, case.config, passes, [watch], channel).build(module)
+        if item["inputs"]:
+            function = native.entry_point(module, built)
     except CompilerRefused as refusal:
         return refusal.record()
     except native.NotAllowed as refusal:
@@ -72,7 +64,7 @@ def judge_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
 def print_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
     """Return the TVMScript of a case's program, as this TVM prints what it loads from the JSON."""
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(Case.from_json(item["case"]).ir))
+        module = load(Case.from_json(item["case"]).ir)
         return {"script": ask_compiler(lambda: tvm_api.script_of(module))}
     except CompilerRefused as refusal:
         return {UNLOADABLE: _first_line(refusal.message)}
@@ -88,7 +80,7 @@ def _named_here(spec: PassSpec) -> PassSpec:
 def _load(ir: str, script: str) -> Any:
     """The module from its JSON, or else from its text; UserError when this TVM takes neither."""
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(ir))
+        module = load(ir)
     except CompilerRefused as refusal:
         if not script:
             raise UserError(f"its JSON: {_first_line(refusal.message)}") from refusal
@@ -103,8 +95,8 @@ def _load(ir: str, script: str) -> Any:
 
 def _first_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    told = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
-    return told[:160]
+    said = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
+    return said[:160]
 
 
 def _wrong(function: Any, module: Any, inputs: Path, channel: Channel) -> bool:

@@ -21,13 +21,12 @@ from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs, pa
 from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
 from tzerlike.mutators import MutationEnv
-from tzerlike.mutators.schedule import ScheduleBlocks, ScheduleLoops, product_intrinsic
+from tzerlike.mutators.schedule import BLOCKS, LOOPS, Schedules, product_intrinsic
 from tzerlike.oracles.metamorphic import OTHER_VALUES
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.job import Job
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
@@ -58,7 +57,7 @@ SUSPECT = "suspect"
 class Base:
     """The original, as text: defined on `inputs`, with what it computes.
 
-    Text, because some primitives of 0.27 (loop_partition) change the very program that a schedule was made of.
+    Text, because some primitives (loop_partition) change the very program that a schedule was made of.
     """
 
     ir: str
@@ -211,9 +210,7 @@ def _schedule_by(text: str, func: Any) -> Any:
     return schedule
 
 
-MAKERS: Mapping[str, ScheduleLoops | ScheduleBlocks] = {
-    maker.name: maker for maker in (ScheduleLoops(), ScheduleBlocks())
-}
+MAKERS: Mapping[str, Schedules] = {"schedule-loops": LOOPS, "schedule-blocks": BLOCKS}
 """The mutators that schedule, by name."""
 
 
@@ -228,7 +225,7 @@ def schedule_again(coordinates: Mapping[str, Any], func: Any) -> Any | None:
         return None
 
 
-def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+def judge_mutation(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Judge a mutation: `parent` and `child` are their programs, `coordinates` say how the one came of the other."""
     paced = _pace(seconds)
     channel.enter_stage(Stage.INTERPRET)
@@ -250,7 +247,7 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     _bear_out(base, schedule, item["input_seed"], effort, channel, paced)
 
 
-def examine_again(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Judge a schedule of `parent` that is given as `trace`, on the archive of `inputs` where there is one."""
     paced = _pace(seconds)
     channel.enter_stage(Stage.INTERPRET)
@@ -315,7 +312,3 @@ def _bear_out(
     builds = Builds(None, lambda: compile_baseline(module, channel))
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
     channel.add_result({"word": "judged", "results": results.to_json()})
-
-
-JOBS: Mapping[str, Job] = {"schedule": examine, "schedule-again": examine_again}
-"""The jobs that the runner's children can do for this oracle."""

@@ -1,4 +1,4 @@
-"""A campaign as a check: what it found, told apart from what earlier runs and known.toml have."""
+"""A campaign as a check: what it found, without what earlier runs and known.toml have."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tzerlike.campaign.corpora.carried import case_ids, owner_of
+from tzerlike.campaign.corpora.carried import case_ids
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.stats import read_state
+from tzerlike.campaign.shard import owner_of
+from tzerlike.campaign.state import read_state
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import remove, write_atomic
 from tzerlike.core.untrusted import read_bytes
@@ -52,8 +53,8 @@ class Carry:
         removed, so an interruption loses nothing.
         """
         states = [read_state(p) for number in range(jobs) if (p := campaign.worker_state(number)).exists()]
-        through = {state["worker"]: state["carried_through"] for state in states}
-        superseded = {case_id for state in states for case_id in state["superseded"]}
+        through = {state.worker: state.carried_through for state in states}
+        superseded = {case_id for state in states for case_id in state.superseded}
         kept = set(campaign.corpus_ids()) - superseded
         before = set(self.ids())
         untried = {case_id for case_id in before if case_id > through.get(owner_of(case_id, jobs), "")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import KINDS, kind_of
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
-from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle
+from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, system_of
 from tzerlike.processes.client import Client
 from tzerlike.reporting.ci.outcome import Item, Outcome, Status
 from tzerlike.reporting.triage.sightings import bundles_in
@@ -38,7 +38,7 @@ def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client:
 
 
 def _replayed(
-    paths: Sequence[Path], times: int, open_client: Callable[[], Client]
+    paths: Sequence[Path], times: int, open_client: Callable[..., Client]
 ) -> Mapping[Path, Replayed | UserError]:
     """Run each bundle, or say why it cannot be."""
     results: dict[Path, Replayed | UserError] = {}
@@ -50,7 +50,7 @@ def _replayed(
             results[path] = error
     if not readable:
         return results
-    with open_client() as client:
+    with open_client(system=system_of(readable.values())) as client:
         for path, bundle in readable.items():
             try:
                 results[path] = replay_bundle(bundle, times, client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from xml.sax.saxutils import escape
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tzerlike.reporting.ci.outcome import Item, Outcome, Status
 
@@ -15,47 +15,36 @@ _LONGEST = 20_000
 
 def junit_xml(outcome: Outcome) -> str:
     """Return the document; findings that are known or were carried over count as skipped."""
-    failures = len(outcome.failing)
+    mode, seconds = _legal(outcome.mode), f"{outcome.seconds:.3f}"
+    counts = {
+        "name": f"tzerlike {mode}",
+        "tests": str(len(outcome.items) + 1),
+        "failures": str(len(outcome.failing)),
+        "errors": "0",
+        "time": seconds,
+    }
     skipped = sum(item.status in (Status.KNOWN, Status.CARRIED) for item in outcome.items)
-    counts = f'tests="{len(outcome.items) + 1}" failures="{failures}" errors="0" time="{outcome.seconds:.3f}"'
-    name = _attribute(f"tzerlike {outcome.mode}")
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites name={name} {counts}>",
-        f'  <testsuite name={name} {counts} skipped="{skipped}">',
-        "    <properties>",
-        *(
-            f"      <property name={_attribute(key)} value={_attribute(value)}/>"
-            for key, value in (*outcome.facts, *(("note", note) for note in outcome.notes))
-        ),
-        "    </properties>",
-        f'    <testcase classname="tzerlike" name={_attribute(outcome.mode)} time="{outcome.seconds:.3f}"/>',
-    ]
+    root = Element("testsuites", counts)
+    suite = SubElement(root, "testsuite", counts, skipped=str(skipped))
+    properties = SubElement(suite, "properties")
+    for key, value in (*outcome.facts, *(("note", note) for note in outcome.notes)):
+        SubElement(properties, "property", name=_legal(key), value=_legal(value))
+    SubElement(suite, "testcase", classname="tzerlike", name=mode, time=seconds)
     for item in outcome.items:
-        lines += _case(item)
-    return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
+        _add_case(suite, item)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
-def _case(item: Item) -> list[str]:
-    head = f"    <testcase classname={_attribute(f'tzerlike.{item.kind}')} name={_attribute(item.title)}"
+def _add_case(suite: Element, item: Item) -> None:
+    kind, title = _legal(item.kind), _legal(item.title)
+    case = SubElement(suite, "testcase", classname=f"tzerlike.{kind}", name=title, time="0")
     if item.status.fails:
         text = "\n".join([item.title, *([item.detail] if item.detail else []), f"bundle: {item.path}"])
-        failure = f"<failure message={_attribute(item.title)} type={_attribute(item.kind)}>"
-        return [f'{head} time="0">', f"      {failure}{_text(text)}</failure>", "    </testcase>"]
-    if item.status is Status.EXPECTED:
-        return [f'{head} time="0"/>']
-    reason = _attribute(f"{item.status.value}: {item.detail}" if item.detail else item.status.value)
-    return [f'{head} time="0">', f"      <skipped message={reason}/>", "    </testcase>"]
-
-
-def _text(value: str) -> str:
-    return escape(_legal(value))
-
-
-def _attribute(value: str) -> str:
-    """The value in quotation marks; line ends and tabs are escaped, since a reader turns bare ones into blanks."""
-    ends = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
-    return f'"{escape(_legal(value), ends)}"'
+        SubElement(case, "failure", message=title, type=kind).text = _legal(text)
+    elif item.status is not Status.EXPECTED:
+        reason = f"{item.status.value}: {item.detail}" if item.detail else item.status.value
+        SubElement(case, "skipped", message=_legal(reason))
 
 
 def _legal(value: str) -> str:

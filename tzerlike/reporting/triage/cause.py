@@ -1,20 +1,20 @@
-"""What a finding is due to, as far as its bundle tells: two signatures with equal causes are one bug.
+"""What a finding is due to, as far as its bundle says: two signatures with equal causes are one bug.
 
 A cause is compared by equality alone, so "has the same cause" is an equivalence, whatever is compared first, and there
 are no chains of likenesses. It says
 
 - the kind: kinds never mix;
-- the guilty pass: what bisection found, else the pass under way when it happened;
+- the culprit pass: what bisection found, else the pass under way when it happened;
 - what failed, and where:
   an internal error by the condition that did not hold (else the message's template) and the functions from the one
   that raised out to the first that is a class's own: below it lie helpers that every pass shares;
   a crash in a pass by its signal and the deepest telling function of TVM, or the deepest three where no instruction
-  failed, as with abort(), unless it told which check did; a stack overflow by the classes that its recursion goes
+  failed, as with abort(), unless it says which check did; a stack overflow by the classes that its recursion goes
   through;
   wrong or slow code, a hang and lack of memory, which fail nowhere in particular, by how the result is
-  wrong and the kinds of nodes of the reduced program, and only where a pass was found guilty.
+  wrong and the kinds of nodes of the reduced program, and only where a culprit pass was found.
 
-What tells less has no cause and stays with its signature.
+A finding that says less has no cause and stays with its signature.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tzerlike.core.frames import GENERIC, function_name
+from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
-from tzerlike.core.results import BASELINE, Ending, Results
+from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
+from tzerlike.systems import under_test
 
-_OWN_LIBRARY = "libtvm"
 _MOST_FRAMES = 3
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
@@ -112,16 +112,9 @@ _NO_SHAPE = {
 
 
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
-    refusal = seen.message
-    if seen.exit is Exit.OK and seen.results is not None:
-        refusal = seen.results.baseline.message
     site = _raised_in([function_name(frame.function) for frame in seen.backtrace])
-    where = named or seen.pass_name.rpartition(".")[2] or _code_generation(seen)
-    return Cause(kind, where, failed_check(refusal), site) if where and site else None
-
-
-def _code_generation(seen: Observation) -> str:
-    return _CODE_GENERATION if seen.stage is Stage.BUILD else ""
+    where = named or seen.pass_name.rpartition(".")[2] or (_CODE_GENERATION if seen.stage is Stage.BUILD else "")
+    return Cause(kind, where, failed_check(seen.refusal), site) if where and site else None
 
 
 _CHECK = re.compile(r"(?P<error>\w+: )?Check failed: (?P<rest>.*)", re.DOTALL)
@@ -147,11 +140,9 @@ def failed_check(message: str) -> str:
 
 def _raised_in(functions: Sequence[str]) -> tuple[str, ...]:
     """The functions from the one that raised out to the first method of a class; the first few where there is none."""
-    telling = list(dict.fromkeys(name for name in functions if not name.startswith(GENERIC)))
-    for index, name in enumerate(telling):
-        if _is_method(name):
-            return tuple(telling[: index + 1])
-    return tuple(telling[:_MOST_FRAMES])
+    telling = list(dict.fromkeys(name for name in functions if not name.startswith(under_test().code.visitors)))
+    many = next((index + 1 for index, name in enumerate(telling) if _is_method(name)), _MOST_FRAMES)
+    return tuple(telling[:many])
 
 
 def _is_method(name: str) -> bool:
@@ -165,8 +156,9 @@ def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
     where = named or seen.pass_name.rpartition(".")[2]
     if not where or seen.stage is Stage.MUTATE:
         return None
-    own = [frame.function for frame in seen.backtrace if frame.library.startswith(_OWN_LIBRARY)]
-    telling = [name for name in own if not name.startswith(GENERIC)]
+    code = under_test().code
+    own = [frame.function for frame in filter(code.owns, seen.backtrace)]
+    telling = [name for name in own if not name.startswith(code.visitors)]
     if seen.stack_overflow:
         cycle = tuple(sorted({_owner(name) for name, count in Counter(telling).items() if count > 1}))
         return Cause(kind, where, "stack overflow", cycle) if cycle else None
@@ -184,7 +176,7 @@ def _owner(function: str) -> str:
 
 
 def _how_wrong(results: Results) -> str:
-    ran = results.baseline if results.blame == BASELINE else results.optimised
+    ran = results.blamed
     if ran.ending is Ending.DIFFERS and ran.difference is not None:
         return ran.difference.nature
     return f"{ran.ending.value} {message_template(ran.message)}".strip()

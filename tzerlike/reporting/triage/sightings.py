@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -15,7 +18,6 @@ from tzerlike.campaign.stats import read_stats
 from tzerlike.core.case import canonical_json, content_hash
 from tzerlike.core.errors import UserError
 from tzerlike.core.harness import TIR, harness_of
-from tzerlike.core.observation import Observation
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
 from tzerlike.findings.bundles.bisection import read_bisection
@@ -74,27 +76,23 @@ def collect(paths: Iterable[Path]) -> Sightings:
     """
     bundles: dict[Path, Path] = {}
     versions: set[str] = set()
-    hidden: dict[str, int] = {}
-    seen: set[Path] = set()
+    hidden: Counter[str] = Counter()
     named = set(paths)
     for path in sorted(named):
         for bundle in bundles_in(path):
             bundles.setdefault(bundle.resolve(), bundle)
-        if path.resolve() not in seen and (path / "campaign.toml").is_file():
-            campaign = CampaignDir(path)
-            versions.update(_version_of(campaign))
-            for label, count in _hidden_in(campaign).items():
-                hidden[label] = hidden.get(label, 0) + count
-        seen.add(path.resolve())
-    moments: dict[Path, dict[str, float]] = {}
+    for root in {path.resolve() for path in named if (path / "campaign.toml").is_file()}:
+        campaign = CampaignDir(root)
+        with suppress(UserError):
+            versions.add(campaign.read_environment()["tvm"])
+        with suppress(UserError):
+            hidden.update(read_stats(campaign.stats)["known"])
+    moments = cache(first_moments)
     found: list[Sighting] = []
     problems: list[str] = []
     for real, bundle in bundles.items():
-        root = real.parent.parent
-        if root not in moments:
-            moments[root] = first_moments(root)
         try:
-            found.append(_sighting(bundle, moments[root]))
+            found.append(_sighting(bundle, moments(real.parent.parent)))
         except UserError as error:
             if bundle in named:
                 raise
@@ -119,21 +117,6 @@ def bundles_in(path: Path) -> list[Path]:
     if not below and any(path.iterdir()):
         raise UserError(f"{path}: neither a campaign, nor a bundle, nor a directory of bundles")
     return below
-
-
-def _version_of(campaign: CampaignDir) -> set[str]:
-    try:
-        return {campaign.read_environment()["tvm"]}
-    except UserError:
-        return set()
-
-
-def _hidden_in(campaign: CampaignDir) -> dict[str, int]:
-    try:
-        known: dict[str, int] = read_stats(campaign.stats)["known"]
-    except UserError:
-        return {}
-    return known
 
 
 def first_moments(root: Path) -> dict[str, float]:
@@ -173,27 +156,28 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     seen, signature = record.observation, record.signature
     reduced = _reduced(path) if harness.name == TIR else ""
     guilty = _bisected(path, signature)
-    known = guilty or _localised(seen)
+    localised = seen.results.guilty if seen.results is not None else ""
+    # What has a blank in it is no pass.
+    known = guilty or ("" if " " in localised else localised)
+    moment = record.environment.get("found_after_s")
+    if not isinstance(moment, float) or moment < 0:
+        # The bundle is one of before: the log of its worker says.
+        moment = moments.get(signature)
     return Sighting(
         path=path,
         kind=record.kind,
         signature=signature,
-        title=f"{record.kind}: {' / '.join(record.parts)}",
+        title=record.title,
         message=seen.message,
         cause=cause_of(record.kind, seen, harness.culprit or known, shape_of(reduced)),
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
         version=record.version,
-        first_seen=_moment(record.environment.get("found_after_s"), moments.get(signature)),
+        first_seen=moment,
         runs=record.confirmed.runs,
         same=record.confirmed.same,
     )
-
-
-def _moment(said: object, logged: float | None) -> float | None:
-    """When a finding came about: as its bundle says or, in one of before, the log of its worker."""
-    return said if isinstance(said, float) and said >= 0 else logged
 
 
 def _reduced(path: Path) -> str:
@@ -206,15 +190,9 @@ def _reduced(path: Path) -> str:
 
 
 def _bisected(path: Path, signature: str) -> str:
-    """What a bisection found guilty of this signature, or "": one that cannot be read tells nothing."""
+    """The culprit that a bisection found for this signature, or "": one that cannot be read counts as none."""
     try:
         bisection = read_bisection(path)
     except UserError:
         return ""
     return bisection.guilty if bisection is not None and bisection.signature == signature else ""
-
-
-def _localised(seen: Observation) -> str:
-    """The pass that a campaign found wrong code to be due to, or "": what has a blank in it is no pass."""
-    guilty = seen.results.guilty if seen.results is not None else ""
-    return "" if " " in guilty else guilty

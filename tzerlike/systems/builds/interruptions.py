@@ -1,4 +1,4 @@
-"""What a build ends in that is nobody's fault, told so that the user knows what to do."""
+"""What a build ends in that is nobody's fault, reported so that the user knows what to do."""
 
 from __future__ import annotations
 

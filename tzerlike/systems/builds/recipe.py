@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tzerlike.systems import TVM
 from tzerlike.systems.builds.source import KNOWN, Source
 from tzerlike.systems.builds.tools import Toolchain
 
@@ -31,9 +32,6 @@ _SANITIZER_OPTIONS = (
     "allocator_may_return_null=1",
     "quarantine_size_mb=32",
 )
-_OWN_PREFIX = "/project"
-"""What stands for the source's directory in all that is compiled, as in the wheels: no message tells where it was."""
-
 _BATCH = 8
 _ALONE = {
     KNOWN.identity: (
@@ -90,7 +88,9 @@ class Recipe:
 
     def configure(self, build: Path, hooks: Path, script: Path, batches: Path) -> list[str]:
         """Return the CMake command; `hooks` and `script` are what memcov has linked into each library."""
-        flags = " ".join((*self.flags, f"-ffile-prefix-map={self.source.directory}={_OWN_PREFIX}"))
+        # As in the wheels: no message says where the source was.
+        prefix = TVM.code.sources.rstrip("/")
+        flags = " ".join((*self.flags, f"-ffile-prefix-map={self.source.directory}={prefix}"))
         settings = {
             "CMAKE_BUILD_TYPE": "None",  # or CMake's own -O3 would come last, and win
             "CMAKE_C_COMPILER": self.tools.clang.replace("clang++", "clang"),

@@ -48,7 +48,7 @@ def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolcha
     missing = [package for program, package in _PROGRAMS.items() if paths[program] is None]
     clang = paths[f"clang++-{LLVM}"]
     if clang is None:
-        # Nothing can be asked of it, so all that hangs on it is listed too: installing twice is worse.
+        # Nothing can be asked of it, so all that depends on it is listed too: installing twice is worse.
         missing += [*_HEADERS.values(), _RUNTIME[1]]
     else:
         missing += [package for header, package in _HEADERS.items() if not _has_header(clang, header)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tzerlike.core.untrusted import one_line
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.allowlist import names
 
 _KERNEL = r"main_kernel(_[0-9]+)?"
@@ -82,7 +82,7 @@ class _Visitor:
         self.found = ""
         self._of_type = {
             tirx.AttrStmt: self._attribute,
-            tirx.For: self._loop,
+            tirx.For: lambda node: self._annotations(node.annotations),
             s_tir.SBlock: self._block,
             **dict.fromkeys(_ALLOCATIONS, self._allocation),
         }
@@ -146,9 +146,6 @@ class _Visitor:
             if _COMPUTE.fullmatch(name) is None:
                 self.found = f"defines the function {name!r}"
 
-    def _loop(self, node: Any) -> None:
-        self._annotations(node.annotations)
-
     def _block(self, node: Any) -> None:
         self._annotations(node.annotations)
         for buffer in array_items(node.alloc_buffers):
@@ -166,7 +163,7 @@ class _Visitor:
             self.found = f"the annotation {unknown[0]!r}" if unknown else self.found
 
     def _memory(self, buffer: Any) -> None:
-        scope = str(buffer.ty.storage_scope)
+        scope = str(type_of(buffer).storage_scope)
         if scope not in names.SCOPES and not scope.startswith(names.SCOPE_PREFIXES):
             self.found = f"memory of the scope {scope!r}"
 

@@ -14,7 +14,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 NAMESPACES: Final = ("tirx", "prim")
-"""Where operators of tensor programs are registered; before 0.27 all of them in the first."""
+"""Where operators of tensor programs are registered; in an older TVM all of them in the first."""
 
 _FUNCTIONS: Final = _words(
     """
@@ -34,7 +34,7 @@ SOURCE_CALLS: Final = _FUNCTIONS | _words(
     """
 )
 """Operators of a program, without their namespace. Those of the last two lines have no meaning for the interpreter, or
-stand for a node of 0.27 in an older TVM; they compute all the same."""
+stand for a node in an older TVM; they compute all the same."""
 
 LOWERED_CALLS: Final = SOURCE_CALLS | _words(
     """
@@ -146,7 +146,7 @@ NODES: Final = _words(
     tirx.SizeVar tirx.StringImm tirx.Sub tirx.TileLayout tirx.Var tirx.While
     """
 )
-"""Types of the nodes in a saved program, those of 0.25 and 0.26 included. Not among them: functions and modules of the
+"""Types of the nodes in a saved program, those of older versions included. Not among them: functions and modules of the
 runtime, functions found by their name, targets, constants as bytes, and what Python dispatches on."""
 
 NATIVE_PRAGMA: Final = "pragma_import"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.processes.refusal import ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import ask_compiler
 from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, Table, objection
 
 

@@ -19,7 +19,7 @@ from tzerlike.tir.allowlist.module import llvm_intrinsics
 from tzerlike.tir.interpreter import floats, integers
 from tzerlike.tir.interpreter.accesses import load_step, scalar_access, store_step, vector_access
 from tzerlike.tir.interpreter.conversions import conversion, reinterpretation
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import Fault, raising
 from tzerlike.tir.interpreter.formats import FLOATS, FloatFormat
 from tzerlike.tir.interpreter.intrinsics import FLOAT, INTEGER
 from tzerlike.tir.interpreter.state import Node, Slots, State, dtype_text, name_of
@@ -97,11 +97,7 @@ _LLVM = {"llvm.fabs": "tirx.fabs"}
 
 def unsupported(what: str) -> Run:
     """A closure for what is not modelled: a Fault when it is reached."""
-
-    def run() -> Any:
-        raise Fault("unsupported", what)
-
-    return run
+    return raising("unsupported", what)
 
 
 @dataclass(slots=True)
@@ -135,9 +131,6 @@ class Compiler:
             return unsupported(f"{dtype_text(node) or 'something'} where one number is meant")
         return self.compile(node)
 
-    def _count(self, lanes: int) -> None:
-        self.cost += lanes
-
     def binary(self, node: Node) -> Run:
         dtype = parse(dtype_text(node.a))
         kind = type(node)
@@ -159,7 +152,7 @@ class Compiler:
         if function is None:
             return unsupported(f"{kind.__name__} of {dtype}")
         left, right = self.compile(node.a), self.compile(node.b)
-        self._count(dtype.lanes)
+        self.cost += dtype.lanes
         return _apply(function, (left, right), dtype.lanes)
 
     def unary_not(self, node: Node) -> Run:
@@ -167,7 +160,7 @@ class Compiler:
         value = self.compile(node.a)
         if dtype is None or not dtype.is_bool or dtype.scalable:
             return unsupported(f"Not of {dtype}")
-        self._count(dtype.lanes)
+        self.cost += dtype.lanes
         return _apply(operator.not_, (value,), dtype.lanes)
 
     def bitwise_not(self, node: Node) -> Run:
@@ -175,7 +168,7 @@ class Compiler:
         value = self.compile(node.a)
         if dtype is None or not dtype.is_int or dtype.scalable:
             return unsupported(f"BitwiseNot of {dtype}")
-        self._count(dtype.lanes)
+        self.cost += dtype.lanes
         return _apply(integers.complement(dtype.low, dtype.high), (value,), dtype.lanes)
 
     def integer(self, node: Node) -> Run:
@@ -198,7 +191,7 @@ class Compiler:
         try:
             value = floats.converted(number, 0.0, form)
         except Fault as fault:
-            return _raising(fault.rule, fault.detail)
+            return raising(fault.rule, fault.detail)
         return lambda: value
 
     def variable(self, node: Node) -> Run:
@@ -221,7 +214,7 @@ class Compiler:
         condition = self.compile(node.condition)
         first, second = self.compile(node.true_value), self.compile(node.false_value)
         lanes = _lanes(node)
-        self._count(lanes)
+        self.cost += lanes
         if _lanes(node.condition) > 1:
             return lambda: [a if c else b for c, a, b in zip(condition(), first(), second(), strict=True)]
 
@@ -250,7 +243,7 @@ class Compiler:
             return unsupported(f"Ramp of {dtype}")
         base, stride = self.compile(node.base), self.compile(node.stride)
         lanes, low, high = dtype.lanes, dtype.low, dtype.high
-        self._count(lanes)
+        self.cost += lanes
 
         def run() -> list[int]:
             first, step = base(), stride()
@@ -267,7 +260,7 @@ class Compiler:
             return unsupported(f"Broadcast of {dtype}")
         value = self.compile(node.value)
         lanes, inner = dtype.lanes, _lanes(node.value)
-        self._count(lanes)
+        self.cost += lanes
         if inner > 1:
             return lambda: value() * (lanes // inner)
         return lambda: [value()] * lanes
@@ -278,7 +271,7 @@ class Compiler:
         picks = [self.compile(index) for index in array_items(node.indices)]
         total = sum(widths)
         single = _lanes(node) == 1
-        self._count(total)
+        self.cost += total
 
         def run() -> Any:
             pool: list[Any] = []
@@ -302,7 +295,7 @@ class Compiler:
         function = conversion(source, target)
         if function is None:
             return unsupported(f"a cast from {source} to {target}")
-        self._count(target.lanes)
+        self.cost += target.lanes
         return _apply(function, (value,), target.lanes)
 
     def load(self, node: Node) -> Run:
@@ -318,7 +311,7 @@ class Compiler:
         frame, state = self.state.frame, self.state
         places = [self.compile(index) for index in indices]
         widths = [_lanes(index) for index in indices]
-        self._count(max(1, lanes) * (1 + len(places)))
+        self.cost += max(1, lanes) * (1 + len(places))
         step = store_step(state, self.tracked) if value is not None else load_step(state, self.tracked)
         if max(widths, default=1) == 1 and lanes == 1:
             return scalar_access(frame, slot, places, value, step, check)
@@ -368,7 +361,7 @@ class Compiler:
         if function is None or dtype is None:
             return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
         operands = [self.compile(argument) for argument in arguments]
-        self._count(dtype.lanes * 2)
+        self.cost += dtype.lanes * 2
         return _apply(function, tuple(operands), dtype.lanes)
 
     def if_then_else(self, node: Node, arguments: list[Node]) -> Run:
@@ -492,13 +485,6 @@ _CALLS: Mapping[str, tuple[Callable[[Compiler, Node, list[Node]], Run] | None, i
     "tirx.isnullptr": (Compiler.not_null, 1),
 }
 """Calls with a meaning of their own, and how many operands they take at least."""
-
-
-def _raising(rule: str, detail: str) -> Run:
-    def run() -> Any:
-        raise Fault(rule, detail)
-
-    return run
 
 
 def _lanes(node: Node) -> int:

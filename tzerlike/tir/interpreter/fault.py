@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from tzerlike.tir.interpreter.verdict import RULES
 
@@ -23,3 +24,12 @@ class Fault(Exception):
         if self.place is None:
             self.place = statement
         return self
+
+
+def raising(rule: str, detail: str = "") -> Callable[[], NoReturn]:
+    """A closure for what must not be reached: it raises the Fault."""
+
+    def run() -> NoReturn:
+        raise Fault(rule, detail)
+
+    return run

@@ -47,5 +47,5 @@ FLOATS: Mapping[str, FloatFormat] = {
     "float16": FloatFormat(11, -24, 65504.0),
     "bfloat16": FloatFormat(8, -133, 3.3895313892515355e38),
 }
-"""The float dtypes that the interpreter computes in. The float8 kinds are left out: TVM 0.27 decodes their zeros and
+"""The float dtypes that the interpreter computes in. The float8 kinds are left out: TVM decodes their zeros and
 subnormal numbers wrongly, which every program with one would show."""

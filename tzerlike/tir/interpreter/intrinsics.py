@@ -81,7 +81,7 @@ def _whole(compute: Callable[[float], float]) -> FloatFactory:
 
     def factory(form: FloatFormat) -> FloatFunction:
         def apply(x: Float) -> Float:
-            value = _finite(compute, x[0])
+            value = float(_finite(compute, x[0]))
             if x[1] and not (compute(x[0] - x[1]) == value == compute(x[0] + x[1])):
                 raise Fault("float-rounding", f"{x[0]:g} +- {x[1]:g}")
             return value, 0.0
@@ -89,23 +89,6 @@ def _whole(compute: Callable[[float], float]) -> FloatFactory:
         return apply
 
     return factory
-
-
-def _floor(x: float) -> float:
-    return float(math.floor(x))
-
-
-def _ceil(x: float) -> float:
-    return float(math.ceil(x))
-
-
-def _truncate(x: float) -> float:
-    return float(math.trunc(x))
-
-
-def _nearest(x: float) -> float:
-    """Round to the nearest whole number, ties to even: TVM's folding and LLVM's code both do."""
-    return float(round(x))
 
 
 def _absolute(form: FloatFormat) -> FloatFunction:
@@ -244,11 +227,12 @@ FLOAT: Mapping[str, FloatFactory] = {
     "tirx.asin": _unary(math.asin, accuracy=Accuracy(4.0, 1.0)),
     "tirx.acos": _unary(math.acos, accuracy=Accuracy(4.0, 1.0)),
     "tirx.erf": _unary(math.erf, _smooth(1.1284), Accuracy(8.0, 4.0)),
-    "tirx.floor": _whole(_floor),
-    "prim.ceil": _whole(_ceil),
-    "tirx.trunc": _whole(_truncate),
-    "tirx.round": _whole(_nearest),
-    "tirx.nearbyint": _whole(_nearest),
+    "tirx.floor": _whole(math.floor),
+    "prim.ceil": _whole(math.ceil),
+    "tirx.trunc": _whole(math.trunc),
+    # To the nearest whole number, ties to even: TVM's folding and LLVM's code both do.
+    "tirx.round": _whole(round),
+    "tirx.nearbyint": _whole(round),
     "tirx.fabs": _absolute,
     "tirx.pow": _power,
     "tirx.atan2": _angle,

@@ -25,7 +25,7 @@ MOST_ELEMENTS = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PipelinePoint:
-    """Where a statement of a software pipeline stands, in the place of an iteration.
+    """Where a statement of a software pipeline stands, in place of an iteration.
 
     Such a loop may run stage s of iteration i in slot i + s, and in a slot by `order`: so annotated, the loop promises
     that nothing depends on the order which that changes.

@@ -38,6 +38,16 @@ _SYMBOLS: Mapping[Any, str] = {
 }
 
 
+_APPLIED: Mapping[Any, Sequence[str]] = {
+    tirx.Min: ("a", "b"),
+    tirx.Max: ("a", "b"),
+    tirx.Select: ("condition", "true_value", "false_value"),
+    tirx.Ramp: ("base", "stride", "lanes"),
+    tirx.Broadcast: ("value", "lanes"),
+}
+"""What is written like a call, with the fields that are its operands."""
+
+
 def place_of(statement: Node) -> str:
     """The text of a statement, with `...` for what lies deep; at most LONGEST characters."""
     describe = _STATEMENTS.get(type(statement))
@@ -62,14 +72,8 @@ def text_of(node: Node, depth: int = DEEPEST) -> str:
         return _applied(name, array_items(node.args), depth)
     if kind is tirx.Cast:
         return f"{node.ty.dtype}({text_of(node.value, depth - 1)})"
-    if kind is tirx.Min or kind is tirx.Max:
-        return _applied(kind.__name__.lower(), [node.a, node.b], depth)
-    if kind is tirx.Select:
-        return _applied("select", [node.condition, node.true_value, node.false_value], depth)
-    if kind is tirx.Ramp:
-        return _applied("ramp", [node.base, node.stride, node.lanes], depth)
-    if kind is tirx.Broadcast:
-        return _applied("broadcast", [node.value, node.lanes], depth)
+    if kind in _APPLIED:
+        return _applied(kind.__name__.lower(), [getattr(node, field) for field in _APPLIED[kind]], depth)
     return kind.__name__
 
 

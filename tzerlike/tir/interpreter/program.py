@@ -11,14 +11,15 @@ import numpy
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, tirx, tvm
 from tzerlike.tir.interpreter.expressions import Run
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import Fault, raising
 from tzerlike.tir.interpreter.formats import FLOATS
 from tzerlike.tir.interpreter.memory import Memory, View, row_major
 from tzerlike.tir.interpreter.places import place_of
 from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, name_of, tracked
-from tzerlike.tir.interpreter.statements import Flow, StatementCompiler, Step
+from tzerlike.tir.interpreter.statements import StatementCompiler, Step
 from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict
 from tzerlike.tir.interpreter.wellformed import layout_misfit
+from tzerlike.tir.scope import shape_variables
 
 MAX_STEPS = 200_000
 
@@ -47,7 +48,8 @@ class Program:
             domain.points.clear()
         try:
             buffers = self._bind(arguments)
-            if self.cost is not None and self.cost > max_steps and not _data_dependent(self):
+            # Branches may make a run cheaper than its bound by far; up to here it is tried.
+            if self.cost is not None and self.cost > 8 * max_steps:
                 raise Fault("step-budget", f"up to {self.cost} operations")
             self.body()
             return Judgement(Verdict.DEFINED, steps=state.steps, expected=self._results(buffers))
@@ -150,7 +152,7 @@ def prepare(func: Node, *, promises: bool = False) -> Program:
     """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached.
 
     With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
-    and `covers_domains` tells whether a run reached all of them.
+    and `covers_domains` says whether a run reached all of them.
     """
     state = State()
     slots = Slots(state)
@@ -159,10 +161,8 @@ def prepare(func: Node, *, promises: bool = False) -> Program:
     for param in array_items(func.params):
         slots.define(param)
         if tirx.is_buffer_var(param):
-            ty = param.ty
-            for expr in [*array_items(ty.shape), *array_items(ty.strides), ty.elem_offset]:
-                if type(expr) is tirx.Var:
-                    slots.define(expr)
+            for var in shape_variables(param):
+                slots.define(var)
     extents = [
         (compiler.expression(expr)[0], position, axis)
         for position, param in enumerate(array_items(func.params))
@@ -174,12 +174,8 @@ def prepare(func: Node, *, promises: bool = False) -> Program:
         try:
             body, cost = compiler.compile(func.body)
         except RecursionError:
-            body, cost = _too_deep, 1
+            body, cost = raising("unsupported", "nested too deeply"), 1
     return Program(func, state, slots, body, cost, watched, extents)
-
-
-def _too_deep() -> Flow:
-    raise Fault("unsupported", "nested too deeply")
 
 
 def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
@@ -201,11 +197,6 @@ def _scalar(argument: Argument, is_float: bool) -> Any:
     if isinstance(argument, numpy.ndarray):
         raise ValueError("an array for a scalar parameter")
     return (float(argument), 0.0) if is_float else argument
-
-
-def _data_dependent(program: Program) -> bool:
-    """Whether branches may make a run cheaper than its bound by far; then it is tried."""
-    return program.cost is not None and program.cost <= 8 * program.state.limit
 
 
 def _describe(fault: Fault) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import Fault, raising
 from tzerlike.tir.interpreter.state import Node, Slots, name_of
 
 Run = Callable[[], Any]
@@ -79,10 +79,11 @@ class Regions:
                 # A reduction reads what it writes without saying so: its init makes the element its own.
                 declared = block.writes.get(identity)
             if declared is None:
-                return _undeclared(buffer, store)
+                what = "writes" if store else "reads"
+                return raising("block-region", f"{what} {name_of(buffer)} without declaring it")
             if any(len(region) != len(indices) for region in declared):
                 # FlattenBuffer changes the accesses and leaves the declarations.
-                return _unsupported(f"regions of {name_of(buffer)} of another rank")
+                return raising("unsupported", f"regions of {name_of(buffer)} of another rank")
             if any(_covers(region, indices, buffer) for region in declared):
                 continue
             if places is None:
@@ -130,20 +131,6 @@ def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
             continue
         return False
     return True
-
-
-def _undeclared(buffer: Node, store: bool) -> Run:
-    def run() -> None:
-        raise Fault("block-region", f"{'writes' if store else 'reads'} {name_of(buffer)} without declaring it")
-
-    return run
-
-
-def _unsupported(what: str) -> Run:
-    def run() -> None:
-        raise Fault("unsupported", what)
-
-    return run
 
 
 def _checked(frame: list[Any], checks: list[int], places: list[Run]) -> Run:

@@ -130,27 +130,17 @@ def pipeline_of(loop: Node) -> tuple[tuple[int, int], ...]:
 
 def has_barrier(body: Node) -> bool:
     """Whether threads wait for each other somewhere in `body`."""
-    found: list[bool] = []
-
-    def call(node: Node, *context: object) -> None:
-        if str(getattr(node.op, "name", "")) == "tirx.tvm_storage_sync":
-            found.append(True)
-
-    structural_walk(body, (tvm.ir.Call, call))
-    return bool(found)
+    called: list[str] = []
+    structural_walk(body, (tvm.ir.Call, lambda node, *_: called.append(str(getattr(node.op, "name", "")))))
+    return "tirx.tvm_storage_sync" in called
 
 
 def tracked(body: Node) -> bool:
     """Whether `body` has a loop or thread whose iterations are concurrent, or overlap."""
     found: list[bool] = []
-
-    def loop(node: Node, *context: object) -> None:
-        if concurrent_kind(int(node.kind)) or pipeline_of(node):
-            found.append(True)
-
-    def attribute(node: Node, *context: object) -> None:
-        if isinstance(node.node, tirx.IterVar):
-            found.append(True)
-
-    structural_walk(body, (tirx.For, loop), (tirx.AttrStmt, attribute))
-    return bool(found)
+    structural_walk(
+        body,
+        (tirx.For, lambda node, *_: found.append(concurrent_kind(int(node.kind)) or bool(pipeline_of(node)))),
+        (tirx.AttrStmt, lambda node, *_: found.append(isinstance(node.node, tirx.IterVar))),
+    )
+    return any(found)

@@ -10,7 +10,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse, with_lanes
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx, tvm
 from tzerlike.tir.interpreter.expressions import Compiler, Run
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import Fault, raising
 from tzerlike.tir.interpreter.formats import FLOATS
 from tzerlike.tir.interpreter.memory import Memory, PipelinePoint, View, size_of
 from tzerlike.tir.interpreter.regions import Regions
@@ -423,15 +423,15 @@ class StatementCompiler:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
         ty, dtype = buffer.ty, buffer_dtype(buffer)
         if dtype is None:
-            return _complain("unsupported", "memory for what is no buffer of numbers")
+            return raising("unsupported", "memory for what is no buffer of numbers")
         scope = str(ty.storage_scope)
         slot = self.slots.define(buffer)
         self.regions.define(buffer)
         shape = [self.expressions.number(extent) for extent in array_items(ty.shape)]
         if dtype.base == "handle" or dtype.scalable or (dtype.is_float and dtype.scalar not in FLOATS):
-            return _complain("unsupported", f"memory of dtype {dtype}")
+            return raising("unsupported", f"memory of dtype {dtype}")
         if self.in_threads and scope == "warp":
-            return _complain("unsupported", "memory of a warp")
+            return raising("unsupported", "memory of a warp")
         lanes, scalar = dtype.lanes, dtype.scalar
         frame, tracked, state = self.state.frame, self.tracked, self.state
         common = self.in_threads and scope.startswith("shared")
@@ -558,13 +558,6 @@ _TABLE: dict[Any, Callable[[StatementCompiler, Node], tuple[Step, int | None]]] 
     tirx.DeclBuffer: StatementCompiler.declare,
     s_tir.SBlockRealize: StatementCompiler.realize,
 }
-
-
-def _complain(rule: str, detail: str) -> Callable[[], None]:
-    def action() -> None:
-        raise Fault(rule, detail)
-
-    return action
 
 
 def _total(costs: Any) -> int | None:

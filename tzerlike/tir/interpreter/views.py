@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, tirx, tvm
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import Fault, raising
 from tzerlike.tir.interpreter.memory import Memory, View, row_major, size_of
 from tzerlike.tir.interpreter.state import Node, Slots
 from tzerlike.tir.interpreter.wellformed import buffer_dtype, layout_misfit, match_misfit
@@ -55,7 +55,7 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
     source, target = match.source.source, match.buffer
     found, wrong = slots.find(source), match_misfit(match)
     if found is None or wrong:
-        return _complaint(wrong or "a region of an unknown buffer")
+        return raising("unsupported", wrong or "a region of an unknown buffer")
     region, ty = array_items(match.source.region), target.ty
     slot, frame = slots.define(target), slots.state.frame
     starts, extents = [number(part.min) for part in region], [number(part.extent) for part in region]
@@ -87,12 +87,5 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
         if wanted != tuple(sizes[dropped:]):
             raise Fault("unsupported", "a matched region of another shape")
         frame[slot] = View(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
-
-    return action
-
-
-def _complaint(what: str) -> Callable[[], None]:
-    def action() -> None:
-        raise Fault("unsupported", what)
 
     return action

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, is_buffer, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
-from tzerlike.tir.reducers.program import Make, buffers_of, is_buffer, mapped, number, scalar_type, with_values, without
+from tzerlike.tir.reducers.program import Make, buffers_of, mapped, number, scalar_type, with_values, without
 from tzerlike.tir.scope import constant_int, shape_variables
 from tzerlike.tir.tree import Tree, key
 
@@ -43,7 +43,7 @@ def plainer_buffers(tree: Tree) -> Iterator[Make]:
     """Buffers without strides, offset, alignment or memory of their own."""
     zero = tirx.IntImm("int32", 0)
     for buffer in buffers_of(tree):
-        ty = buffer.ty
+        ty = type_of(buffer)
         plain = dict(strides=[], offset=zero, factor=1, alignment=USUAL_ALIGNMENT, scope="global")
         odd = {
             "strides": bool(array_items(ty.strides)),
@@ -65,18 +65,18 @@ def _like(tree: Tree, buffer: Any, changes: dict[str, Any]) -> Any:
 def smaller_buffers(tree: Tree) -> Iterator[Make]:
     """Buffers of fewer dimensions, whose indices go with them, and of smaller extents."""
     for buffer in buffers_of(tree):
-        shape = array_items(buffer.ty.shape)
+        shape = array_items(type_of(buffer).shape)
         for start, stop in spans(len(shape)):
             yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
         for place, extent in enumerate(shape):
             for shorter in extents_below(extent):
-                changed = [*shape[:place], tirx.IntImm(extent.ty.dtype, shorter), *shape[place + 1 :]]
+                changed = [*shape[:place], tirx.IntImm(type_of(extent).dtype, shorter), *shape[place + 1 :]]
                 yield partial(_like, tree, buffer, {"shape": changed})
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
     """The function with only the dimensions `kept` of a buffer; one of extent 1 where none is."""
-    shape = array_items(buffer.ty.shape)
+    shape = array_items(type_of(buffer).shape)
     one, zero = tirx.IntImm("int32", 1), tirx.IntImm("int32", 0)
     if not kept and len(shape) == 1:
         return None
@@ -90,9 +90,9 @@ def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
     return mapped(
         tree.func,
         (tirx.Var, lambda var: new if key(var) == key(buffer) else var),
-        (tvm.ir.TensorLoad, lambda n: tirx.BufferLoad(new, chosen(n.indices)) if n.source.same_as(new) else n),
+        (tvm.ir.TensorLoad, lambda n: tirx.BufferLoad(new, chosen(n.indices)) if source_of(n).same_as(new) else n),
         (tirx.BufferStore, lambda n: tirx.BufferStore(new, n.value, chosen(n.indices)) if n.buffer.same_as(new) else n),
-        (tirx.BufferRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if n.source.same_as(new) else n),
+        (tirx.BufferRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if source_of(n).same_as(new) else n),
     )
 
 

@@ -1,4 +1,4 @@
-"""Simpler expressions: constants and parts in the place of wholes, smaller numbers."""
+"""Simpler expressions: constants and parts in place of wholes, smaller numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
+from tzerlike.systems.tvm_api import structural_walk, tirx, tvm, type_of
 from tzerlike.tir.hole import IMMEDIATES, needs_constant
 from tzerlike.tir.order import simpler_numbers
 from tzerlike.tir.reducers.program import Make, mapped, number
@@ -15,7 +15,7 @@ from tzerlike.tir.tree import Kind, Site, Tree
 
 
 def constant_values(tree: Tree) -> Iterator[Make]:
-    """0 in the place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
+    """0 in place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
     for roles in (("value",), ("indices",)):
         tops = [site for site in _tops(tree) if site.role in roles and not is_constant(site.node)]
         for start, stop in spans(len(tops)):
@@ -81,7 +81,7 @@ def smaller_numbers(tree: Tree) -> Iterator[Make]:
 
 def _everywhere(tree: Tree, old: int, new: int) -> Any:
     def change(node: Any) -> Any:
-        return tirx.IntImm(node.ty.dtype, new) if int(node.value) == old else node
+        return tirx.IntImm(type_of(node).dtype, new) if int(node.value) == old else node
 
     return mapped(tree.func, (tirx.IntImm, change))
 

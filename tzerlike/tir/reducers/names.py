@@ -7,9 +7,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, s_tir, tirx
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, type_of
 from tzerlike.tir.buffers import like
-from tzerlike.tir.reducers.program import Make, block_with, is_buffer, mapped
+from tzerlike.tir.reducers.program import Make, block_with, mapped
 from tzerlike.tir.scope import shape_variables
 from tzerlike.tir.tree import Tree, definitions, key
 
@@ -27,7 +27,8 @@ def _renamed(tree: Tree) -> Any:
     variables = {key(var): var for var in defined}.values()
     buffers, scalars = _names("ABCDEFGH"), _names("ijkxyz")
     new = {
-        key(var): _as(var, next(buffers)) if is_buffer(var) else tirx.Var(next(scalars), var.ty) for var in variables
+        key(var): _as(var, next(buffers)) if is_buffer(var) else tirx.Var(next(scalars), type_of(var))
+        for var in variables
     }
     blocks = _names("abcd")
 
@@ -38,7 +39,7 @@ def _renamed(tree: Tree) -> Any:
 
 
 def _as(buffer: Any, name: str) -> Any:
-    return tirx.Var(name, like(buffer).ty)
+    return tirx.Var(name, type_of(like(buffer)))
 
 
 def _names(letters: str) -> Iterator[str]:

@@ -8,11 +8,12 @@ from functools import partial
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.shrink import Attempt, Reducer, spans
-from tzerlike.passes import instantiate
+from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.forked import in_child
-from tzerlike.processes.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.order import DEFAULT, DEFAULT_TARGET, may_be_left_out, usual_argument
 
 
@@ -67,7 +68,7 @@ def _with_pass(case: Case, place: int, spec: PassSpec) -> Case:
 
 
 def passes_applied(case: Case) -> Iterator[Attempt[Case]]:
-    """The program that the first passes leave, in the place of the program with these passes."""
+    """The program that the first passes leave, in place of the program with these passes."""
     for count in range(len(case.passes), 0, -1):
         yield partial(_applied, case, count)
 
@@ -75,12 +76,7 @@ def passes_applied(case: Case) -> Iterator[Attempt[Case]]:
 def _applied(case: Case, count: int) -> Case | None:
     def work() -> str | None:
         try:
-            target = ask_compiler(lambda: tvm_api.target_of(case.target))
-            context = ask_compiler(lambda: tvm_api.pass_context(case.config))
-            with target, context:
-                module = ask_compiler(lambda: tvm_api.bind_target(tvm_api.load_ir(case.ir), target))
-                for spec in case.passes[:count]:
-                    module = ask_compiler(lambda spec=spec, module=module: instantiate(spec)(module))  # type: ignore[misc]
+            module = Compilation(case.target, case.config, steps_of(case.passes[:count])).lower(load(case.ir))
             if tvm_api.ENTRY not in {name.name_hint for name in module.functions}:
                 return None
             return tvm_api.dump_ir(tvm_api.module_of(tvm_api.entry_of(module).without_attr("target")))

@@ -11,16 +11,26 @@ from tzerlike.core.case import Case
 from tzerlike.core.dtypes import parse
 from tzerlike.core.shrink import Attempt, Reducer
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, function_with, s_tir, structural_map, tirx, tvm
+from tzerlike.systems.tvm_api import (
+    array_items,
+    function_with,
+    is_buffer,
+    s_tir,
+    source_of,
+    structural_map,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.dtypes import constant
-from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions
+from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions, seq
 
 Node = Any
 Make = Callable[[], Node | None]
-"""Makes another function in the place of one; None, or what TVM raises, where that is not possible."""
+"""Makes another function in place of one; None, or what TVM raises, where that is not possible."""
 
 ProgramReducer = Callable[[Tree], Iterator[Make]]
-"""Functions in the place of one, the most promising first."""
+"""Functions in place of one, the most promising first."""
 
 
 def program_of(ir: str) -> Node:
@@ -54,15 +64,10 @@ def _with_program(case: Case, make: Make) -> Case | None:
 def _indexed_right(func: Node) -> bool:
     """Whether every access has an index for each dimension, which neither constructors nor verifiers look at."""
     for site in Tree(func).of_type(tvm.ir.TensorLoad, tirx.BufferStore):
-        buffer = site.node.source if type(site.node) is tvm.ir.TensorLoad else site.node.buffer
-        if len(site.node.indices) != len(buffer.ty.shape):
+        buffer = source_of(site.node) if type(site.node) is tvm.ir.TensorLoad else site.node.buffer
+        if len(site.node.indices) != len(type_of(buffer).shape):
             return False
     return True
-
-
-def nop() -> Node:
-    """The empty statement."""
-    return tirx.Evaluate(tirx.IntImm("int32", 0))
 
 
 def number(dtype: str, value: int) -> Node | None:
@@ -75,11 +80,7 @@ def number(dtype: str, value: int) -> Node | None:
 
 def scalar_type(var: Node) -> str:
     """The dtype of a variable that holds a number, else ""."""
-    return str(var.ty.dtype) if type(var.ty) is tvm.ir.PrimType else ""
-
-
-def is_buffer(var: Node) -> bool:
-    return bool(tirx.is_buffer_var(var))
+    return str(type_of(var).dtype) if type(type_of(var)) is tvm.ir.PrimType else ""
 
 
 def buffers_of(tree: Tree) -> list[Node]:
@@ -92,7 +93,7 @@ def buffers_of(tree: Tree) -> list[Node]:
 
 def with_layout(buffer: Node) -> Node:
     """A buffer as `buffer`, with the layout that TVM gives one by itself."""
-    ty = buffer.ty
+    ty = type_of(buffer)
     return tirx.decl_buffer(
         array_items(ty.shape),
         str(ty.dtype.dtype),
@@ -126,7 +127,7 @@ def _check_types(func: Node) -> None:
 
 
 def with_values(func: Node, values: Mapping[int, Node], params: Sequence[Node] | None = None) -> Node:
-    """`func` with `values[key(v)]` in the place of each variable or buffer v, where it is defined too."""
+    """`func` with `values[key(v)]` in place of each variable or buffer v, where it is defined too."""
     return mapped(func, (tirx.Var, lambda var: values.get(key(var), var)), params=params)
 
 
@@ -136,7 +137,7 @@ def without(
     """The function without the statements at `sites` and without `buffers`, and without what cannot be without them.
 
     What is read of something that goes becomes 0; a statement that takes its address goes too, and so does every view
-    of it. `values` are put in the place of variables, by key; a parameter that has one goes.
+    of it. `values` are put in place of variables, by key; a parameter that has one goes.
     """
     cut = _Cut(tree, values or {})
     for site in sites:
@@ -186,19 +187,19 @@ class _Cut:
                 self.drop(_statement_of(site))
             elif type(site.node) is s_tir.SBlock:
                 for match in array_items(site.node.match_buffers):
-                    if key(match.source.source) in self.gone:
+                    if key(source_of(match.source)) in self.gone:
                         self.gone.add(key(match.buffer))
         return (len(self.gone), len(self._dead)) != before
 
     def _change(self, site: Site, node: Node) -> Node:
         if site.number in self._covered:
-            return nop() if site.number in self._dead else node
+            return seq([]) if site.number in self._dead else node
         kind = type(node)
         if kind in (tirx.BufferStore, tirx.AllocBuffer, tirx.DeclBuffer) and key(node.buffer) in self.gone:
-            return nop()
+            return seq([])
         if kind is tirx.Bind and key(node.var) in self.values:
-            return nop()
-        if kind is tvm.ir.TensorLoad and key(node.source) in self.gone:
+            return seq([])
+        if kind is tvm.ir.TensorLoad and key(source_of(node)) in self.gone:
             return number(site.dtype, 0) or node
         if kind is s_tir.SBlock:
             return self._changed_block(node)

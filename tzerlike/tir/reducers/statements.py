@@ -1,4 +1,4 @@
-"""Fewer statements: leave some out, keep only the body of others, put values in the place of names for them."""
+"""Fewer statements: leave some out, keep only the body of others, put values in place of names for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, type_of
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
 from tzerlike.tir.scope import SERIAL
-from tzerlike.tir.tree import Kind, Site, Tree, is_nop, jumps_out, key, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree, is_nop, key, left_early, loop_with, seq, substitute
 
 
 def without_statements(tree: Tree) -> Iterator[Make]:
@@ -30,30 +30,26 @@ def without_statements(tree: Tree) -> Iterator[Make]:
 
 
 def bodies(tree: Tree) -> Iterator[Make]:
-    """A body in the place of the loop, branch, attribute or block around it, and a value in the place of its store.
+    """A body in place of the loop, branch, attribute or block around it, and a value in place of its store.
 
     Loop variables take their first value.
     """
     for site in tree.statements():
         for body in _parts(tree, site):
-            yield partial(_replaced, tree, site, body)
-
-
-def _replaced(tree: Tree, site: Site, body: Make) -> Any:
-    return tree.replace(site, body())
+            yield partial(_with_node, tree, site, body)
 
 
 def _parts(tree: Tree, site: Site) -> Iterator[Make]:
     node = site.node
     kind = type(node)
-    if kind is tirx.For and not jumps_out(tree, _below(tree, site, "body")):
+    if kind is tirx.For and not left_early(tree, site):
         variables = [node.loop_var] if node.thread_binding is None else [node.loop_var, node.thread_binding.var]
         yield lambda: substitute(node.body, {key(var): node.min for var in variables})
     elif kind is tirx.IfThenElse:
         yield lambda: node.then_case
         if node.else_case is not None:
             yield lambda: node.else_case
-    elif kind is tirx.While and not jumps_out(tree, _below(tree, site, "body")):
+    elif kind is tirx.While and not left_early(tree, site):
         yield lambda: node.body
     elif kind is tirx.AttrStmt:
         yield partial(_attributed, node)
@@ -63,15 +59,11 @@ def _parts(tree: Tree, site: Site) -> Iterator[Make]:
         yield lambda: tirx.Evaluate(node.value)
 
 
-def _below(tree: Tree, site: Site, role: str) -> Site:
-    return next(below for below in tree.below(site) if below.parent is site and below.role == role)
-
-
 def _attributed(node: Any) -> Any:
     owner = node.node
     if not isinstance(owner, tirx.IterVar):
         return node.body
-    return substitute(node.body, {key(owner.var): tirx.IntImm(owner.var.ty.dtype, 0)})
+    return substitute(node.body, {key(owner.var): tirx.IntImm(type_of(owner.var).dtype, 0)})
 
 
 def _of_block(realize: Any) -> Any:
@@ -89,7 +81,7 @@ def _of_block(realize: Any) -> Any:
 
 
 def without_names(tree: Tree) -> Iterator[Make]:
-    """The value in the place of a name that Bind or Let gives it."""
+    """The value in place of a name that Bind or Let gives it."""
     for site in tree.sites:
         node = site.node
         if type(node) is tirx.Bind and not is_buffer(node.var):
@@ -99,7 +91,7 @@ def without_names(tree: Tree) -> Iterator[Make]:
 
 
 def _unbound(tree: Tree, site: Site) -> Any:
-    func = tree.replace(site, tirx.Evaluate(tirx.IntImm("int32", 0)))
+    func = tree.replace(site, seq([]))
     return with_values(func, {key(site.node.var): site.node.value})
 
 
@@ -126,11 +118,7 @@ def plainer(tree: Tree) -> Iterator[Make]:
             for rest in _fewer(node.annotations):
                 yield partial(_with_node, tree, site, partial(block_with, node, annotations=rest))
         elif kind is tirx.AllocBuffer and node.annotations:
-            yield partial(_with_node, tree, site, partial(_bare, node))
-
-
-def _bare(allocation: Any) -> Any:
-    return tirx.AllocBuffer(allocation.buffer)
+            yield partial(tree.replace, site, tirx.AllocBuffer(node.buffer))
 
 
 def _with_node(tree: Tree, site: Site, make: Make) -> Any:
@@ -200,31 +188,7 @@ def _with_domain(tree: Tree, site: Site, place: int, extent: int) -> Any:
     realize, block = site.node, site.node.block
     iter_vars = array_items(block.iter_vars)
     old = iter_vars[place]
-    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(old.var.ty.dtype, extent))
+    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(type_of(old.var).dtype, extent))
     iter_vars[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
     smaller = block_with(block, iter_vars=iter_vars)
     return tree.replace(site, s_tir.SBlockRealize(array_items(realize.iter_values), realize.predicate, smaller))
-
-
-def joined(tree: Tree) -> Iterator[Make]:
-    """One statement in the place of a compound one that holds it deep inside, whatever is in between."""
-    for site in tree.statements():
-        inner = [below for below in tree.below(site)[1:] if below.kind is Kind.STMT and _simple(below)]
-        for below in inner if len(inner) > 1 else ():
-            yield partial(_hoisted, tree, site, below)
-
-
-def _simple(site: Site) -> bool:
-    return type(site.node) in (tirx.BufferStore, tirx.Evaluate) and not is_nop(site.node)
-
-
-def _hoisted(tree: Tree, site: Site, below: Site) -> Any:
-    zeros = {}
-    for above in below.ancestors():
-        if above.number < site.number:
-            break
-        if type(above.node) is tirx.For:
-            zeros[key(above.node.loop_var)] = above.node.min
-        elif type(above.node) is s_tir.SBlock:
-            zeros |= {key(v.var): v.dom.min for v in array_items(above.node.iter_vars)}
-    return tree.replace(site, substitute(below.node, zeros))

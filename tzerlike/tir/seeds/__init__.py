@@ -6,10 +6,14 @@ Importing this package, and reading a cached collection, imports no TVM.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.package import PACKAGE
+from tzerlike.core.targets import kind_of_target
+from tzerlike.tir.seeds import handwritten
 from tzerlike.tir.seeds.cache import Collection, key_of, load_seeds
 from tzerlike.tir.seeds.generate import Factory, Recipe, generate
 from tzerlike.tir.seeds.seed import Seed
@@ -21,39 +25,21 @@ __all__ = [
     "builtin_collection",
     "builtin_seeds",
     "seeds_directory",
+    "seeds_for",
     "seeds_from_directory",
 ]
 
 
-def _handwritten() -> Iterable[Recipe]:
-    from tzerlike.tir.seeds import handwritten
-
-    return handwritten.recipes(seeds_directory())
-
-
-def _topi() -> Iterable[Recipe]:
-    from tzerlike.tir.seeds import topi
-
-    return topi.recipes()
-
-
-def _relax() -> Iterable[Recipe]:
-    from tzerlike.tir.seeds import lowered
-
-    return lowered.recipes()
-
-
-def _kernels() -> Iterable[Recipe]:
-    from tzerlike.tir.seeds import kernels
-
-    return kernels.recipes()
+def _recipes_of(module: str) -> Iterable[Recipe]:
+    recipes: Iterable[Recipe] = import_module(f"{__name__}.{module}").recipes()
+    return recipes
 
 
 SOURCES: dict[str, Factory] = {
-    "handwritten": _handwritten,
-    "topi": _topi,
-    "relax": _relax,
-    "kernels": _kernels,
+    "handwritten": lambda: handwritten.recipes(seeds_directory()),
+    "topi": partial(_recipes_of, "topi"),
+    "relax": partial(_recipes_of, "lowered"),
+    "kernels": partial(_recipes_of, "kernels"),
 }
 """The built-in sources; of equal functions the one from the earlier source stays."""
 
@@ -108,3 +94,29 @@ def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path
     from tzerlike.tir.seeds.directory import read_files
 
     return read_files(path, files)
+
+
+def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], list[str]]:
+    """Return the seeds of `--seeds` that fit the target, and what was wrong with those left out.
+
+    UserError when the source does not exist or holds nothing that fits.
+    """
+    problems: list[str] = []
+    if source == "none":
+        return [_empty(target)], problems
+    if source == "builtin":
+        found = builtin_seeds(cache_dir)
+    else:
+        found, refused = seeds_from_directory(Path(source))
+        problems = [f"{path}: {reason}" for path, reason in refused]
+    fitting = [seed for seed in found if kind_of_target(seed.target) == target]
+    if not fitting:
+        raise UserError(f"--seeds: {source} has no seed for --target {target}")
+    return fitting, problems
+
+
+def _empty(target: str) -> Seed:
+    from tzerlike.systems import tvm_api
+
+    func = tvm_api.PrimFunc([], tvm_api.tirx.Evaluate(tvm_api.tirx.const(0, "int32")))
+    return Seed("empty", "none", target, tvm_api.dump_ir(tvm_api.module_of(func)), 3)

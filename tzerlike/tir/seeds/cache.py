@@ -10,10 +10,12 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.core.errors import TzerlikeError
+from tzerlike.systems import under_test
 from tzerlike.tir.seeds.seed import Seed
 
 
@@ -39,7 +41,7 @@ def key_of(files: Iterable[Path]) -> str:
     for name in ("_version.py", "libinfo.py"):
         version = package / name
         digest.update(version.read_bytes() if version.is_file() else b"")
-    library = package / "lib" / "libtvm_compiler.so"
+    library = package / "lib" / under_test().code.library
     if library.exists():
         status = library.stat()
         digest.update(f"{status.st_size} {status.st_mtime_ns}".encode())
@@ -60,11 +62,9 @@ def load_seeds(source: str, cache_dir: Path, key: str, generate: Callable[[], Co
     if cached is not None:
         return cached
     collection = generate()
-    try:
+    # A read-only cache is no reason to stop; the next start generates again.
+    with suppress(OSError):
         _write(path, key, collection)
-    except OSError:
-        # A read-only cache is no reason to stop; the next start generates again.
-        return collection
     return collection
 
 

@@ -35,14 +35,9 @@ class NotASeed(TzerlikeError):
 
 def count_nodes(function: Any) -> int:
     """Return the number of statements and expressions of a PrimFunc, each occurrence counted."""
-    count = 0
-
-    def visit(_: Any) -> None:
-        nonlocal count
-        count += 1
-
-    structural_walk(function, (((tirx.Stmt, tvm.ir.Expr), visit),))
-    return count
+    found: list[Any] = []
+    structural_walk(function, (((tirx.Stmt, tvm.ir.Expr), found.append),))
+    return len(found)
 
 
 def digest_of(function: Any) -> str:
@@ -70,13 +65,9 @@ def canonical_ir(function: Any) -> str:
 
 def natural_target(function: Any) -> str:
     """Return "cuda" for a function that binds threads of a GPU, else "llvm"."""
-    tags: list[str] = []
-
-    def visit(loop: Any) -> None:
-        if loop.thread_binding is not None:
-            tags.append(str(loop.thread_binding.thread_tag))
-
-    structural_walk(function, ((tirx.For, visit),))
+    bindings: list[Any] = []
+    structural_walk(function, ((tirx.For, lambda loop: bindings.append(loop.thread_binding)),))
+    tags = [str(binding.thread_tag) for binding in bindings if binding is not None]
     return "cuda" if any(tag.startswith(("blockIdx.", "threadIdx.")) for tag in tags) else "llvm"
 
 

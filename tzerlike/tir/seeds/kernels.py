@@ -1,7 +1,7 @@
 """Seeds for cuda from TOPI: operators under the default GPU schedules of dlight.
 
 One operator in three, since each costs some hundredths of a second to schedule and most schedules look alike. Half
-of them get blocks of 32 threads in the place of 1,024: small enough for the interpreter to follow every thread.
+of them get blocks of 32 threads instead of 1,024: small enough for the interpreter to follow every thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.systems.tvm_api import entry_of, load_dlight, module_of, raised_by_tvm, target_of
+from tzerlike.systems.tvm_api import entry_of, module_of, part, raised_by_tvm, target_of
 from tzerlike.tir.seeds import topi
 from tzerlike.tir.seeds.check import count_nodes
 from tzerlike.tir.seeds.generate import MAX_NODES, Recipe
@@ -32,10 +32,10 @@ def recipes() -> Iterator[Recipe]:
 
 def scheduled(operator: Operator, target: str) -> Any:
     """Return `operator` under the first rule of dlight's that applies; TVM's exceptions where none does."""
-    gpu = load_dlight().gpu
+    gpu = part("s_tir.dlight").gpu
     rules = (gpu.Matmul(), gpu.GEMV(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Transpose(), gpu.Fallback())
     with target_of(target):
-        module = load_dlight().ApplyDefaultSchedule(*rules)(module_of(build(operator)))
+        module = part("s_tir.dlight").ApplyDefaultSchedule(*rules)(module_of(build(operator)))
     # The pass marks what it did; the mark means nothing to a compiler pass.
     return entry_of(module).without_attr("tirx.is_scheduled")
 

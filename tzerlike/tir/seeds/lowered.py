@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.systems.tvm_api import load_relax, tirx, tvm
+from tzerlike.systems.tvm_api import part, tirx, tvm
 from tzerlike.tir.seeds import lowered_models, lowered_ops, schedules
 from tzerlike.tir.seeds.generate import Recipe
 from tzerlike.tir.seeds.operators import Operator
@@ -19,7 +19,7 @@ from tzerlike.tir.seeds.operators import Operator
 
 def recipes() -> Iterator[Recipe]:
     """Yield the recipes: each operator legalised, each model also fused, and operators under schedules."""
-    relax = load_relax()
+    relax = part("relax")
     for operator in lowered_ops.operators(relax):
         yield Recipe(operator.name, partial(_legalised, partial(module_of_operator, operator)))
     for model in lowered_models.models(relax):
@@ -29,7 +29,7 @@ def recipes() -> Iterator[Recipe]:
 
 def module_of_operator(operator: Operator) -> Any:
     """Return the Relax module whose function `main` applies `operator` to parameters of its types."""
-    relax = load_relax()
+    relax = part("relax")
     builder = relax.BlockBuilder()
     symbols: dict[str, Any] = {}
 
@@ -57,11 +57,11 @@ def functions_of(module: Any) -> dict[str, Any]:
 
 
 def _legalised(make: Callable[[], Any]) -> dict[str, Any]:
-    return functions_of(load_relax().transform.LegalizeOps()(make()))
+    return functions_of(part("relax").transform.LegalizeOps()(make()))
 
 
 def _fused(make: Callable[[], Any]) -> dict[str, Any]:
-    transform = load_relax().transform
+    transform = part("relax").transform
     passes = tvm.transform.Sequential(
         [
             transform.DecomposeOpsForInference(),

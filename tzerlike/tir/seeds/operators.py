@@ -56,9 +56,9 @@ def op(name: str, apply: Callable[..., Any], *inputs: str) -> Operator:
 
 def build(operator: Operator) -> Any:
     """Return the PrimFunc of `operator`: inputs `p0`, `p1`, ..., then its outputs."""
-    from tzerlike.systems.tvm_api import load_te, target_of
+    from tzerlike.systems.tvm_api import part, target_of
 
-    te = load_te()
+    te = part("te")
     symbols: dict[str, Any] = {}
 
     def dimension(d: int | str) -> Any:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.systems.tvm_api import entry_of, load_dlight, load_topi, module_of, s_tir, target_of, tirx
+from tzerlike.systems.tvm_api import entry_of, module_of, part, s_tir, tirx
 from tzerlike.tir.seeds.generate import Recipe
+from tzerlike.tir.seeds.kernels import scheduled
 from tzerlike.tir.seeds.operators import Operator, build, op
 
 Apply = Callable[[Any], None]
@@ -20,11 +21,11 @@ Apply = Callable[[Any], None]
 
 def recipes() -> Iterator[Recipe]:
     """Yield the recipe of every scheduled operator, for llvm and for cuda."""
-    for operator, schedules in _scheduled(load_topi()):
+    for operator, schedules in _scheduled(part("topi")):
         for schedule in schedules:
             name = f"relax.schedule_{schedule.__name__.lstrip('_')}.{operator.name.removeprefix('topi.')}"
             yield Recipe(name, partial(_apply, operator, schedule))
-    for operator in _for_gpu(load_topi()):
+    for operator in _for_gpu(part("topi")):
         yield Recipe(f"relax.dlight_gpu.{operator.name.removeprefix('topi.')}", partial(_dlight, operator), "cuda")
 
 
@@ -35,13 +36,7 @@ def _apply(operator: Operator, schedule: Apply) -> dict[str, Any]:
 
 
 def _dlight(operator: Operator) -> dict[str, Any]:
-    gpu = load_dlight().gpu
-    rules = (gpu.Matmul(), gpu.GEMV(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Transpose(), gpu.Fallback())
-    with target_of('{"kind": "cuda", "arch": "sm_80"}'):
-        module = load_dlight().ApplyDefaultSchedule(*rules)(module_of(build(operator)))
-    function = entry_of(module)
-    # The pass marks what it did; the mark means nothing to a compiler pass.
-    return {"": function.without_attr("tirx.is_scheduled")}
+    return {"": scheduled(operator, '{"kind": "cuda", "arch": "sm_80"}')}
 
 
 def _blocks(state: Any) -> list[Any]:
@@ -177,92 +172,96 @@ def pipelined(state: Any) -> None:
     state.annotate(row, "software_pipeline_order", [0, 1])
 
 
-def _scheduled(topi: Any) -> Iterator[tuple[Operator, tuple[Apply, ...]]]:
-    """Yield operators with the schedules that apply to them."""
+def _scheduled(topi: Any) -> tuple[tuple[Operator, tuple[Apply, ...]], ...]:
+    """Return operators with the schedules that apply to them."""
     nn = topi.nn
     maps = (tiled, vectorised, parallel, unrolled, cached, blockized, relaid, partitioned, buffered, pipelined)
-    yield op("add", topi.add, "f32:5,7", "f32:7"), maps
-    yield op("multiply", topi.multiply, "i64:4,6", "i64:4,1"), (vectorised, cached, partitioned, pipelined)
-    yield op("cast", lambda x: topi.cast(x, "float16"), "f32:6,8"), (vectorised, tiled, parallel)
-    yield op("transpose", lambda x: topi.transpose(x, (1, 0)), "f32:6,8"), (tiled, vectorised, cached, buffered)
-    yield (
-        op("chain", lambda a, b: nn.relu(topi.add(topi.exp(a), b)), "f32:4,6", "f32:6"),
-        (inlined, computed_at, parallel),
-    )
-    yield op("pad", lambda x: nn.pad(x, (1, 1), (1, 1)), "f32:4,6"), (tiled, vectorised, partitioned, unrolled)
-    yield (
-        op("strided_slice", lambda x: topi.strided_slice(x, [0, 1], [6, 8], [2, 3]), "i32:6,8"),
-        (vectorised, parallel),
-    )
     reductions = (tiled, vectorised, decomposed, factored, unrolled, parallel)
-    yield op("matmul", topi.matmul, "f32:6,8", "f32:8,4"), (*reductions, cached, buffered, blockized, pipelined)
-    yield op("matmul", topi.matmul, "i32:4,6", "i32:6,4"), reductions
-    yield op("dense", lambda x, w: nn.dense(x, w, out_dtype="int32"), "i8:4,8", "i8:4,8"), reductions
-    yield (
-        op("batch_matmul", lambda x, y: nn.batch_matmul(x, y), "f32:2,3,4", "f32:2,4,4"),
-        (tiled, decomposed, factored),
-    )
-    yield op("sum", lambda x: topi.sum(x, axis=1), "f32:6,8"), (decomposed, factored, unrolled, parallel, vectorised)
-    yield op("max", lambda x: topi.max(x, axis=0), "f16:8,6"), (decomposed, factored, vectorised)
-    yield op("sum_all", lambda x: topi.sum(x), "i64:4,8"), (decomposed, factored, unrolled)
-    yield op("argmax", lambda x: topi.argmax(x, axis=1), "f32:4,8"), (decomposed, factored, parallel)
-    yield op("softmax", lambda x: nn.softmax(x), "f32:3,6"), (computed_at, unrolled, inlined, decomposed)
-    yield (
-        op("conv2d", lambda x, w: nn.conv2d_nchw(x, w, 1, 1, 1), "f32:1,2,4,4", "f32:2,2,3,3"),
-        (inlined, tiled, vectorised, decomposed, computed_at, unrolled),
-    )
-    yield (
-        op("conv1d", lambda x, w: nn.conv1d_ncw(x, w, 2, 1), "f32:1,2,8", "f32:4,2,3"),
-        (inlined, vectorised, factored),
-    )
-    yield (
-        op("depthwise", lambda x, w: nn.depthwise_conv2d_nchw(x, w, 1, 1, 1), "f32:1,3,4,4", "f32:3,1,3,3"),
-        (inlined, tiled, decomposed),
-    )
-    yield (
-        op("max_pool", lambda x: nn.pool2d(x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"), "f32:1,2,6,6"),
-        (tiled, decomposed, vectorised, unrolled),
-    )
-    yield (
-        op("dense_relu", lambda x, w: nn.relu(nn.dense(x, w)), "f32:4,6", "f32:5,6"),
-        (computed_at, parallel, decomposed),
+    return (
+        (op("add", topi.add, "f32:5,7", "f32:7"), maps),
+        (op("multiply", topi.multiply, "i64:4,6", "i64:4,1"), (vectorised, cached, partitioned, pipelined)),
+        (op("cast", lambda x: topi.cast(x, "float16"), "f32:6,8"), (vectorised, tiled, parallel)),
+        (op("transpose", lambda x: topi.transpose(x, (1, 0)), "f32:6,8"), (tiled, vectorised, cached, buffered)),
+        (
+            op("chain", lambda a, b: nn.relu(topi.add(topi.exp(a), b)), "f32:4,6", "f32:6"),
+            (inlined, computed_at, parallel),
+        ),
+        (op("pad", lambda x: nn.pad(x, (1, 1), (1, 1)), "f32:4,6"), (tiled, vectorised, partitioned, unrolled)),
+        (
+            op("strided_slice", lambda x: topi.strided_slice(x, [0, 1], [6, 8], [2, 3]), "i32:6,8"),
+            (vectorised, parallel),
+        ),
+        (op("matmul", topi.matmul, "f32:6,8", "f32:8,4"), (*reductions, cached, buffered, blockized, pipelined)),
+        (op("matmul", topi.matmul, "i32:4,6", "i32:6,4"), reductions),
+        (op("dense", lambda x, w: nn.dense(x, w, out_dtype="int32"), "i8:4,8", "i8:4,8"), reductions),
+        (
+            op("batch_matmul", lambda x, y: nn.batch_matmul(x, y), "f32:2,3,4", "f32:2,4,4"),
+            (tiled, decomposed, factored),
+        ),
+        (op("sum", lambda x: topi.sum(x, axis=1), "f32:6,8"), (decomposed, factored, unrolled, parallel, vectorised)),
+        (op("max", lambda x: topi.max(x, axis=0), "f16:8,6"), (decomposed, factored, vectorised)),
+        (op("sum_all", lambda x: topi.sum(x), "i64:4,8"), (decomposed, factored, unrolled)),
+        (op("argmax", lambda x: topi.argmax(x, axis=1), "f32:4,8"), (decomposed, factored, parallel)),
+        (op("softmax", lambda x: nn.softmax(x), "f32:3,6"), (computed_at, unrolled, inlined, decomposed)),
+        (
+            op("conv2d", lambda x, w: nn.conv2d_nchw(x, w, 1, 1, 1), "f32:1,2,4,4", "f32:2,2,3,3"),
+            (inlined, tiled, vectorised, decomposed, computed_at, unrolled),
+        ),
+        (
+            op("conv1d", lambda x, w: nn.conv1d_ncw(x, w, 2, 1), "f32:1,2,8", "f32:4,2,3"),
+            (inlined, vectorised, factored),
+        ),
+        (
+            op("depthwise", lambda x, w: nn.depthwise_conv2d_nchw(x, w, 1, 1, 1), "f32:1,3,4,4", "f32:3,1,3,3"),
+            (inlined, tiled, decomposed),
+        ),
+        (
+            op("max_pool", lambda x: nn.pool2d(x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"), "f32:1,2,6,6"),
+            (tiled, decomposed, vectorised, unrolled),
+        ),
+        (
+            op("dense_relu", lambda x, w: nn.relu(nn.dense(x, w)), "f32:4,6", "f32:5,6"),
+            (computed_at, parallel, decomposed),
+        ),
     )
 
 
-def _for_gpu(topi: Any) -> Iterator[Operator]:
-    """Yield operators for the default GPU schedule."""
+def _for_gpu(topi: Any) -> tuple[Operator, ...]:
+    """Return operators for the default GPU schedule."""
     nn = topi.nn
-    yield op("exp", topi.exp, "f32:5,7")
-    yield op("exp", topi.exp, "f16:64")
-    yield op("add", topi.add, "f32:33,5", "f32:5")
-    yield op("add", topi.add, "i32:130", "i32:1")
-    yield op("where", topi.where, "b:3,4", "f32:3,4", "f32:3,4")
-    yield op("cast", lambda x: topi.cast(x, "float16"), "f32:40,8")
-    yield op("transpose", lambda x: topi.transpose(x, (1, 0)), "f32:18,34")
-    yield op("reshape", lambda x: topi.reshape(x, (4, 15)), "f32:6,10")
-    yield op("concat", lambda a, b: topi.concatenate((a, b), 1), "f32:4,3", "f32:4,5")
-    yield op("take", lambda x, i: topi.take(x, i, axis=0, mode="clip"), "f32:6,4", "i32:3")
-    yield op("pad", lambda x: nn.pad(x, (1, 1), (1, 1)), "f32:4,6")
-    yield op("sum", lambda x: topi.sum(x, axis=1), "f32:8,40")
-    yield op("sum_all", lambda x: topi.sum(x), "f32:8,8")
-    yield op("max", lambda x: topi.max(x, axis=0), "f32:20,6")
-    yield op("softmax", lambda x: nn.softmax(x), "f32:4,33")
-    yield op("layer_norm", lambda x, g, b: nn.layer_norm(x, g, b, [1]), "f32:3,40", "f32:40", "f32:40")
-    yield op("rms_norm", lambda x, w: nn.rms_norm(x, w, [1]), "f16:3,64", "f16:64")
-    yield op("matmul", topi.matmul, "f32:16,16", "f32:16,16")
-    yield op("matmul", topi.matmul, "f16:32,16", "f16:16,32")
-    yield op("matmul_symbolic", topi.matmul, "f32:n,16", "f32:16,16")
-    yield op("gemv", topi.matmul, "f32:1,32", "f32:32,16")
-    yield op("dense", lambda x, w: nn.dense(x, w, out_dtype="int32"), "i8:4,8", "i8:4,8")
-    yield op("batch_matmul", lambda x, y: nn.batch_matmul(x, y), "f32:2,4,8", "f32:2,4,8")
-    yield op("conv2d", lambda x, w: nn.conv2d_nchw(x, w, 1, 1, 1), "f32:1,2,4,4", "f32:2,2,3,3")
-    yield op("depthwise", lambda x, w: nn.depthwise_conv2d_nchw(x, w, 1, 1, 1), "f32:1,3,4,4", "f32:3,1,3,3")
-    yield op("max_pool", lambda x: nn.pool2d(x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"), "f32:1,2,6,6")
-    yield op("cumsum_like", lambda x: topi.sum(topi.multiply(x, x), axis=1), "f64:4,16")
-    yield op("symbolic_add", topi.add, "f32:n,m", "f32:m")
-    yield op("argmax", lambda x: topi.argmax(x, axis=1), "f32:4,16")
-    yield op(
-        "one_hot",
-        lambda i: topi.one_hot(i, tirx.const(1, "float32"), tirx.const(0, "float32"), 4, 1, "float32"),
-        "i32:5",
+    return (
+        op("exp", topi.exp, "f32:5,7"),
+        op("exp", topi.exp, "f16:64"),
+        op("add", topi.add, "f32:33,5", "f32:5"),
+        op("add", topi.add, "i32:130", "i32:1"),
+        op("where", topi.where, "b:3,4", "f32:3,4", "f32:3,4"),
+        op("cast", lambda x: topi.cast(x, "float16"), "f32:40,8"),
+        op("transpose", lambda x: topi.transpose(x, (1, 0)), "f32:18,34"),
+        op("reshape", lambda x: topi.reshape(x, (4, 15)), "f32:6,10"),
+        op("concat", lambda a, b: topi.concatenate((a, b), 1), "f32:4,3", "f32:4,5"),
+        op("take", lambda x, i: topi.take(x, i, axis=0, mode="clip"), "f32:6,4", "i32:3"),
+        op("pad", lambda x: nn.pad(x, (1, 1), (1, 1)), "f32:4,6"),
+        op("sum", lambda x: topi.sum(x, axis=1), "f32:8,40"),
+        op("sum_all", lambda x: topi.sum(x), "f32:8,8"),
+        op("max", lambda x: topi.max(x, axis=0), "f32:20,6"),
+        op("softmax", lambda x: nn.softmax(x), "f32:4,33"),
+        op("layer_norm", lambda x, g, b: nn.layer_norm(x, g, b, [1]), "f32:3,40", "f32:40", "f32:40"),
+        op("rms_norm", lambda x, w: nn.rms_norm(x, w, [1]), "f16:3,64", "f16:64"),
+        op("matmul", topi.matmul, "f32:16,16", "f32:16,16"),
+        op("matmul", topi.matmul, "f16:32,16", "f16:16,32"),
+        op("matmul_symbolic", topi.matmul, "f32:n,16", "f32:16,16"),
+        op("gemv", topi.matmul, "f32:1,32", "f32:32,16"),
+        op("dense", lambda x, w: nn.dense(x, w, out_dtype="int32"), "i8:4,8", "i8:4,8"),
+        op("batch_matmul", lambda x, y: nn.batch_matmul(x, y), "f32:2,4,8", "f32:2,4,8"),
+        op("conv2d", lambda x, w: nn.conv2d_nchw(x, w, 1, 1, 1), "f32:1,2,4,4", "f32:2,2,3,3"),
+        op("depthwise", lambda x, w: nn.depthwise_conv2d_nchw(x, w, 1, 1, 1), "f32:1,3,4,4", "f32:3,1,3,3"),
+        op("max_pool", lambda x: nn.pool2d(x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"), "f32:1,2,6,6"),
+        op("cumsum_like", lambda x: topi.sum(topi.multiply(x, x), axis=1), "f64:4,16"),
+        op("symbolic_add", topi.add, "f32:n,m", "f32:m"),
+        op("argmax", lambda x: topi.argmax(x, axis=1), "f32:4,16"),
+        op(
+            "one_hot",
+            lambda i: topi.one_hot(i, tirx.const(1, "float32"), tirx.const(0, "float32"), 4, 1, "float32"),
+            "i32:5",
+        ),
     )

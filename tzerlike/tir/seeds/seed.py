@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from tzerlike.core.errors import TzerlikeError
+import msgspec
+
+from tzerlike.core.schema import converted
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One function to start from.
 
     `name` is unique within a source; `origin` is "topi", "relax", "kernels", "handwritten" or "dir"; `target` is a
@@ -24,22 +24,9 @@ class Seed:
     nodes: int
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "origin": self.origin,
-            "target": self.target,
-            "ir": self.ir,
-            "nodes": self.nodes,
-        }
+        return msgspec.structs.asdict(self)
 
     @classmethod
     def from_json(cls, data: object) -> Seed:
-        """Build from parsed JSON; TzerlikeError when it is not what `to_json` gives."""
-        if not isinstance(data, dict) or set(data) != {"name", "origin", "target", "ir", "nodes"}:
-            raise TzerlikeError("seed: expected exactly the fields name, origin, target, ir, nodes")
-        for key in ("name", "origin", "target", "ir"):
-            if not isinstance(data[key], str):
-                raise TzerlikeError(f"seed.{key}: expected a string")
-        if not isinstance(data["nodes"], int) or isinstance(data["nodes"], bool):
-            raise TzerlikeError("seed.nodes: expected an integer")
-        return cls(**data)
+        """Build from parsed JSON; UserError when it is not what `to_json` gives."""
+        return converted(data, cls, "seed")

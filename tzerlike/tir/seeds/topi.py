@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.systems.tvm_api import load_topi
+from tzerlike.systems.tvm_api import part
 from tzerlike.tir.seeds import topi_data, topi_math, topi_nn
 from tzerlike.tir.seeds.generate import Recipe
 from tzerlike.tir.seeds.operators import Operator, build
@@ -31,7 +31,7 @@ FAMILIES: tuple[Callable[[Any], Iterator[Operator]], ...] = (
 def operators() -> Iterator[Operator]:
     """Yield every operator of this source in a fixed order."""
     for family in FAMILIES:
-        yield from family(load_topi())
+        yield from family(part("topi"))
 
 
 def recipes() -> Iterator[Recipe]:

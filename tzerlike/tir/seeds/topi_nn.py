@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tzerlike.systems.tvm_api import tirx
@@ -12,68 +12,26 @@ from tzerlike.tir.seeds.operators import Operator, op
 def convolutions(topi: Any) -> Iterator[Operator]:
     """Convolutions of one to three dimensions, plain, grouped, depthwise, transposed and packed."""
     nn = topi.nn
+    layouts: tuple[tuple[str, Callable[..., Any], str, str, tuple[int, ...]], ...] = (
+        ("conv1d_ncw", nn.conv1d_ncw, "1,2,8", "3,2,3", ()),
+        ("conv1d_nwc", nn.conv1d_nwc, "1,8,2", "3,2,3", ()),
+        ("conv2d_nchw", nn.conv2d_nchw, "1,2,6,6", "3,2,3,3", ()),
+        ("conv2d_nhwc", nn.conv2d_nhwc, "1,6,6,2", "3,3,2,3", ()),
+        ("conv2d_hwcn", nn.conv2d_hwcn, "6,6,2,1", "3,3,2,3", ()),
+        ("conv3d_ncdhw", nn.conv3d_ncdhw, "1,2,5,5,5", "2,2,3,3,3", (1,)),
+        ("depthwise_nchw", nn.depthwise_conv2d_nchw, "1,3,6,6", "3,1,3,3", ()),
+        ("depthwise_nhwc", nn.depthwise_conv2d_nhwc, "1,6,6,3", "3,3,3,1", ()),
+        ("group_conv2d_nchw", nn.group_conv2d_nchw, "1,4,6,6", "4,2,3,3", (2,)),
+        ("group_conv2d_nhwc", nn.group_conv2d_nhwc, "1,6,6,4", "3,3,2,4", (2,)),
+    )
     for stride, pad, dil in ((1, 0, 1), (2, 1, 1), (1, 1, 2)):
-        tag = f"s{stride}p{pad}d{dil}"
-        yield op(
-            f"conv1d_ncw_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv1d_ncw(x, w, s, p, d),
-            "f32:1,2,8",
-            "f32:3,2,3",
-        )
-        yield op(
-            f"conv1d_nwc_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv1d_nwc(x, w, s, p, d),
-            "f32:1,8,2",
-            "f32:3,2,3",
-        )
-        yield op(
-            f"conv2d_nchw_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv2d_nchw(x, w, s, p, d),
-            "f32:1,2,6,6",
-            "f32:3,2,3,3",
-        )
-        yield op(
-            f"conv2d_nhwc_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv2d_nhwc(x, w, s, p, d),
-            "f32:1,6,6,2",
-            "f32:3,3,2,3",
-        )
-        yield op(
-            f"conv2d_hwcn_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv2d_hwcn(x, w, s, p, d),
-            "f32:6,6,2,1",
-            "f32:3,3,2,3",
-        )
-        yield op(
-            f"conv3d_ncdhw_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.conv3d_ncdhw(x, w, s, p, d, 1),
-            "f32:1,2,5,5,5",
-            "f32:2,2,3,3,3",
-        )
-        yield op(
-            f"depthwise_nchw_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.depthwise_conv2d_nchw(x, w, s, p, d),
-            "f32:1,3,6,6",
-            "f32:3,1,3,3",
-        )
-        yield op(
-            f"depthwise_nhwc_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.depthwise_conv2d_nhwc(x, w, s, p, d),
-            "f32:1,6,6,3",
-            "f32:3,3,3,1",
-        )
-        yield op(
-            f"group_conv2d_nchw_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.group_conv2d_nchw(x, w, s, p, d, 2),
-            "f32:1,4,6,6",
-            "f32:4,2,3,3",
-        )
-        yield op(
-            f"group_conv2d_nhwc_{tag}",
-            lambda x, w, s=stride, p=pad, d=dil: nn.group_conv2d_nhwc(x, w, s, p, d, 2),
-            "f32:1,6,6,4",
-            "f32:3,3,2,4",
-        )
+        for name, conv, data, kernel, groups in layouts:
+            yield op(
+                f"{name}_s{stride}p{pad}d{dil}",
+                lambda x, w, conv=conv, how=(stride, pad, dil, *groups): conv(x, w, *how),
+                f"f32:{data}",
+                f"f32:{kernel}",
+            )
     yield op("conv3d_ndhwc", lambda x, w: nn.conv3d_ndhwc(x, w, 1, 1, 1, 1), "f32:1,4,4,4,2", "f32:3,3,3,2,2")
     yield op("conv3d_groups", lambda x, w: nn.conv3d_ncdhw(x, w, 1, 0, 1, 2), "f32:1,4,4,4,4", "f32:2,2,3,3,3")
     yield op("group_conv1d_ncw", lambda x, w: nn.group_conv1d_ncw(x, w, 1, 1, 1, 2), "f32:1,4,6", "f32:4,2,3")

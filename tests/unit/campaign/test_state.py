@@ -1,0 +1,74 @@
+"""The state of a worker as a file, and several of them added up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tzerlike.campaign.state import InHand, Tally, WorkerState, Yield, read_state, write_state
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.stored import StoredCase
+
+STORED = StoredCase(Case('{"nodes": []}', (PassSpec("a.B"),)), Provenance("s", worker=2, iteration=9))
+
+
+def state() -> WorkerState:
+    made = WorkerState(iterations=9, elapsed=1.5, worker=2, entries=[("a" * 64, 3)], in_hand=InHand.of(STORED))
+    made.exits["ok"] += 2
+    made.seconds["build"] += 0.25
+    made.mutators["swap"].tried += 4
+    made.recent_faults.append(7)
+    return made
+
+
+def test_what_is_written_is_read_again_and_counted_on(tmp_path: Path) -> None:
+    write_state(tmp_path / "state.json", state())
+    again = read_state(tmp_path / "state.json")
+    assert again == state()
+    assert again.in_hand is not None and again.in_hand.stored == STORED
+    again.exits["crash"] += 1
+    again.mutators["splice"].valid += 1
+    assert (again.exits, again.mutators["splice"]) == ({"ok": 2, "crash": 1}, Yield(0, 1, 0))
+
+
+def test_its_keys_are_those_of_before(tmp_path: Path) -> None:
+    write_state(tmp_path / "state.json", state())
+    data = json.loads((tmp_path / "state.json").read_text())
+    assert data["schema_version"] == 1
+    assert (data["worker"], data["entries"], data["mutators"]) == (2, [["a" * 64, 3]], {"swap": [4, 0, 0]})
+    assert data["in_hand"] == {"case": STORED.case.to_json(), "provenance": STORED.provenance.to_json(), "tries": 0}
+
+
+def test_of_very_many_rejections_the_most_frequent_are_saved_and_all_are_kept(tmp_path: Path) -> None:
+    made = state()
+    made.rejected.update({f"message {number}": number for number in range(1, 1001)})
+    write_state(tmp_path / "state.json", made)
+    assert len(made.rejected) == 1000
+    assert list(read_state(tmp_path / "state.json").rejected) == [f"message {n}" for n in range(1000, 500, -1)]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ('{"elapsed": 1.0}', "iterations: missing"),
+        ('{"elapsed": 1.0, "iterations": 1, "mutators": {"a": [1, -2, 0]}}', "mutators"),
+        ('{"elapsed": 1.0, "iterations": 1, "in_hand": {"case": 3}}', "in_hand.case"),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path: Path, data: str, says: str) -> None:
+    (tmp_path / "state.json").write_text(data)
+    with pytest.raises(UserError, match=says):
+        read_state(tmp_path / "state.json")
+
+
+def test_the_sum_leaves_the_parts_alone() -> None:
+    one, other = state(), state()
+    total = Tally.total([one, other])
+    assert (total.iterations, total.exits, total.mutators) == (18, {"ok": 4}, {"swap": Yield(8)})
+    assert (total.seconds, total.recent_faults) == ({"build": 0.5}, [7, 7])
+    total.mutators["swap"].tried += 1
+    assert one == other == state()
+    assert Tally.total([]) == Tally()

@@ -1,0 +1,81 @@
+"""Looks at programs that TVM's verifiers or the compiler may die of: what the worker makes of each end of the child."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Rejection
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
+from tzerlike.execution.rejection import weighed
+from tzerlike.passes.label import Label
+
+INTERNAL = Label.INTERNAL_ERROR.value
+EFFORT = Effort(frozenset({Check.REJECTIONS}))
+REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.P", rejection=Rejection(INTERNAL))
+DIED = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", signal=11)
+
+Answer = tuple[list[dict[str, Any]], Observation | None]
+
+
+def record(well_formed: bool = False, support: str = "") -> dict[str, Any]:
+    return Rejection(INTERNAL, well_formed, support).to_json()
+
+
+def after(answer: Answer, seen: Observation = REFUSED, effort: Effort = EFFORT) -> Observation:
+    def call(job: str, item: Mapping[str, Any], limits: Limits | None = None) -> Answer:
+        return answer
+
+    return weighed(call, Case("{}"), seen, Limits(), effort)
+
+
+@pytest.mark.parametrize(
+    ("answer", "well_formed", "support"),
+    [
+        (([], DIED), False, ""),
+        (([record()], None), False, ""),
+        (([record()], DIED), False, ""),
+        (([record(), record(True), record(True, "defined")], None), True, "defined"),
+        (([record(), record(True), record(True)], None), True, ""),
+    ],
+    ids=["died at once", "ill-formed", "a verifier died", "defined", "nothing speaks for it"],
+)
+def test_a_refusal_is_weighed_by_how_far_the_look_came(answer: Answer, well_formed: bool, support: str) -> None:
+    seen = after(answer)
+    assert seen.rejection == Rejection(INTERNAL, well_formed, support)
+    assert (seen.exit, seen.stage, seen.message) == (REFUSED.exit, REFUSED.stage, REFUSED.message)
+
+
+def test_a_compiler_that_dies_of_it_without_optimisation_is_what_counts() -> None:
+    assert after(([record(), record(True)], DIED)) is DIED
+
+
+def test_nothing_else_is_looked_at() -> None:
+    asked = ([record(True, "defined")], None)
+    other = Observation(Exit.REJECTED, Stage.BUILD, rejection=Rejection(Label.DOCUMENTED_REFUSAL.value))
+    assert after(asked, other) is other
+    assert after(asked, effort=Effort()) is REFUSED
+    assert after(asked, DIED) is DIED
+
+
+def test_a_module_that_a_verifier_dies_of_is_as_good_as_refused() -> None:
+    found = Walk(3, Change.ILL_FORMED, ("tirx.P",), 1)
+    given: list[list[int]] = []
+
+    def call(job: str, item: Mapping[str, Any], limits: Limits | None = None) -> Answer:
+        given.append(list(item["fatal"]))
+        deadly = next((place for place in (2, 1) if place not in item["fatal"]), None)
+        if deadly is None:
+            return [{VERIFYING: 0}, {"walk": json.loads(json.dumps(found.to_json()))}], None
+        return [{VERIFYING: deadly}], DIED
+
+    assert ask_walk(call, Case("{}")) == found
+    assert given == [[], [2], [2, 1]]

@@ -1,0 +1,113 @@
+"""Reports of bundles as they stand: with the reduced program and the culprit pass, once these are there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tzerlike.cli.commands.report import report as command
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.diagnosis.walk import Change
+from tzerlike.findings.bundles.bisection import Bisection, write_bisection
+from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.findings.reduction.place import is_bundle
+from tzerlike.findings.refresh import refresh_report, report_of
+
+BAD = Ran(Ending.DIFFERS, "", Difference(1, "B", "int32", (0,), "1", "0.0", "2", 1, 4, "value"))
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    case = Case("{}")
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=BAD))
+    path = write_bundle(
+        tmp_path,
+        Finding("wrong-code", ("optimised", "int", "value"), case, seen),
+        StoredCase(case, Provenance("topi.add")),
+        Limits(),
+        Confirmation(2, 2),
+        "first = 1\nsecond = 2\nthird = 3\n",
+        "",
+        {"tvm": "0.27.0"},
+        test="def test_it():\n    assert 'long'\n",
+    )
+    assert path is not None
+    return path
+
+
+def guilty(path: Path) -> Bisection:
+    return Bisection(
+        path.name.rpartition("-")[2],
+        "tirx.StorageRewrite",
+        change=Change.RESULT,
+        index=3,
+        passes=60,
+        detail="B[0] is 2",
+        diff="-a\n+b",
+    )
+
+
+def test_a_fresh_report_is_the_one_that_was_written(bundle: Path) -> None:
+    written = (bundle / "report.md").read_text()
+    assert report_of(bundle) == written
+    assert "assert 'long'" in written
+    assert "Where it goes wrong" not in written
+
+
+def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
+    write_bisection(bundle, guilty(bundle))
+    reduced = bundle / "reduced"
+    shutil.copytree(bundle, reduced)
+    (reduced / "module.py").write_text("only = 1\n")
+    (reduced / "test_regression.py").write_text("def test_it():\n    assert 'short'\n")
+    refresh_report(bundle)
+    text = (bundle / "report.md").read_text()
+    assert text.startswith("# [Bug][TIR] Wrong code (StorageRewrite): B[0] is 2, not 1\n")
+    assert "assert 'short'" in text
+    assert "assert 'long'" not in text
+    assert "The program was reduced from 3 lines to 1." in text
+    assert "`tirx.StorageRewrite`: behind it the program computes something else (B[0] is 2)" in text
+    assert "```diff\n-a\n+b\n```" in text
+    before = (bundle / "report.md").read_bytes()
+    refresh_report(bundle)
+    assert (bundle / "report.md").read_bytes() == before
+
+
+def test_a_bisection_that_tells_nothing_or_of_something_else_is_left_out(bundle: Path) -> None:
+    for useless in (replace(guilty(bundle), guilty=""), replace(guilty(bundle), signature="0" * 12)):
+        write_bisection(bundle, useless)
+        assert "Where it goes wrong" not in report_of(bundle)
+
+
+def test_what_compute_sanitizer_says_is_in_the_report(bundle: Path) -> None:
+    assert "compute-sanitizer" not in report_of(bundle)
+    (bundle / "compute-sanitizer.txt").write_text("memcheck:\n Invalid __global__ write of size 4 bytes\n")
+    assert "Invalid __global__ write of size 4 bytes" in report_of(bundle)
+
+
+def test_a_damaged_bundle_is_one_clear_line(bundle: Path) -> None:
+    (bundle / "observation.json").write_text('{"schema_version": 1}')
+    with pytest.raises(UserError, match=r"observation\.json: bundle\.kind: missing"):
+        report_of(bundle)
+    assert not is_bundle(bundle.parent)
+
+
+def test_the_command_prints_the_report_of_a_bundle(bundle: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, [str(bundle)])
+    assert done.output == report_of(bundle)
+    told = json.loads(CliRunner().invoke(command, [str(bundle), "--json"]).output)
+    assert told == {"bundle": str(bundle), "report": report_of(bundle)}
+    done = CliRunner().invoke(command, [str(bundle), "--html", str(tmp_path / "x.html")])
+    assert isinstance(done.exception, UserError)
+    assert not (tmp_path / "x.html").exists()

@@ -1,0 +1,222 @@
+"""tzerlike as a library: judge a program, run a campaign, read a bundle, replay it. The commands are made of this.
+
+Nothing here loads TVM into the caller's process: a client (`open_tvm`) is a process of its own that has TVM, and
+forks a child for each case. What the caller does wrong is a UserError with one line.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, resolve
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Stage
+from tzerlike.findings.replay import Replayed, replay_bundles
+from tzerlike.findings.replay import load_bundle as read_bundle
+from tzerlike.oracles import make_oracles
+from tzerlike.processes import caller
+from tzerlike.processes.client import Client
+from tzerlike.systems import TVM
+from tzerlike.systems.builds import Store
+from tzerlike.tir.stored import read_stored_case
+
+__all__ = [
+    "JUDGES",
+    "LIMITS",
+    "CampaignConfig",
+    "Found",
+    "Fuzzed",
+    "Interpreted",
+    "Judged",
+    "Limits",
+    "Opener",
+    "Printable",
+    "Replayed",
+    "UserError",
+    "View",
+    "fuzz",
+    "judge",
+    "open_store",
+    "open_tvm",
+    "read_bundle",
+    "replay",
+    "tvm_of",
+    "using",
+]
+
+JUDGES = ("crash", "inconsistency", "internal-error")
+"""The oracles that a single run of a case can satisfy."""
+
+LIMITS = Limits()
+"""Five seconds of processor time and 2 GiB."""
+
+Opener = Callable[..., AbstractContextManager[Client]]
+"""What opens a client: `open_tvm`, or `using(client)` for several calls."""
+
+
+class Printable(Protocol):
+    """A module or a function in memory, of whatever TVM: it prints itself as TVMScript."""
+
+    def script(self) -> str: ...
+
+
+class Interpreted(msgspec.Struct, frozen=True):
+    """What the interpreter says of a program on its inputs, and the rule and the place that it goes by."""
+
+    verdict: str
+    rule: str | None
+    where: str | None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A finding; `blame` is the build that is wrong, for wrong code."""
+
+    kind: str
+    signature: str
+    blame: str | None
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What became of a case, and the first finding. As JSON it is what `tzerlike run --json` prints."""
+
+    exit: Exit
+    stage: Stage
+    message: str
+    interpreter: Interpreted = msgspec.field(name="reference")
+    finding: Found | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzed:
+    """A campaign that has ended: its directory, the contents of its stats.json, the signal that stopped it or 0."""
+
+    directory: CampaignDir
+    stats: dict[str, Any]
+    stopped_by: int
+
+
+def open_store() -> Store:
+    """The builds of TVM that this user has."""
+    return Store(caller.cache_directory() / "tvm")
+
+
+def using(client: Client) -> Opener:
+    """Use a client that is open, and leave it open; whoever opened it has chosen its system."""
+    return lambda **_: nullcontext(client)
+
+
+def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
+    """The cache and the Python of a build of TVM; for "", the TVM that is installed, the latter is None: this one.
+
+    UserError when there is no such build, or it is not done.
+    """
+    if not build:
+        return caller.cache_directory(), None
+    found = open_store().ready(build)
+    return found.cache, caller.Interpreter(found.python, found.variables)
+
+
+def open_tvm(tvm: str = "", *, unconfined: bool = False, system: str = TVM.name) -> Client:
+    """Start a process with a build of a system, "" for the one that is installed; it ends with the context.
+
+    UserError where the kernel cannot confine the cases, unless `unconfined`.
+    """
+    return caller.open_client(interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system)
+
+
+def judge(
+    program: Path | str | Printable,
+    *,
+    passes: str = "",
+    function: str | None = None,
+    target: str = "llvm",
+    oracles: Sequence[str] = JUDGES,
+    input_seed: int = 0,
+    limits: Limits = LIMITS,
+    client: Opener = open_tvm,
+) -> Judged:
+    """Judge one case as a campaign would.
+
+    `program` is a file (a case.json, which says all but oracles and limits itself, or TVMScript), the text of
+    TVMScript, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
+    tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
+    """
+    make_oracles(oracles)
+    with ExitStack() as scope:
+        if not isinstance(program, Path):
+            text = program if isinstance(program, str) else program.script()
+            program = Path(scope.enter_context(tempfile.TemporaryDirectory())) / "program.py"
+            program.write_text(text, encoding="utf-8")
+        if not program.is_file():
+            raise UserError(f"{program}: not found")
+        file = {"path": str(program.resolve()), "seconds": limits.seconds, "memory": limits.memory}
+        if program.suffix == ".json":
+            read_stored_case(program.resolve())
+        params = file | {
+            "passes": passes,
+            "function": function,
+            "target": target,
+            "input_seed": input_seed,
+            "oracles": list(oracles),
+        }
+        (answer,) = scope.enter_context(client()).ask("judge-file", params)
+    seen = answer["observation"]
+    supported = (seen["rejection"] or {}).get("support") == "defined"
+    said = seen["results"] or {"verdict": "defined" if supported else "unknown", "rule": "", "where": ""}
+    return Judged(
+        Exit(seen["exit"]),
+        Stage(seen["stage"]),
+        seen["message"],
+        Interpreted(said["verdict"], said["rule"] or None, said["where"] or None),
+        msgspec.convert(answer["findings"][0], Found) if answer["findings"] else None,
+    )
+
+
+def fuzz(
+    config: CampaignConfig,
+    out: Path,
+    *,
+    resume: bool = False,
+    unconfined: bool = False,
+    show: Callable[[View], None] = lambda view: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Fuzzed:
+    """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
+
+    With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
+    `config`. `unconfined` lets the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called
+    about twice a second, `tell` with each event in a line. Only from the main thread, where signals arrive.
+    """
+    directory = CampaignDir(out)
+    config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
+    cache, interpreter = tvm_of(config.tvm)
+    supervisor = Supervisor(
+        config,
+        directory,
+        cache,
+        caller.zygote_environment(interpreter),
+        show=show,
+        tell=tell,
+        resume=resume,
+        unconfined=unconfined,
+        python=None if interpreter is None else interpreter.python,
+    )
+    return Fuzzed(directory, *supervisor.run())
+
+
+def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm) -> list[Replayed]:
+    """Run each bundle, or fault of tzerlike's own, `times` times, each time in a fresh child with a heap of its own.
+
+    What it recorded shows in `same` of `times` runs. UserError where a bundle does not read.
+    """
+    return replay_bundles(bundles, times, client)

@@ -1,0 +1,56 @@
+"""What one worker may spend: how long it has run, how much is left, and how it is asked to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from tzerlike.processes.stop import on_stop
+
+
+class Interrupted(BaseException):
+    """The worker was asked to stop while it waited for a child.
+
+    No Exception, so that nothing that contains faults holds it up.
+    """
+
+
+class Budget:
+    """The clock, the quota and the stop signal of a worker.
+
+    `seconds` are those of the campaign, of which `elapsed_before` went into earlier runs, and `quota` is how many
+    iterations are this worker's, or None. `waiting` says whether the worker waits for a child.
+    """
+
+    def __init__(
+        self, seconds: float, quota: int | None, elapsed_before: float, waiting: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.quota = quota
+        self._seconds = seconds
+        self._elapsed_before = elapsed_before
+        self._waiting = waiting
+        self._started = time.monotonic()
+        self._stopping = False
+
+    def elapsed(self) -> float:
+        """Seconds that the campaign has run, in earlier runs too."""
+        return self._elapsed_before + time.monotonic() - self._started
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up, or the worker was asked to stop."""
+        return self._stopping or self.elapsed() >= self._seconds
+
+    def done(self, iterations: int) -> bool:
+        """Whether it is time to stop for a worker that has done so many iterations."""
+        return self.over or (self.quota is not None and iterations >= self.quota)
+
+    def stop_on_request(self) -> None:
+        """From now on STOP ends the work; what waits for a child is given up, to be done after a resume."""
+        on_stop(self._stop)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+        if self._waiting():
+            raise Interrupted

@@ -1,0 +1,204 @@
+"""Findings of a worker are confirmed, shortened where they have to be, and bundled once per signature."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tzerlike.campaign.budget import Interrupted
+from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
+from tzerlike.campaign.state import InHand
+from tzerlike.core.case import Case
+from tzerlike.core.errors import Fault, StorageError, UserError, contained
+from tzerlike.core.finding import Finding
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit
+from tzerlike.core.storage import write_atomic
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.cuda import memcheck
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
+from tzerlike.findings.bundles.mutation_crash import bundle_mutation
+from tzerlike.findings.bundles.shorten import is_short, shortened
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.findings.faults.limit import limited
+from tzerlike.findings.refresh import refresh_report
+from tzerlike.oracles import judged
+from tzerlike.oracles.protocol import Judge
+
+_TRIES_TO_SHORTEN = 4
+"""How often an internal error that took a long sequence is looked at again, with another program."""
+
+
+class ConfirmingWorker(ShardWorker):
+    """A worker whose findings are cases; one that is in hand when it ends is taken up by the next worker."""
+
+    def __init__(self, assignment: Assignment, executor: ForkExecutor, notes: Beats, oracles: Sequence[Judge]) -> None:
+        super().__init__(assignment, executor, notes, oracles=list(assignment.config.oracles))
+        self.oracles = oracles
+        self.long_orders: Counter[str] = Counter()
+
+    def restore(self) -> None:
+        super().restore()
+        if self.state.in_hand is not None:
+            self.state.in_hand.tries += 1
+
+    def work(self) -> None:
+        try:
+            if self.state.in_hand is not None:
+                with limited():
+                    self.judge_again(self.state.in_hand)
+            super().work()
+        except Interrupted:
+            if self.state.in_hand is not None:
+                self.state.in_hand.tries = 0
+            raise
+
+    def judge_again(self, left: InHand) -> None:
+        """Judge the case once more over whose findings a worker was ended; one that has ended two is set aside."""
+        stored = left.stored
+        occasion = Occasion(stored.provenance.iteration, stored)
+        if left.tries > 1:
+            self.state.exits["set-aside"] += 1
+            self.directory.keep_aside(stored)
+        else:
+            for finding in self.faults.keep(lambda: self._judge(stored.case), "judge again", occasion) or ():
+                self._looked(occasion, "report", partial(self.report, finding, stored))
+        self.state.in_hand = None
+        self.save()
+
+    def confirm(self, findings: Sequence[Finding], stored: StoredCase, occasion: Occasion) -> list[str | None]:
+        """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
+        if any(found.signature not in self.signatures for found in findings):
+            # Whatever ends this worker now, another one takes it up.
+            self.state.in_hand = InHand.of(stored)
+            self.save()
+        signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
+        self.state.in_hand = None
+        return signatures
+
+    def _looked(self, occasion: Occasion, doing: str, look: Callable[[], str | None]) -> str | None:
+        """The signature that a look at a case gives; None where it fails of a fault of ours."""
+        self.notes.beat(occasion.iteration, doing)
+        return self.faults.keep(look, doing, occasion)
+
+    def report(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Confirm a finding and bundle it, once per signature; None when there is nothing to tell.
+
+        An internal error is reported with as few passes as it takes; one that takes many is only counted.
+        """
+        if self._reported(finding):
+            return finding.signature
+        if finding.kind != "ice-on-valid":
+            return self._bundle(finding, stored)
+        if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
+            return None
+        short = contained(lambda: shortened(finding, self._judge), "shorten")
+        if isinstance(short, Fault):
+            self.faults.note(short, Occasion(stored.provenance.iteration, stored))
+            short = finding if is_short(finding.case) else None
+        if short is None:
+            self.long_orders[finding.signature] += 1
+            self.state.unconfirmed["ice-on-long-order"] += 1
+            return None
+        if self._reported(short):
+            return short.signature
+        return self._bundle(short, replace(stored, case=short.case))
+
+    def _reported(self, finding: Finding) -> bool:
+        """Whether a finding has a bundle, or is known and needs none; the known are counted."""
+        return finding.signature in self.signatures or self._known(finding)
+
+    def _known(self, finding: Finding) -> bool:
+        return self.known.hides(finding, finding.observation.message)
+
+    def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
+        """Count a bundle that was written, or `what` did not show again."""
+        self._count_bundle(finding.kind, path)
+        if path is None:
+            self.state.unconfirmed[what] += 1
+            return None
+        self.signatures.add(finding.signature)
+        return finding.signature
+
+    def _judge(self, case: Case) -> list[Finding]:
+        (seen,) = self.executor.run([case], count=False)
+        return judged(self.oracles, case, seen.sound())
+
+    def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
+        limits = confirming_limits(finding.kind, self.executor.limits)
+        evidence = evidence_for(finding.case, finding.observation.results)
+
+        def shows(layout: int, inputs: str) -> bool:
+            effort = replace(self.executor.effort, inputs=inputs, layout=layout)
+            (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
+            if seen.exit is Exit.FAULT:
+                self.faults.note(seen.faults[-1], Occasion(stored.provenance.iteration, stored))
+                return False
+            found = judged(self.oracles, finding.case, seen)
+            return any(other.signature == finding.signature for other in found)
+
+        archive = self.directory.worker(self.number) / "inputs.npz"
+        confirmation = self.room.keep(lambda: confirmed(finding.kind, evidence, archive, shows))
+        # Speed is the one thing that noise alone could fake: each of the fresh processes has to show it.
+        if confirmation.same < (confirmation.runs if finding.kind == "slow-code" else 1):
+            self.state.unconfirmed[finding.kind] += 1
+            return None
+        self.signatures.add(finding.signature)
+        into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
+        bundle = partial(bundle_compilation, into, self.executor, *what, self._judge, self._found_now)
+        path = contained(lambda: self.room.keep(bundle), "bundle")
+        if isinstance(path, Fault):
+            self.faults.note(path, Occasion(stored.provenance.iteration, stored))
+            path = self.room.keep(lambda: bundle_plainly(into, *what, self._found_now))
+        self._count_bundle(finding.kind, path)
+        if path is not None:
+            results = finding.observation.results
+            if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
+                self.room.keep(lambda: write_atomic(path / memcheck.REPORT, said))
+                self.room.keep(lambda: refresh_report(path))
+        self.save()
+        return finding.signature
+
+    def take_over(self, culprit: Mapping[str, Any]) -> None:
+        """Bundle the mutation that killed the worker before this one, if it kills again; or note what else ended it."""
+        if "mutator" in culprit:
+            self._keep_mutation(Mutation.from_json(culprit), int(culprit["signal"]))
+        else:
+            super().take_over(culprit)
+
+    def mutation_died(self, mutation: Mutation, number: int) -> None:
+        """Bundle a mutation that killed the child it ran in; one that merely ran out of time is let go."""
+        if number != signal.SIGPROF:
+            self._keep_mutation(mutation, number)
+
+    def _keep_mutation(self, mutation: Mutation, number: int) -> None:
+        occasion = Occasion(mutation.iteration, mutation=mutation)
+        self.faults.keep(partial(self._bundle_mutation, mutation, number), "bundle", occasion)
+
+    def _bundle_mutation(self, mutation: Mutation, number: int) -> None:
+        try:
+            path = self.room.keep(
+                lambda: bundle_mutation(
+                    mutation,
+                    number,
+                    self.directory.load_case(mutation.parent),
+                    self.directory.findings,
+                    self.executor,
+                    self._found_now,
+                    self._known,
+                )
+            )
+        except StorageError:
+            raise
+        except UserError as error:
+            self.state.problems.append(f"no bundle of a mutation that died: {error}")
+            return
+        self._count_bundle("crash", path)

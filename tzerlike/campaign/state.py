@@ -1,0 +1,149 @@
+"""The state of one worker: a value that is counted in as the worker goes, saved, read again, and added up."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
+
+from tzerlike.core.bandit import Yields
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.schema import Count, Schema, Seconds, Text
+from tzerlike.core.storage import write_atomic
+from tzerlike.core.stored import StoredCase
+
+_REJECTIONS = 500
+"""Messages of rejections that are saved: the most frequent."""
+
+_STATE_BYTES = 1 << 30
+
+_YIELDS = ("mutators", "passes")
+
+_Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Counts = dict[Text, Count]
+
+
+class Yield(msgspec.Struct, array_like=True):
+    """How often something was tried, compiled, and found new coverage."""
+
+    tried: Count = 0
+    valid: Count = 0
+    valuable: Count = 0
+
+    def __add__(self, other: Yield) -> Yield:
+        return Yield(self.tried + other.tried, self.valid + other.valid, self.valuable + other.valuable)
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """What is added up over workers. `pairs` are those run, which are more than iterations: sequences are shrunk.
+
+    What is not in a table counts as 0.
+    """
+
+    iterations: Count = 0
+    pairs: Count = 0
+    valid: Count = 0
+    valuable: Count = 0
+    exits: Counts = {}
+    rejected: Counts = {}
+    labels: Counts = {}
+    verdicts: Counts = {}
+    internal_errors: Counts = {}
+    seconds: dict[Text, float] = {}
+    mutators: dict[Text, Yield] = {}
+    passes: dict[Text, Yield] = {}
+    unconfirmed: Counts = {}
+    known: Counts = {}
+    faults: Counts = {}
+    recent_faults: list[Count] = []
+    problems: list[Text] = []
+    pending: Count = 0
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            table = getattr(self, name)
+            if isinstance(table, dict):
+                setattr(self, name, defaultdict(Yield, table) if name in _YIELDS else Counter(table))
+
+    def pass_yields(self) -> Yields:
+        """What a source of sequences learns from: the cases that each pass had a part in, and those of value."""
+        return {name: (row.tried, row.valuable) for name, row in self.passes.items()}
+
+    @classmethod
+    def total(cls, tallies: Iterable[Tally]) -> Self:
+        """Return the sum of several workers' tallies."""
+        total = cls()
+        for tally in tallies:
+            for name in cls.__struct_fields__:
+                ours, more = getattr(total, name), getattr(tally, name)
+                if isinstance(ours, dict):
+                    for key, value in more.items():
+                        ours[key] += value
+                else:
+                    setattr(total, name, ours + more)
+        return total
+
+
+class InHand(msgspec.Struct):
+    """A case with findings that are being confirmed; `tries` counts the workers that have begun to judge it again."""
+
+    case: dict[Text, Any]
+    provenance: dict[Text, Any]
+    tries: Count = 0
+
+    @classmethod
+    def of(cls, stored: StoredCase) -> InHand:
+        return cls(stored.case.to_json(), stored.provenance.to_json())
+
+    @property
+    def stored(self) -> StoredCase:
+        """UserError where it does not hold a case."""
+        return StoredCase(Case.from_json(self.case), Provenance.from_json(self.provenance))
+
+
+class WorkerState(Tally, kw_only=True):
+    """All that a worker of either harness saves of itself; what another harness has is empty.
+
+    `elapsed` counts earlier runs of the campaign too, and `time` is when this was saved, in seconds since the epoch.
+    `coverage` is that of all workers of a machine.
+    """
+
+    iterations: Count
+    elapsed: Seconds
+    worker: Count = 0
+    time: float = 0.0
+    findings: Counts = {}
+    last_finding: Text = ""
+    carried_through: Text = ""
+    coverage: Count = 0
+    coverage_total: Count = 0
+    coverage_backend: Text = "none"
+    corpus: Count = 0
+    entries: list[tuple[_Id, Count]] = []
+    superseded: list[_Id] = []
+    in_hand: InHand | None = None
+    checks: dict[Text, Yield] = {}
+    tried: Counts = {}
+    claimed: Counts = {}
+    suspected: Counts = {}
+    hints: Counts = {}
+
+
+STATE = Schema(WorkerState, "state", unstated=1)
+"""A worker's state.json."""
+
+
+def read_state(path: Path) -> WorkerState:
+    """Read a worker's state.json, whole; UserError in one line that names the file and the place."""
+    return STATE.read(path, _STATE_BYTES)
+
+
+def write_state(path: Path, state: WorkerState) -> None:
+    """Write a state.json, whole or not at all; StorageError where it cannot be written."""
+    rejected = dict(Counter(state.rejected).most_common(_REJECTIONS))
+    write_atomic(path, json.dumps(STATE.stamped({**msgspec.to_builtins(state), "rejected": rejected})))

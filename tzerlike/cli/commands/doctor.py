@@ -1,0 +1,104 @@
+"""`tzerlike doctor`: what works on this machine, one line a check, and what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.health import Check
+from tzerlike.core.package import MEMCOV
+from tzerlike.execution.cuda.doctor import examine_cuda
+from tzerlike.processes.caller import cache_directory, zygote_environment
+from tzerlike.processes.client import Client
+from tzerlike.systems import TVM
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> None:
+    """Say what works on this machine and what to do about the rest."""
+    checks = examine(cache_directory(), zygote_environment())
+    if as_json:
+        click.echo(json.dumps([check.to_json() for check in checks]))
+    else:
+        for check in checks:
+            click.echo(check.line())
+    sys.exit(0 if all(check.good or not check.needed for check in checks) else 2)
+
+
+def examine(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
+    """Run all checks; the last ones start TVM as a campaign does."""
+    checks = [_processor(), _python(), _tvm_pair(), _memcov(), _cache(cache_dir)]
+    if all(check.good for check in checks if check.needed):
+        checks += _live(cache_dir, environment)
+    return [*checks, *examine_cuda()]
+
+
+def _processor() -> Check:
+    seen = f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores"
+    good = platform.machine() == "x86_64" and platform.system() == "Linux"
+    return Check("processor", good, seen, "breakpoint coverage needs x86-64 Linux; use --coverage none elsewhere")
+
+
+def _python() -> Check:
+    return Check("python", sys.version_info >= (3, 11), platform.python_version(), "use Python 3.11 or newer")
+
+
+def _tvm_pair() -> Check:
+    try:
+        tvm, ffi = version("apache-tvm"), version("apache-tvm-ffi")
+    except PackageNotFoundError as error:
+        return Check("tvm", False, f"{error.name} is missing", "make setup, or pip install -r constraints.txt")
+    wanted = TVM.releases.get(tvm)
+    seen = f"apache-tvm {tvm} with apache-tvm-ffi {ffi}"
+    if wanted is None:
+        advice = f"this TVM was never tried; tried ones are {', '.join(TVM.releases)}"
+        return Check("tvm", False, seen, advice, needed=False)
+    return Check("tvm", ffi == wanted, seen, f"saving IR dies with this pair; pip install apache-tvm-ffi=={wanted}")
+
+
+def _memcov() -> Check:
+    built = MEMCOV.is_file()
+    return Check("memcov", built, "built" if built else "not built", "make setup (needs g++)")
+
+
+def _cache(cache_dir: Path) -> Check:
+    free = shutil.disk_usage(cache_dir).free
+    seen = f"{cache_dir}, {free >> 20} MiB free"
+    return Check("cache", free > 200 << 20, seen, "make room: a campaign writes some 10 MB an hour")
+
+
+def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
+    try:
+        with Client(slots=1, coverage="auto", cache_dir=cache_dir, environment=environment) as client:
+            facts = client.facts
+    except TzerlikeError as error:
+        return [Check("compiler", False, str(error).splitlines()[0], "see the lines above")]
+    blocks = facts["coverage_total"]
+    return [
+        Check("compiler", True, f"TVM {facts['tvm']} with LLVM {facts['llvm']} compiles"),
+        Check("coverage", blocks > 0, f"{facts['coverage_backend']}, {blocks:,} blocks", "runs blind", needed=False),
+        Check(
+            "confinement",
+            facts["confinement"] == "on",
+            f"{facts['confinement']} for programs that are run",
+            "bundles from others run with --unconfined only; allow seccomp(2) in the container",
+            needed=False,
+        ),
+        Check(
+            "address randomisation",
+            facts["address_randomisation"] == "off",
+            f"{facts['address_randomisation']} in the processes that run TVM",
+            "two runs with one seed may differ; allow personality(2), in a container --security-opt seccomp=unconfined",
+            needed=False,
+        ),
+    ]

@@ -1,0 +1,96 @@
+"""How the cases of a bundle are tried again, in replays and while it is reduced, and how the smallest is written down.
+
+One way for what occurred in a compilation, another for what a probe found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
+from tzerlike.findings.bundles.examined import bundle_examined, look_again
+from tzerlike.oracles import judged, make_oracles
+from tzerlike.oracles.examiner import Look
+from tzerlike.oracles.protocol import Environment, Probe
+from tzerlike.processes.heap import LAYOUTS, layouts_for
+
+
+class LookAt(Protocol):
+    def __call__(self, case: Case, layout: int = 0, inputs: str = "") -> Look: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retrial:
+    """`look` looks at a case once, on a heap, with the inputs of an archive where one is named.
+
+    `write` confirms a finding and writes its bundle into a directory; None where it does not show every time. `layouts`
+    are the heaps that a finding is confirmed on; `few` those that a smaller case has to show it on before it is taken.
+    """
+
+    look: LookAt
+    write: Callable[[Path, Finding, StoredCase, Environment], Path | None]
+    layouts: tuple[int, ...] = (0, 0)
+    few: tuple[int, ...] = (0,)
+
+
+def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str]) -> Retrial:
+    """Return how the cases of a bundle are tried again; `oracles` are those of its campaign."""
+    if bundle.probe is not None:
+        return _of_probe(bundle.probe, bundle.environment, executor)
+    return _of_compilation(bundle.kind, executor, oracles)
+
+
+def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str]) -> Retrial:
+    """What a compilation of the case comes to is judged by the oracles of its campaign."""
+    judges, layouts = make_oracles(oracles), layouts_for(kind)
+
+    def look(case: Case, layout: int = 0, inputs: str = "") -> Look:
+        effort = replace(executor.effort, layout=layout, inputs=inputs)
+        (seen,) = executor.run([case], count=False, effort=effort)
+        return Look(tuple(judged(judges, case, seen)), seen=seen)
+
+    def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
+        evidence = evidence_for(finding.case, finding.observation.results)
+        confirmation = confirmed(
+            finding.kind,
+            evidence,
+            directory / "inputs.npz",
+            lambda layout, inputs: look(finding.case, layout, inputs).shows(finding),
+        )
+        if confirmation.flaky:
+            return None
+        return bundle_compilation(
+            directory,
+            executor,
+            finding,
+            stored,
+            executor.limits,
+            confirmation,
+            evidence,
+            lambda case: look(case).findings,
+            environment,
+        )
+
+    # Wrong code is walked along its passes each time that it shows: one heap, on which fresh memory is filled.
+    few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0], LAYOUTS[-1]) if layouts == LAYOUTS else layouts
+    return Retrial(look, write, layouts, few)
+
+
+def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor) -> Retrial:
+    look = partial(look_again, executor, probe, held)
+
+    def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
+        found = look(finding.case)
+        return bundle_examined(directory, executor, probe, found, stored, environment) if found.shows(finding) else None
+
+    return Retrial(look, write)

@@ -1,0 +1,99 @@
+"""Tensor IR in a campaign: PrimFuncs, the mutators of them, and the passes that apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from tzerlike.campaign.harness import DrawProgram, Passes, Plan
+from tzerlike.core.bandit import Yields
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.mutation import Mutant, Mutation
+from tzerlike.core.observation import Observation
+from tzerlike.core.targets import kind_of_target
+from tzerlike.mutators import MutationEnv, Mutator, make_mutators, runs_compiler
+from tzerlike.mutators.attempt import Explore, attempted, mutate_in_child
+from tzerlike.passes.catalog import discover, instantiate
+from tzerlike.passes.facts import facts_of
+from tzerlike.passes.label import Label, label
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.passes.plan import PlannedSource
+from tzerlike.passes.source import RandomSource
+from tzerlike.systems import tvm_api
+
+_LIVE_PROGRAMS = 256
+
+_CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
+
+
+class TirHarness:
+    """The harness of a campaign on tensor IR (tzerlike.campaign.harness).
+
+    Schedule primitives are a part of the compiler that is looked at like its passes: they run in a child of their own,
+    by `explore`, and what they reach counts.
+    """
+
+    def __init__(self, config: CampaignConfig, explore: Explore, mutators: Sequence[Mutator] | None = None) -> None:
+        def pipeline_of(context: ContextConfig) -> Passes:
+            return default_pipeline(config.case_target, context).passes
+
+        made = make_mutators(config.mutator_names) if mutators is None else mutators
+        self._mutators = {mutator.name: mutator for mutator in made}
+        self._source = (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
+        self._target = kind_of_target(config.case_target)
+        self._explore = explore
+        self._live = lru_cache(_LIVE_PROGRAMS)(_parsed)
+
+    @property
+    def mutators(self) -> Sequence[str]:
+        return tuple(self._mutators)
+
+    def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
+        mutator, rng = self._mutators[mutation.mutator], mutation.rng
+        if runs_compiler(mutator):
+            return mutate_in_child(self._explore, mutation, program, self._target)
+        env = MutationEnv(target=self._target, donor=lambda: self._live(donor(rng)))
+        return Mutant(attempted(mutator, self._live(program), rng, env))
+
+    def admit(self, case: Case) -> None:
+        try:
+            kind = kind_of_target(case.target)
+            facts_of(case.ir)
+        except ValueError as error:
+            raise UserError(f"{case.id[:16]}: not a program that this tzerlike reads") from error
+        if kind != self._target:
+            raise UserError(f"{case.id[:16]}: it is for {kind}")
+        for spec in case.passes:
+            instantiate(spec)
+
+    def cheap(self, target: str) -> str:
+        return _CHEAP_TARGETS.get(target, target)
+
+    def fresh(self, rng: Random, program: str) -> Plan:
+        return self._source.fresh(rng, facts_of(program))
+
+    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
+        return self._source.mutate(passes, config, rng, donor, facts_of(program))
+
+    def fit(self, case: Case, program: str) -> Plan:
+        facts = facts_of(program)
+        if facts == facts_of(case.ir):
+            return case.passes, case.config
+        return self._source.fit(case.passes, case.config, facts)
+
+    def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
+        return self._source.shrunk(case.passes, case.config, new_blocks, facts_of(case.ir))
+
+    def learn(self, yields: Yields) -> None:
+        self._source.learn(yields)
+
+    def label(self, case: Case, seen: Observation) -> Label:
+        return label(self._source.whole(case), facts_of(case.ir), seen.pass_name, seen.message)
+
+
+def _parsed(program: str) -> Any:
+    return tvm_api.entry_of(tvm_api.load_ir(program))

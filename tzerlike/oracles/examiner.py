@@ -1,0 +1,108 @@
+"""What a probe does where TVM is: in a worker, and in children that examine a case for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from random import Random
+from typing import Any, Protocol, cast
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Observation
+from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.oracles.protocol import Environment, Probe
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+
+JOB = "examine"
+
+Records = tuple[list[dict[str, Any]], Observation | None]
+"""What a child laid down, and how it died if it did."""
+
+Ask = Callable[[Mapping[str, Any]], Records]
+"""Has a child `examine` an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A case that a campaign has run, `inserted` into the corpus or not.
+
+    `mutation` of the case `parent` gave its program, where one did. `rng` makes a generator for a purpose in words.
+    """
+
+    case: Case
+    inserted: bool
+    parent: Case | None
+    mutation: Mutation | None
+    rng: Callable[[str], Random]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What a repro.py is put together from: its `title`, and the statement of `program`, which makes `module`.
+
+    `run` takes what the script does, in words, statements and the parameters of the program. It returns a script with
+    these statements that then builds `module`, runs it on inputs.npz and compares the results.
+    """
+
+    title: str
+    program: str
+    run: Callable[[str, str, Sequence[Parameter]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What came of looking at a case: the findings, or in a `word` why there is none; a campaign counts the words.
+
+    `seen` is there where it was a compilation. A bundle of the finding has `held` in its environment, the `archive` as
+    its inputs, and as its repro.py what `repro` makes; without that, a script that has tzerlike replay the bundle.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    word: str = ""
+    seen: Observation | None = None
+    held: Environment = field(default_factory=dict)
+    archive: bytes | None = None
+    repro: Callable[[Pieces], str] | None = None
+
+    def shows(self, finding: Signed) -> bool:
+        """Whether a finding of the same signature is among those found."""
+        return any(found.signature == finding.signature for found in self.findings)
+
+
+class Examiner(Protocol):
+    """A module with these functions. One that asks children has `examine` as well, a Job, which is what they do."""
+
+    def wants(self, made: Made) -> bool:
+        """Whether to look at a case of a campaign; draws only from `made.rng`."""
+
+    def look(self, ask: Ask, made: Made) -> Look:
+        """Look at a case of a campaign that is wanted; one finding at most."""
+
+    def look_again(self, ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
+        """Look at the case of a finding, of its bundle or a smaller one, with what its environment holds.
+
+        `inputs` is the path of its archive, or ""; `layout` says which heap, where that matters.
+        """
+
+
+def examiner_of(probe: Probe) -> Examiner:
+    """Import the examiner of a probe."""
+    return cast("Examiner", import_module(probe.examiner))
+
+
+def ask_for(probe: Probe, call: Callable[[str, Mapping[str, Any]], Records]) -> Ask:
+    """Return what the examiner of a probe asks children with; `call` is `ForkExecutor.call`."""
+    return lambda item: call(JOB, {"examiner": probe.examiner, "item": dict(item)})
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """The job of a child that examines a case for a probe."""
+    job: Job = import_module(item["examiner"]).examine
+    job(item["item"], channel, seconds)
+
+
+JOBS: Mapping[str, Job] = {JOB: examine}

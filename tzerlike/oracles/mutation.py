@@ -1,0 +1,92 @@
+"""Mutations that kill: a mutator ran code of the compiler in which the process died, and does so again in a child."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import NOBODYS, Exit, Observation, Stage
+from tzerlike.core.targets import kind_of_target
+from tzerlike.mutators import MutationEnv, make_mutators
+from tzerlike.oracles.examiner import Ask, Look, Made
+from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import stir
+from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What became of a repeated mutation: the signal its process died of, or 0, and the calls on a schedule."""
+
+    mutation: Mutation
+    signal: int
+    calls: tuple[str, ...]
+
+    @property
+    def culprit(self) -> str:
+        """What it died in: `v3 = sch.compute_at(v1, v2)` calls `Schedule.compute_at`."""
+        if not self.calls:
+            return self.mutation.mutator
+        return "Schedule." + self.calls[-1].partition(f"= {SCHEDULE}.")[2].partition("(")[0]
+
+    def finding(self, case: Case) -> Finding:
+        """The finding of a repetition that died."""
+        name = signal.Signals(self.signal).name
+        seen = Observation(
+            Exit.CRASH,
+            Stage.MUTATE,
+            message=f"{name} in {self.culprit}",
+            pass_name=self.mutation.mutator,
+            signal=self.signal,
+        )
+        return Finding("crash", (Stage.MUTATE.value, self.culprit, name), case, seen)
+
+
+def repeat(ask: Ask, mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
+    """Repeat `mutation` on the program of `case` in a child, without donors from a corpus.
+
+    `layout` stirs the child's heap; see tzerlike.processes.heap.
+    """
+    item = {"mutation": mutation.to_json(), "ir": case.ir, "target": kind_of_target(case.target), "layout": layout}
+    records, death = ask(item)
+    number = 0 if death is None or death.exit in NOBODYS else death.signal
+    return Repetition(mutation, number, tuple(without_refused([record["call"] for record in records])))
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Repeat a mutation, and lay down each call on a schedule before it is made."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    mutation = Mutation.from_json(item["mutation"])
+    (mutator,) = make_mutators([mutation.mutator])
+    func = tvm_api.entry_of(tvm_api.load_ir(item["ir"]))
+    stir(item["layout"])
+    record_schedule_calls(lambda line: channel.add_result({"call": line}))
+    # Whether it dies is all that counts, and what comes after the mutator is not looked at.
+    with contextlib.suppress(CompilerRefused):
+        ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
+
+
+def wants(made: Made) -> bool:
+    """Never: a case that was made is of a mutation that did not kill. The worker sees the others itself."""
+    return False
+
+
+def look(ask: Ask, made: Made) -> Look:
+    """Repeat the mutation that made a case."""
+    assert made.parent is not None and made.mutation is not None
+    return look_again(ask, made.parent, {"mutation": made.mutation.to_json()})
+
+
+def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
+    """Repeat a mutation of the program of a case."""
+    tried = repeat(ask, Mutation.from_json(held["mutation"]), case, layout)
+    return Look((tried.finding(case),), held=held) if tried.signal else Look(word="no crash")

@@ -1,0 +1,66 @@
+"""What an oracle is, as far as it takes no TVM to say: commands that only read bundles go by this too.
+
+Every oracle judges observations. One that looks at more than compilations has a probe as well, and the probe an
+examiner (tzerlike.oracles.examiner), which is loaded by name where TVM is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.observation import Observation
+
+Judge = Callable[[Case, Observation], Finding | None]
+"""Pure: a case and its observation in, a finding or None out."""
+
+Environment = Mapping[str, Any]
+"""What a bundle says that its finding occurred under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a report says of a finding; where a field is "", it says what it says of any finding of that kind.
+
+    `place` names what was at work, and `actual` continues the sentence, or is one where there is no place. `quoted` is
+    shown below that, in `language`, up to `lines` lines.
+    """
+
+    headline: str = ""
+    expected: str = ""
+    place: str = ""
+    actual: str = ""
+    quoted: str = ""
+    language: str = ""
+    lines: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What an oracle looks at beyond compilations.
+
+    `label` is what its looks are counted under, `examiner` the module that does the looking. `owns` says whether a
+    bundle is this probe's, and `account` what a report says of its finding, both by the finding, its observation and
+    the bundle's environment. `check` raises UserError where that environment lacks what a second look takes.
+    `not_reduced` says why such bundles are not reduced, "" where they are.
+    """
+
+    label: str
+    examiner: str
+    owns: Callable[[Signed, Observation, Environment], bool]
+    account: Callable[[Signed, Observation, Environment], Account] = lambda finding, seen, environment: Account()
+    check: Callable[[Environment], None] = lambda environment: None
+    not_reduced: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """An oracle; `needs` is what the child that takes a case has to look at for it."""
+
+    judge: Judge
+    needs: frozenset[Check] = frozenset()
+    probe: Probe | None = None

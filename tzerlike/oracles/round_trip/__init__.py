@@ -1,0 +1,38 @@
+"""The round-trip oracle: TVM cannot read back a program from its own TVMScript."""
+
+from __future__ import annotations
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.observation import Observation, Stage
+from tzerlike.oracles.protocol import Account, Environment, Probe
+
+ROUND_TRIP = "roundtrip"
+"""The first part of such a finding."""
+
+
+def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
+    """Return the ice-on-valid finding of a program that does not survive its text (see `examiner`).
+
+    `pass_name` is what failed, the first line of `message` its cause.
+    """
+    if observation.stage is not Stage.TEXT:
+        return None
+    cause = observation.message.partition("\n")[0]
+    return Finding("ice-on-valid", (ROUND_TRIP, observation.pass_name, cause), case, observation)
+
+
+def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
+    return finding.parts[:1] == (ROUND_TRIP,)
+
+
+def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    return Account(
+        headline=f"TVMScript of a well-formed module: {': '.join(finding.parts[1:])}",
+        expected="TVM prints the module as TVMScript, and parsing that gives the same module.",
+        actual="It does not survive its text:",
+        quoted=f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip(),
+    )
+
+
+PROBE = Probe("text", "tzerlike.oracles.round_trip.examiner", _owns, _account)

@@ -1,0 +1,118 @@
+"""Programs of a campaign that do not survive their own text, looked for in children.
+
+Not all of it is TVM's fault. TVMScript's operators fold constants and simplify what they are given, by design, so a
+program that comes back simplified is none; nor is one that it refuses to fold. What is left is text that TVM printed
+and does not parse, or parses as something else: `round_trip` names its cause.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
+from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.round_trip import judge_round_trip
+from tzerlike.passes.label import documented
+from tzerlike.processes.channel import Channel
+from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems.tvm_api import load_ir
+from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
+
+SHARE = 1 / 8
+"""Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
+
+_BY_DESIGN = (
+    r"is rewritten$",
+    r"^layout: ",
+    r"^(body|seq|then_case|else_case): ",
+)
+"""Causes that are TVMScript's way: operators simplify, a default layout goes unsaid, and so does the grouping of
+statements that attributes stand in front of."""
+
+_IN_LAYOUT = ".layout."
+"""In the path of what differs: a view that comes back has the layout of its buffer, which groups the same elements
+otherwise."""
+
+_REFUSED = (r"\bp[ab]->(value|ty)\b", r"not supported for")
+"""What TVM says where it will not fold constants (a division by zero, a shift too far), which may well stand where they
+are never computed, or does not take an operator with a dtype."""
+
+
+def reportable(fault: TextFault) -> bool:
+    """Whether a fault is one that TVMScript does not mean to have."""
+    if fault.stage == UNEQUAL:
+        by_design = any(re.search(pattern, fault.cause) for pattern in _BY_DESIGN)
+        return not by_design and _IN_LAYOUT not in fault.detail.partition("\n")[0]
+    return not documented(fault.detail) and not any(re.search(pattern, fault.detail) for pattern in _REFUSED)
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Print and parse a program, and lay down what is wrong with the outcome."""
+    channel.enter_stage(Stage.TEXT)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        module = ask_compiler(lambda: load_ir(item["ir"]))
+    except CompilerRefused:
+        channel.add_result({"fault": None})
+        return
+    fault = round_trip(module)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
+
+
+def wants(made: Made) -> bool:
+    return made.inserted and made.rng("text").random() < SHARE
+
+
+def look(ask: Ask, made: Made) -> Look:
+    return look_again(ask, made.case, {})
+
+
+def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
+    """Find that a program does not survive its text; a printer that dies is not looked at here."""
+    records, death = ask({"ir": case.ir})
+    if death is not None or not records or records[0]["fault"] is None:
+        return Look()
+    fault = TextFault(*records[0]["fault"])
+    if not reportable(fault):
+        return Look()
+    seen = Observation(Exit.REJECTED, Stage.TEXT, f"{fault.cause}\n{fault.detail}", fault.stage)
+    finding = judge_round_trip(baseline_case(case), seen)
+    return Look(() if finding is None else (finding,), repro=_repro)
+
+
+REPRO = '''\
+"""{title}
+
+A well-formed program that TVM does not read back from its own TVMScript. Exits non-zero while that is so.
+"""
+
+import sys
+
+import tvm
+from tvm_ffi import get_first_structural_mismatch
+
+{program}
+try:
+    script = module.script()
+    print(script)
+    again = tvm.script.from_source(script)
+except Exception as error:
+    print(f"the program does not survive its text: {{error}}")
+    sys.exit(1)
+mismatch = get_first_structural_mismatch(module, again)
+if mismatch is not None:
+    print(f"another program comes back: it differs first at {{mismatch[0]}}")
+    sys.exit(1)
+print("the program comes back from its text: the bug does not show")
+'''
+
+
+def _repro(pieces: Pieces) -> str:
+    return REPRO.format(title=pieces.title, program=pieces.program)

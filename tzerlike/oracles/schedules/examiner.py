@@ -1,0 +1,117 @@
+"""Schedules of a campaign looked at: the worker's side."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
+from tzerlike.core.rng import rng_for
+from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.inputs import parameters_of
+from tzerlike.mutators.schedule import product_intrinsic
+from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
+from tzerlike.oracles.metamorphic import HELD, judge_metamorphic
+from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace
+from tzerlike.processes.channel import Channel
+from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.tvm_api import entry_of, load_ir, s_tir, tvm
+
+
+def wants(made: Made) -> bool:
+    by_schedule = made.parent is not None and made.mutation is not None and made.mutation.mutator in MAKERS
+    return by_schedule and kind_of_target(made.case.target) == "llvm"
+
+
+def look(ask: Ask, made: Made) -> Look:
+    """Look at a mutation by schedule primitives."""
+    assert made.parent is not None and made.mutation is not None
+    case = baseline_case(made.parent)
+    coordinates = {**made.mutation.to_json(), "target": kind_of_target(made.case.target)}
+    return _looked(case, *ask({**_item(case), "child": made.case.ir, "coordinates": coordinates}))
+
+
+def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
+    """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
+    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs}))
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Judge a schedule: of a mutation, or by its trace."""
+    (judge_trace if "trace" in item else judge_mutation)(item, channel, seconds)
+
+
+def _item(case: Case) -> dict[str, Any]:
+    return {"parent": case.ir, "input_seed": case.input_seed}
+
+
+def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None) -> Look:
+    if not records:
+        return Look(word="died")
+    first = records[0]
+    if first["word"] != SUSPECT:
+        return Look(word=first["word"])
+    if len(records) > 1:
+        results = Results.from_json(records[1]["results"])
+    elif death is not None and death.results is not None:
+        results = death.results
+    else:
+        return Look(word="died")
+    seen = Observation(
+        Exit.OK,
+        Stage.MUTATE,
+        message=first["claim"],
+        pass_name=first["primitive"],
+        results=replace(results, guilty=first["primitive"]),
+    )
+    finding = judge_metamorphic(case, seen)
+    if finding is None:
+        return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
+    held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
+    archive = base64.b64decode(first["archive"])
+    return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **held[HELD]))
+
+
+_BEHAVIOUR = """\
+Applies a schedule to a program, builds the outcome without optimisation, runs it on the inputs in inputs.npz, next to
+this file, and exits non-zero while a result differs from what the program computes without the schedule; inputs.npz has
+that too, with the floating-point error that both orders of computation may make (bound). By the interpreter:
+"""
+
+_STEPS = """
+{intrinsics}# The schedule, in words:
+{calls}
+schedule = s_tir.Schedule(module, debug_mask=0)
+trace = tvm.ir.load_json({trace})
+s_tir.schedule.Trace.apply_json_to_schedule(trace, schedule)
+module = schedule.mod
+print(module.script())
+"""
+
+
+def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]) -> str:
+    case = finding.case
+    parameters = parameters_of(entry_of(load_ir(case.ir)), rng_for(case.input_seed, "inputs")) or ()
+    steps = _STEPS.format(
+        calls="\n".join(f"# {line}" for line in "\n".join(calls).splitlines()),
+        trace=json.dumps(trace),
+        intrinsics="".join(
+            map(_intrinsic, (n for n in map(product_intrinsic, (False, True)) if json.dumps(n) in trace))
+        ),
+    )
+    return pieces.run(_BEHAVIOUR + finding.observation.message, steps, parameters)
+
+
+def _intrinsic(name: str) -> str:
+    """The statement that registers a tensor intrinsic of ours, which a trace knows by name."""
+    found = s_tir.TensorIntrin.get(name)
+    parts = (f"tvm.ir.load_json({json.dumps(str(tvm.ir.save_json(part)))})" for part in (found.desc, found.impl))
+    return f"s_tir.TensorIntrin.register({name!r}, {', '.join(parts)})\n"

@@ -1,0 +1,161 @@
+"""The findings of a campaign, each as far as a page shows it: read within bounds, whoever wrote them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.case import print_sequence
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Signed, kind_of
+from tzerlike.core.harness import TIR, harness_of
+from tzerlike.core.observation import Stage
+from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
+from tzerlike.findings.bundles.bisection import read_bisection
+from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.findings.issue.layout import cut, trace
+from tzerlike.findings.issue.markdown import headline
+from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.tir.stored import read_stored_case
+
+SHOWN = 400
+"""Findings that a page shows with their programs; it counts the others."""
+
+_TEXT = 12_000
+"""Characters of a program or a diff."""
+
+_ALL_TEXT = 4 << 20
+"""Characters of all programs and diffs together; findings after that show their facts alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFinding:
+    """A finding. `title` is the headline of its report; `facts` are names with a word or a line each.
+
+    `program` is the reduced one where there is one (`reduced`), and `guilty` with `diff` what bisection found. A text
+    that is cut says so.
+    """
+
+    directory: str
+    kind: str
+    signature: str
+    title: str
+    facts: tuple[tuple[str, str], ...] = ()
+    message: str = ""
+    backtrace: str = ""
+    program: str = ""
+    reduced: bool = False
+    guilty: str = ""
+    diff: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "directory": self.directory,
+            "kind": self.kind,
+            "signature": self.signature,
+            "title": self.title,
+            "facts": dict(self.facts),
+            "reduced": self.reduced,
+            "guilty": self.guilty,
+        }
+
+
+def shown_findings(directory: CampaignDir, notes: list[str]) -> tuple[tuple[ShownFinding, ...], dict[str, int]]:
+    """Return the findings that are shown, and the number of the others by kind; bundles that do not read are noted."""
+    shown, others = _chosen(directory.bundles())
+    findings: list[ShownFinding] = []
+    room = _ALL_TEXT
+    for path in shown:
+        try:
+            finding = _finding(path, room > 0)
+        except UserError as error:
+            notes.append(str(error).splitlines()[0])
+            continue
+        room -= len(finding.program) + len(finding.diff)
+        findings.append(finding)
+    return tuple(findings), dict(Counter(kind_of(path.name) for path in others))
+
+
+def _chosen(bundles: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """What is shown, by kind and name, and what is not: no kind takes the place of a rarer one."""
+    kinds: dict[str, list[Path]] = {}
+    for path in sorted(bundles):
+        kinds.setdefault(kind_of(path.name), []).append(path)
+    left = SHOWN
+    quota: dict[str, int] = {}
+    for number, kind in enumerate(sorted(kinds, key=lambda kind: len(kinds[kind]))):
+        quota[kind] = min(len(kinds[kind]), left // (len(kinds) - number))
+        left -= quota[kind]
+    shown = [path for kind in sorted(kinds) for path in kinds[kind][: quota[kind]]]
+    return shown, [path for kind in sorted(kinds) for path in kinds[kind][quota[kind] :]]
+
+
+def _finding(path: Path, with_texts: bool) -> ShownFinding:
+    best = reduced_in(path) or path
+    record = read_record(best)
+    seen, parts = record.observation, record.parts
+    where = f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage)
+    facts = [("where", where)] if seen.stage is not Stage.DONE else []
+    facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
+    title = _title(path)
+    if harness_of(path).name == TIR:
+        stored = read_stored_case(best / "case.json")
+        subject = Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, "")
+        title = headline(subject)
+        config = stored.case.config
+        facts += [
+            ("passes", print_sequence(stored.case.passes) or "none before the default pipeline"),
+            ("target", stored.case.target),
+            ("opt_level", str(config.opt_level)),
+            ("options", ", ".join(f"{name} = {value}" for name, value in config.options) or "none"),
+            ("from seed", stored.provenance.origin),
+        ]
+    if seen.results is not None:
+        facts += [
+            ("interpreter", " ".join(filter(None, (seen.results.verdict, seen.results.rule)))),
+            ("optimised", str(seen.results.optimised)),
+            ("without optimisation", str(seen.results.baseline)),
+        ]
+    bisection = read_bisection(path)
+    return ShownFinding(
+        directory=path.name,
+        kind=record.kind,
+        signature=record.signature,
+        title=cut(title.rpartition("[TIR] ")[2] or " / ".join(parts), 1, 300),
+        facts=tuple((name, cut(value, 1, 600)) for name, value in facts),
+        message=cut(seen.message, 12),
+        backtrace="\n".join(trace(seen.backtrace)),
+        program=_program(best) if with_texts else "",
+        reduced=best != path,
+        guilty=bisection.line() if bisection is not None else "",
+        diff=_clipped(bisection.diff) if bisection is not None and with_texts else "",
+    )
+
+
+def _title(path: Path) -> str:
+    """The headline of the report of an arithmetic bundle, without its labels; "" in one of an older tzerlike."""
+    try:
+        first = read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
+    except UserError:
+        return ""
+    return first.partition("[Arith] ")[2]
+
+
+def _program(path: Path) -> str:
+    try:
+        return _clipped(read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace"))
+    except UserError as error:
+        return f"# {error}"
+
+
+def _clipped(text: str) -> str:
+    text = text.strip("\n")
+    if len(text) <= _TEXT:
+        return text
+    kept = text[:_TEXT].rpartition("\n")[0] or text[:_TEXT]
+    return f"{kept}\n... ({len(text) - len(kept)} more characters, in the bundle)"

@@ -1,0 +1,60 @@
+"""A compiler under test, as far as it is known without being loaded. Imports no TVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tzerlike.core.observation import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """How the compiler's own code is distinguished from that of others.
+
+    `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Source
+    paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
+    through: in a signature they would hide one failure behind another.
+    """
+
+    library: str
+    libraries: str
+    sources: str
+    visitors: tuple[str, ...]
+
+    def owns(self, frame: Frame) -> bool:
+        """Whether a frame is the compiler's; others (libc, Python, ours) say how a process died, not why."""
+        return frame.library.startswith(self.libraries)
+
+    def telling(self, frames: Iterable[Frame]) -> list[Frame]:
+        """Return the frames that say where something went wrong; all of them when each is a visitor's."""
+        frames = list(frames)
+        return [frame for frame in frames if not frame.function.startswith(self.visitors)] or frames
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A compiler under test.
+
+    `namespaces` are those whose registered functions make passes of tensor programs. `renamed` has passes that TVM has
+    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest
+    first, with the tvm-ffi that each needs; programs are interpreted from `interpreted_from` on. `imports` is what a
+    script needs before it can name anything of the compiler.
+    """
+
+    name: str
+    code: Code
+    releases: Mapping[str, str]
+    interpreted_from: str
+    namespaces: tuple[str, ...] = ("tirx", "s_tir")
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    imports: str = "import tvm\nfrom tvm import s_tir, tirx"
+
+    def pass_name(self, ffi_name: str) -> str:
+        """Return the name that sequences use: `s_tir.transform.ThreadSync` becomes `s_tir.ThreadSync`."""
+        short = ".".join(part for part in ffi_name.split(".") if part not in ("transform", "transforms"))
+        return self.renamed.get(short, short)
+
+    def name_in_tvm(self, name: str) -> str:
+        """Return what TVM calls a pass; what is known of passes goes by that."""
+        return next((own for own, other in self.renamed.items() if other == name), name)
