@@ -78,7 +78,7 @@ def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) 
     assert ids[0] != ids[1]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.long), "2"])
 def test_a_killed_campaign_resumes_with_all_that_it_had(tzerlike: Command, tmp_path: Path, jobs: str) -> None:
     root = tmp_path / "c"
     moments = random.Random(int(jobs))
@@ -165,7 +165,12 @@ def _zombie(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("number", "to"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.kill)]
+    ("number", "to"),
+    [
+        (signal.SIGINT, os.killpg),
+        (signal.SIGTERM, os.killpg),
+        pytest.param(signal.SIGHUP, os.kill, marks=pytest.mark.long),
+    ],
 )
 def test_a_signal_saves_all_and_is_the_exit_status(
     tzerlike: Command, tmp_path: Path, number: signal.Signals, to: Callable[[int, int], None]

@@ -6,11 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Command, install
 
 SAMPLE = Path(__file__).parents[1] / "data" / "sample_plugin"
 
 
+@pytest.mark.long
 def test_a_campaign_draws_the_mutators_of_a_plugin(tzerlike: Command, tmp_path: Path) -> None:
     path = os.pathsep.join([str(install(SAMPLE, tmp_path / "site")), str(SAMPLE / "src")])
     out = tmp_path / "campaign"

@@ -45,6 +45,7 @@ def callers(tmp_path: Path) -> list[tuple[Path, dict[str, str], list[str]]]:
     ]
 
 
+@pytest.mark.long
 def test_two_callers_with_nothing_in_common_find_the_same(tmp_path: Path) -> None:
     outcomes = []
     for number, (directory, environment, held) in enumerate(callers(tmp_path)):
