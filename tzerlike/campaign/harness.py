@@ -19,7 +19,7 @@ DrawProgram = Callable[[Random], str]
 
 
 class Harness(Protocol):
-    """How pairs of program and pass sequence occur. The same generator and history give the same pair."""
+    """Makes pairs of program and pass sequence. The same generator and history give the same pair."""
 
     @property
     def mutators(self) -> Sequence[str]:

@@ -41,9 +41,9 @@ class RunnerLost(TzerlikeError):
 class Fault(Exception):
     """A fault of ours on one case: what is under way ends, and nothing else. A value that can also be raised.
 
-    `kind` is the type of what was raised. `frames` are functions of ours, "reference/memory.py locate", the innermost
-    first, before them the function of others that one called, if it is one of theirs that raised. `text` is the
-    traceback, and `doing` what was under way.
+    `kind` is the type of what was raised. `frames` are functions of ours, "tir/interpreter/memory.py locate", the
+    innermost first, before them the function of others that one called, if it is one of theirs that raised. `text` is
+    the traceback, and `doing` what was under way.
     """
 
     kind: str

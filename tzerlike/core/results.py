@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from tzerlike.core.schema import Text, Whole, converted
 
@@ -15,7 +15,7 @@ NOT_ALLOWED = "not-allowed"
 """The rule of a program that was not run because it holds what is in no table of tzerlike.tir.allowlist."""
 
 
-BASELINE = "reference"
+BASELINE: Final = "reference"
 """The baseline build in files and signatures, which outlive a change of words."""
 
 

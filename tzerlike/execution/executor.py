@@ -120,7 +120,7 @@ class ForkExecutor:
         return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
 
     def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
-        """Say which pass is to blame for what is wrong; a program whose reference is right is remembered."""
+        """Say which pass is to blame for what is wrong; a program whose baseline build is right is remembered."""
         self._note_baseline(case, seen.results)
 
         def run_once(other: Case) -> Observation:
@@ -327,7 +327,7 @@ class ForkExecutor:
             return self._killed_twice(logged)
         if channel.case_index() != index or channel.stage() is Stage.MUTATE:
             text = f"the child ended with status {status} before it reached its case"
-            return Observation.of_fault(Fault(_LOST, ("executor/served.py",), text), Stage.LOAD)
+            return Observation.of_fault(Fault(_LOST, ("processes/served.py",), text), Stage.LOAD)
         lane.coverage.rearm(lane.slot, logged)
         channel.enter_stage(channel.stage())
         seconds = channel.seconds()

@@ -90,7 +90,7 @@ def system_of(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> str:
 def _fault_in(path: Path) -> FaultBundle:
     """A fault of our own that was kept; UserError where there is nothing to run again."""
     kept = read_fault(path)
-    if not kept.occasion.whole and kept.file.campaign.harness == "tir":
+    if not kept.occasion.whole and kept.file.campaign.harness == TIR:
         raise UserError(
             f"{path}: this fault ({one_line(kept.file.doing, 40)}) came about on no case that could be run again"
         )

@@ -134,7 +134,7 @@ class Device:
         answer = self._answer(seconds)
         if answer is not None and FAULT in answer:
             self.close()
-            raise Fault("KernelProcess", ("cuda/device.py",), str(answer[FAULT]))
+            raise Fault("KernelProcess", ("execution/cuda/device.py",), str(answer[FAULT]))
         return answer
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ import numpy
 from tzerlike.core.archive import read_arrays
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Check
-from tzerlike.core.results import Ending, Ran, Timing
+from tzerlike.core.results import BASELINE, Ending, Ran, Timing
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
 from tzerlike.execution.compare.memory import Memory
@@ -104,7 +104,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     if ran.ending is Ending.RAISED:
         return {TAINTED: True} | (record if is_fault(ran.message, case.target) else {})
     if not launches_threads(func):
-        record["reference"] = asdict(_on_host(module, inputs, expected))
+        record[BASELINE] = asdict(_on_host(module, inputs, expected))
     elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
         timing = _timed(module, case, built, memory)
         if timing is not None:

@@ -16,7 +16,7 @@ from tzerlike.execution.diagnosis.localise import CODE_GENERATION, first_fault, 
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.fitness import require_fit
-from tzerlike.findings.bundles.bisection import Bisection, write_bisection
+from tzerlike.findings.bundles.bisection import Bisection, Build, write_bisection
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles import effort_for, judged, make_oracles
@@ -49,15 +49,15 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
 
     shows = finding_in(case, seen)
     if shows:
-        reference = _in_baseline(seen)
-        at_fault = to_blame(case, "reference") if reference else case
+        build: Build = BASELINE if _in_baseline(seen) else "optimised"
+        at_fault = to_blame(case, build)
         walk = None
         if kind != "slow-code":
             walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
-        found = replace(found, build="reference" if reference else "optimised", reduced=reduced is not None)
+        found = replace(found, build=build, reduced=reduced is not None)
         write_bisection(path, found)
     report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
 

@@ -14,6 +14,9 @@ from tzerlike.execution.diagnosis.walk import Change
 
 BISECTION = "bisect.json"
 
+Build = Literal["optimised", "reference"]
+"""Which of the two builds; the baseline build goes by BASELINE's name in files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
@@ -29,7 +32,7 @@ class Bisection:
 
     signature: Text
     guilty: Text
-    build: Literal["optimised", "reference"] = "optimised"
+    build: Build = "optimised"
     change: Change = Change.NONE
     index: Count | None = None
     passes: Count = 0
