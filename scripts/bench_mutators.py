@@ -27,7 +27,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit
 from tzerlike.core.rng import rng_for
 from tzerlike.coverage import NoCoverage
-from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.processes.forked import each_in_child
@@ -87,7 +87,9 @@ def compiles(executor: ForkExecutor, mutant: Mutant) -> bool:
 
 def defined(mutant: Mutant) -> bool:
     """Whether the mutant, run on inputs of its own, is free of undefined behaviour, and the interpreter can tell."""
-    _, _, results = interpret(entry_of(load_ir(mutant.ir)), int(content_hash(mutant.ir)[:8], 16), Effort(steps=STEPS))
+    _, _, results = interpret_seeded(
+        entry_of(load_ir(mutant.ir)), int(content_hash(mutant.ir)[:8], 16), Effort(steps=STEPS)
+    )
     return results.defined
 
 

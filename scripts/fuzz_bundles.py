@@ -33,7 +33,7 @@ from typing import Any
 import numpy
 
 from tzerlike.arith.case import ArithCase
-from tzerlike.arith.model import Node, Problem, Variable
+from tzerlike.arith.model import Expr, Problem, Variable
 from tzerlike.core.archive import no_arrays, read_arrays
 from tzerlike.core.case import Case, ContextConfig, PassSpec, Provenance
 from tzerlike.core.errors import UserError
@@ -119,9 +119,9 @@ def samples() -> dict[str, Files]:
         expected0=numpy.ones((2, 3)),
         bound0=numpy.zeros((2, 3)),
     )
-    x = Node("Var", "int32", (), "x")
-    sum_ = Node("Add", "int32", (x, Node("Mul", "int32", (x, Node("IntImm", "int32", (), 3)))))
-    told = Node("LT", "bool", (x, Node("IntImm", "int32", (), 2)))
+    x = Expr("Var", "int32", (), "x")
+    sum_ = Expr("Add", "int32", (x, Expr("Mul", "int32", (x, Expr("IntImm", "int32", (), 3)))))
+    told = Expr("LT", "bool", (x, Expr("IntImm", "int32", (), 2)))
     problem = Problem((Variable("x", "int32", (0, 1, 2)),), (sum_,), (told,))
     arith = ArithCase("rewrite_simplify", problem, 7, 0, 99)
     oracles = {"oracles": ["crash", "inconsistency"], "tvm": "0.27.0"}

@@ -34,8 +34,8 @@ from tzerlike.core.case import ContextConfig, PassSpec
 from tzerlike.core.effort import Effort
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.inputs import Inputs, inputs_for
-from tzerlike.execution.compare.memory import Memory
-from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
+from tzerlike.execution.compare.memory import CallMemory
+from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.execution.cuda.lowered import with_memory_inside
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.execution.diagnosis.meaning import Meaning
@@ -183,7 +183,7 @@ class World:
         self, func: Any, module: Any, parent: Any | None, seed: int, rng: Random, log: Log
     ) -> Meaning | None:
         steps = 5 * STEPS if rng.random() < 0.1 else STEPS
-        found = log.guard("interpret", module, lambda: interpret(func, seed, Effort(steps=steps)))
+        found = log.guard("interpret", module, lambda: interpret_seeded(func, seed, Effort(steps=steps)))
         log.guard("scopes", module, lambda: (keeps_to_its_threads(func), launches_threads(func)))
         if found is None or found[0] is None or found[1] is None or not found[2].defined:
             return None
@@ -281,7 +281,7 @@ def _mutated(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Any 
 
 def _compared(inputs: Inputs, judgement: Judgement, rng: Random) -> None:
     """Compare what lies in memory before a run, and bytes at random, as wrong code may leave them."""
-    memory = Memory(inputs, judgement.expected)
+    memory = CallMemory(inputs, judgement.expected)
     memory.compared()
     memory.as_expected()
     for cell in memory.cells.values():
@@ -299,7 +299,7 @@ def _native(func: Any, module: Any, seed: int) -> None:
 
 
 def _claimed(parent: Any, child: Any, seed: int) -> None:
-    inputs, judgement, results = interpret(parent, seed, Effort(steps=STEPS))
+    inputs, judgement, results = interpret_seeded(parent, seed, Effort(steps=STEPS))
     if inputs is not None and judgement is not None and results.defined:
         claim_of(Base(tvm_api.dump_ir(tvm_api.module_of(parent)), inputs, judgement), child)
 

@@ -24,7 +24,8 @@ from standalone import cache_directory
 
 from tzerlike.core.case import Case, content_hash
 from tzerlike.core.rng import rng_for
-from tzerlike.findings.repro.parts import program_source, quotable
+from tzerlike.findings.repro import quotable
+from tzerlike.harnesses.tir.parts import program_source
 from tzerlike.mutators import GROUPS, MutationEnv, Mutator, make_mutators
 from tzerlike.oracles.round_trip.examiner import REPRO
 from tzerlike.processes.forked import each_in_child, in_child

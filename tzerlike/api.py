@@ -21,6 +21,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
+from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
 from tzerlike.oracles import make_oracles
@@ -28,7 +29,6 @@ from tzerlike.processes import caller
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 from tzerlike.systems.builds import Store
-from tzerlike.tir.stored import read_stored_case
 
 __all__ = [
     "JUDGES",
@@ -161,7 +161,7 @@ def judge(
             raise UserError(f"{program}: not found")
         file = {"path": str(program.resolve()), "seconds": limits.seconds, "memory": limits.memory}
         if program.suffix == ".json":
-            read_stored_case(program.resolve())
+            read_case(program.resolve())
         params = file | {
             "passes": passes,
             "function": function,

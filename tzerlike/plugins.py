@@ -10,11 +10,12 @@ wherever names are written down, so that statistics and bundles say where it com
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from tzerlike.core.errors import UserError
+from tzerlike.core.harness import HARNESSES, HarnessRow
 
 GROUP = "tzerlike.plugins"
 
@@ -24,12 +25,14 @@ class Plugin:
     """The tables of a plug-in, each by name like tzerlike's own.
 
     `mutators` makes objects that keep the contract of `tzerlike.mutators.Mutator`; `tzerlike.testing` checks it.
-    `oracles` has values, of `tzerlike.oracles.protocol.Oracle`, and `systems` of `tzerlike.systems.System`.
+    `oracles` has values, of `tzerlike.oracles.protocol.Oracle`, as have `systems`, of `tzerlike.systems.System`, and
+    `harnesses`, of `tzerlike.core.harness.HarnessRow`.
     """
 
     mutators: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     oracles: Mapping[str, Any] = field(default_factory=dict)
     systems: Mapping[str, Any] = field(default_factory=dict)
+    harnesses: Mapping[str, HarnessRow] = field(default_factory=dict)
 
 
 def load_plugin(name: str) -> Plugin:
@@ -50,6 +53,15 @@ def load_plugin(name: str) -> Plugin:
     if not isinstance(plugin, Plugin):
         raise UserError(f"--plugin: {name!r} of {_origin(found[0])} is a {type(plugin).__name__}, not a Plugin")
     return plugin
+
+
+def harness_named(name: str) -> HarnessRow:
+    """Return the row of a harness, `plugin:name` for a plug-in's; UserError that lists those that there are."""
+    plugin, _, own = name.rpartition(":")
+    table: Mapping[str, HarnessRow] = load_plugin(plugin).harnesses if plugin else HARNESSES
+    if own not in table:
+        raise UserError(f"--harness: no harness {name!r}; there are {', '.join(table) or 'none'}")
+    return replace(table[own], name=name)
 
 
 def extended(kind: str, own: Mapping[str, Any], plugins: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def check_mutator(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """How a mutator did on many seeds: text for each breach of the contract and for each death of the process."""
 
     calls: int
@@ -172,7 +172,7 @@ class Grid:
         self._seeds = tuple(seeds)
         self._functions = [tvm_api.entry_of(tvm_api.load_ir(seed.ir)) for seed in self._seeds]
 
-    def row(self, mutator: Mutator, number: int = 0, part: slice = slice(None)) -> Row:
+    def row(self, mutator: Mutator, number: int = 0, part: slice = slice(None)) -> GridRow:
         """Call `mutator` once on each seed of `part`, with random numbers named by `number`.
 
         Every child must be well-formed and keep what `mutate_twice` checks.
@@ -189,7 +189,7 @@ class Grid:
             elif text:
                 breaches.append(f"{where}: {text}")
             children += text == ""
-        return Row(len(places), children, tuple(breaches), tuple(deaths))
+        return GridRow(len(places), children, tuple(breaches), tuple(deaths))
 
     def _call(self, mutator: Mutator, number: int, place: int) -> str | None:
         """Return what is broken, "" where all is well, and None where the mutator does not apply."""

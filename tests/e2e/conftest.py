@@ -51,7 +51,7 @@ def start(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tzerlike() -> Command:
     def run(*arguments: str | Path, **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

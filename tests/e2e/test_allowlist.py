@@ -10,7 +10,7 @@ import pytest
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.mutators.annotate import BLOCK_ANNOTATIONS, FUNCTION_ATTRIBUTES
+from tzerlike.mutators.annotate import BLOCK_ANNOTATIONS, FUNCTION_ANNOTATIONS
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import tvm
 from tzerlike.tir.allowlist import names, native
@@ -139,7 +139,7 @@ def test_native_code_under_the_name_of_a_function_of_the_table_does_not_run(tmp_
     with pytest.raises(UserError, match="pragma_import_llvm"):
         require_allowed(Case(tvm_api.dump_ir(module)))
     # What it would have done.
-    tvm_api.entry_point(evil)(*arguments)
+    tvm_api.compiled_main(evil)(*arguments)
     assert marker.exists()
 
 
@@ -177,7 +177,7 @@ def test_the_tables_hold_what_the_interpreter_knows() -> None:
 
 def test_the_tables_hold_what_the_mutators_add() -> None:
     assert {name for name, _ in BLOCK_ANNOTATIONS} <= names.ANNOTATIONS
-    assert {name for name, _ in FUNCTION_ATTRIBUTES} <= names.FUNCTION_ATTRIBUTES
+    assert {name for name, _ in FUNCTION_ANNOTATIONS} <= names.FUNCTION_ATTRIBUTES
 
 
 def test_no_function_is_behind_the_names_of_copies_that_host_code_may_call() -> None:

@@ -17,7 +17,7 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.findings.bundles.bisection import Bisection, read_bisection
-from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
 
 DIES = """
 @T.prim_func
@@ -65,7 +65,7 @@ def bundle(directory: Path, kind: str, text: str, passes: str = "") -> Path:
     finding = Finding(kind, ("as it was told",), case, Observation(Exit.CRASH, Stage.BUILD))
     stored = StoredCase(case, Provenance("hand"))
     oracles = {"oracles": ["crash", "inconsistency", "internal-error"]}
-    path = write_bundle(directory, finding, stored, Limits(), Confirmation(0, 0), script, "", oracles)
+    path = write_bundle(directory, finding, stored, Limits(), Confirmation(0, 0), Texts(script, ""), oracles)
     assert path is not None
     return path
 

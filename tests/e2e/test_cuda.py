@@ -20,10 +20,10 @@ from tzerlike.core.targets import target_text
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution import rejection
 from tzerlike.execution.cuda.source import first_refusal
-from tzerlike.execution.cuda.toolchain import Compiler, Toolchain, find_toolchain
+from tzerlike.execution.cuda.toolchain import CudaCompiler, CudaToolchain, find_cuda_toolchain
 from tzerlike.execution.stages import run_case
-from tzerlike.findings.issue.regression import regression_test
-from tzerlike.findings.repro.script import repro_script
+from tzerlike.harnesses.tir.regression import regression_test
+from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles import effort_for
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -39,7 +39,7 @@ CACHE = ROOT / "build" / "test-cache" / "tzerlike"
 KERNELS = ROOT / "seeds" / "gpu.py"
 
 needs_compiler = pytest.mark.skipif(
-    find_toolchain() is None, reason="no CUDA compiler: pip install 'tzerlike[cuda]', or put nvcc on the PATH"
+    find_cuda_toolchain() is None, reason="no CUDA compiler: pip install 'tzerlike[cuda]', or put nvcc on the PATH"
 )
 
 
@@ -66,7 +66,7 @@ NAMES = ("handwritten.gpu.half_kernel", "handwritten.gpu.explicit_barrier", "rel
 
 @needs_compiler
 def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(seeds: dict[str, Seed]) -> None:
-    toolchain = find_toolchain()
+    toolchain = find_cuda_toolchain()
     assert toolchain is not None
     sources = [source_of(seeds[name]) for name in NAMES]
     assert first_refusal(toolchain, sources, "sm_90") is None
@@ -79,13 +79,13 @@ def test_a_cuda_compiler_takes_what_tvm_generates_and_refuses_what_is_broken(see
 
 
 @pytest.mark.skipif(
-    (toolchain := find_toolchain()) is None or toolchain.compiler is not Compiler.NVRTC, reason="no NVRTC"
+    (toolchain := find_cuda_toolchain()) is None or toolchain.compiler is not CudaCompiler.NVRTC, reason="no NVRTC"
 )
 def test_nvrtc_does_its_work_in_a_confined_child(seeds: dict[str, Seed]) -> None:
     source = source_of(seeds[NAMES[0]])
 
     def work() -> str:
-        toolchain = find_toolchain()
+        toolchain = find_cuda_toolchain()
         assert toolchain is not None
         assert "Seccomp:\t2" in Path("/proc/self/status").read_text() or why_unconfined()
         said = first_refusal(toolchain, ["__global__ void f() { nobody(); }"], "sm_90") or ""
@@ -101,9 +101,9 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
-    toolchain = Toolchain(Compiler.NVCC, nvcc)
+    toolchain = CudaToolchain(CudaCompiler.NVCC, nvcc)
     for module in ("tzerlike.execution.stages", "tzerlike.execution.rejection", "tzerlike.execution.sources"):
-        monkeypatch.setattr(f"{module}.find_toolchain", lambda: toolchain)
+        monkeypatch.setattr(f"{module}.find_cuda_toolchain", lambda: toolchain)
     with served(Lane.prepare(0, NoCoverage(), run_case, rejection.JOBS), Limits()) as executor:
         (seen,) = executor.run([case], count=False, effort=effort)
     return seen
@@ -197,6 +197,6 @@ def test_a_campaign_on_cuda_finds_its_seeds_and_reaches_code_generation(tzerlike
 
 def test_doctor_says_what_is_possible(tzerlike: Command) -> None:
     checks = {check["name"]: check for check in json.loads(tzerlike("doctor", "--json").stdout)}
-    assert checks["cuda compiler"]["good"] == (find_toolchain() is not None)
+    assert checks["cuda compiler"]["good"] == (find_cuda_toolchain() is not None)
     assert not checks["cuda compiler"]["needed"] and not checks["cuda device"]["needed"]
     assert checks["cuda device"]["seen"]

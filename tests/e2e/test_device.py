@@ -18,9 +18,9 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.results import Ending, Results
 from tzerlike.core.targets import target_text
 from tzerlike.execution.compare.evidence import evidence_for
-from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.device import Device, Devices
-from tzerlike.execution.cuda.run import is_fault
+from tzerlike.execution.cuda.run import is_device_fault
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script
 from tzerlike.tir.seeds.handwritten import definitions
 
@@ -54,7 +54,7 @@ def judged(
 ) -> Results:
     """What comes of running one program where another one is meant."""
     case, other = case_of(ran, target), case_of(meant, target)
-    _, _, results = interpret(entry_of(load_ir(other.ir)), other.input_seed, Effort().thorough())
+    _, _, results = interpret_seeded(entry_of(load_ir(other.ir)), other.input_seed, Effort().thorough())
     assert results.defined
     archive = directory / "inputs.npz"
     archive.write_bytes(evidence_for(other, results).archive)
@@ -137,8 +137,8 @@ def test_both_builds_are_timed_by_the_clock_of_the_device(stand_in: Device, tmp_
     ],
 )
 def test_what_cuda_does_not_start_is_no_wrong_result(message: str, fault: bool) -> None:
-    assert is_fault(message, target_text("cuda")) is fault
-    assert is_fault(message, "llvm")
+    assert is_device_fault(message, target_text("cuda")) is fault
+    assert is_device_fault(message, "llvm")
 
 
 def test_nothing_runs_without_a_gpu_or_on_one_that_does_not_work() -> None:

@@ -18,11 +18,11 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
         from tzerlike.execution.compare import results
         from tzerlike.execution import executor
         from tzerlike.findings.faults import limit
-        from tzerlike.harnesses import tir
+        from tzerlike.harnesses.tir import pairs
         from tzerlike.oracles.round_trip import examiner
 
         limit.LIMIT = 2.0
-        every = {"interpret": 13, "localised": 17, "attempted": 3, "look": 3}
+        every = {"interpret_seeded": 13, "localised": 17, "attempted": 3, "look": 3}
         seen = dict.fromkeys(every, 0)
 
         def planted(module, name):
@@ -31,14 +31,14 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
             def failing(*arguments, **named):
                 seen[name] += 1
                 # In a child the count is that of the zygote: there the program decides.
-                number = len(arguments[0].script()) if name == "interpret" else seen[name]
+                number = len(arguments[0].script()) if name == "interpret_seeded" else seen[name]
                 if number % every[name] == 0:
                     raise KeyError(f"planted in {name}")
                 return call(*arguments, **named)
 
             setattr(module, name, failing)
 
-        for module, name in ((results, "interpret"), (executor, "localised"), (tir, "attempted"),
+        for module, name in ((results, "interpret_seeded"), (executor, "localised"), (pairs, "attempted"),
                              (examiner, "look")):
             planted(module, name)
         freeze()

@@ -19,8 +19,8 @@ from tests.e2e.conftest import environment
 from tests.e2e.hostile import PROGRAMS, programs, write_bundles
 from tzerlike.core.storage import write_json
 from tzerlike.core.untrusted import read_json
+from tzerlike.findings.cases import read_case
 from tzerlike.processes.confine import why_unconfined
-from tzerlike.tir.stored import read_stored_case
 
 needs_confinement = pytest.mark.skipif(why_unconfined() != "", reason="this machine cannot confine a process")
 
@@ -132,7 +132,7 @@ def test_a_campaign_takes_them_as_its_corpus(place: Path, user: str) -> None:
     corpus = place / "given" / "corpus"
     corpus.mkdir(parents=True)
     for bundle in bundles(place):
-        stored = read_stored_case(bundle / "case.json")
+        stored = read_case(bundle / "case.json")
         write_json(corpus / f"{stored.case.id}.json", stored.to_json())
     for path in (place / "given", corpus, *corpus.iterdir()):
         path.chmod(0o777)
@@ -214,7 +214,7 @@ def test_without_confinement_nothing_of_a_stranger_runs(place: Path, tmp_path: P
     elif command[0] == "corpus":
         given = [tmp_path]
         stored = bundles(place)[0] / "case.json"
-        shutil.copy(stored, tmp_path / f"{read_stored_case(stored).case.id}.json")
+        shutil.copy(stored, tmp_path / f"{read_case(stored).case.id}.json")
     refused = where_nothing_confines(*command, *given)
     assert refused.returncode == 2 and "--unconfined" in refused.stderr, refused.stderr
     assert refused.stderr.count("\n") == 1

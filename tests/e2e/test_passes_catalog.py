@@ -11,25 +11,25 @@ from tzerlike.passes import catalog, sequence
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, OPTIMISATIONS, OPTIONS, OPTIONS_READ
 from tzerlike.passes.catalog import discover, instantiate, registered_passes
 from tzerlike.passes.info import Pool
-from tzerlike.passes.preconditions import RULES
+from tzerlike.passes.preconditions import PRECONDITIONS
 from tzerlike.systems import TVM
 from tzerlike.systems.tvm_api import pass_constructors, pass_context, tvm
 
 
 def test_every_registered_pass_is_in_the_table_or_excluded_with_a_reason() -> None:
     registered = {TVM.pass_name(name) for name in registered_passes()}
-    assert sorted(registered - set(RULES) - set(EXCLUDED)) == []
-    assert sorted((set(RULES) | set(EXCLUDED)) - registered) == []
-    assert set(RULES) & set(EXCLUDED) == set()
-    assert {info.name for info in discover()} == set(RULES)
-    assert all(EXCLUDED.values()) and all(rule.source for rule in RULES.values())
+    assert sorted(registered - set(PRECONDITIONS) - set(EXCLUDED)) == []
+    assert sorted((set(PRECONDITIONS) | set(EXCLUDED)) - registered) == []
+    assert set(PRECONDITIONS) & set(EXCLUDED) == set()
+    assert {info.name for info in discover()} == set(PRECONDITIONS)
+    assert all(EXCLUDED.values()) and all(rule.source for rule in PRECONDITIONS.values())
 
 
 def test_a_pass_that_the_table_lacks_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     known = dict(pass_constructors())
     monkeypatch.setattr(catalog, "pass_constructors", lambda: known | {"tirx.transform.Novel": ()})
     assert "tirx.transform.Novel" in registered_passes()
-    assert "tirx.Novel" not in RULES
+    assert "tirx.Novel" not in PRECONDITIONS
 
 
 def test_the_tables_name_only_what_exists() -> None:

@@ -15,7 +15,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.execution.compare.evidence import evidence_for
-from tzerlike.findings.issue.regression import regression_test, schedule_test
+from tzerlike.harnesses.tir.regression import regression_test, schedule_test
 from tzerlike.systems import tvm_api
 
 SMALL = """

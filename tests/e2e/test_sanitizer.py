@@ -14,7 +14,7 @@ from tests.e2e.conftest import ROOT, environment
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Frame
 from tzerlike.execution.sanitizer import report_in
-from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.recipe import BuildRecipe
 from tzerlike.systems.builds.source import Source
 from tzerlike.systems.builds.tools import Toolchain
 
@@ -58,7 +58,7 @@ def test_a_child_that_reads_freed_memory_is_a_crash_with_the_report(tmp_path: Pa
     if clang is None:
         pytest.skip("clang is missing, nothing gets instrumented: apt-get install clang-19 libclang-rt-19-dev")
     tools = Toolchain(clang, "clang 19", "llvm-config-19")
-    recipe = Recipe(Source("none", tmp_path, "0"), tools, sanitized=True)
+    recipe = BuildRecipe(Source("none", tmp_path, "0"), tools, sanitized=True)
     try:
         variables = recipe.variables
     except UserError as error:

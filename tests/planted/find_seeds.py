@@ -24,7 +24,7 @@ from tests.planted.rewrite import Pass
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Ending
-from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
+from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import SILENT
@@ -66,7 +66,7 @@ def endings(seed: Seed, passes: Sequence[str], table: Mapping[str, Pass]) -> Ite
     func = tvm_api.entry_of(tvm_api.load_ir(seed.ir))
     effort, notes = Effort(steps=STEPS), SILENT
     cost = interpreter.prepare(func).cost
-    if (cost is not None and cost > STEPS) or not interpret(func, 0, effort)[2].defined:
+    if (cost is not None and cost > STEPS) or not interpret_seeded(func, 0, effort)[2].defined:
         return
 
     def work(name: str) -> str | None:

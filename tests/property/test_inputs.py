@@ -11,7 +11,7 @@ import pytest
 from tzerlike.core.dtypes import parse
 from tzerlike.core.errors import UserError
 from tzerlike.execution.compare.inputs import SCHEMES, BufferParameter, Inputs, inputs_for, pack_inputs, unpack_inputs
-from tzerlike.execution.compare.storage import Cell, representable
+from tzerlike.execution.compare.storage import BufferCell, representable
 from tzerlike.systems import tvm_api
 
 DTYPES = (
@@ -48,7 +48,7 @@ def test_values_survive_memory_and_the_archive(tmp_path: Path, dtype: str) -> No
             assert isinstance(parameter, BufferParameter)
             values = numpy.asarray(argument)
             assert values.shape == parameter.logical_shape
-            cell = Cell(values, parameter.dtype, parameter.shape, parameter.strides)
+            cell = BufferCell(values, parameter.dtype, parameter.shape, parameter.strides)
             assert str(cell.tensor.dtype) == dtype
             assert tuple(cell.tensor.shape) == parameter.shape
             assert numpy.array_equal(cell.values(), values), "representable, so nothing is lost"
@@ -113,7 +113,7 @@ def test_strides_of_a_buffer_hold_in_memory() -> None:
     (strided,) = next(iter(inputs_for(function('A: T.Buffer((4, 4), "float32", strides=(8, 1))'), 1))).parameters
     assert isinstance(strided, BufferParameter)
     values = numpy.arange(16.0).reshape(4, 4)
-    cell = Cell(values, strided.dtype, strided.shape, strided.strides)
+    cell = BufferCell(values, strided.dtype, strided.shape, strided.strides)
     assert tuple(cell.tensor.strides) == (8, 1)
     assert numpy.array_equal(cell.values(), values)
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_called_gets_no_inputs(parameters: str) -> None:
 def test_a_write_around_a_buffer_is_noticed_and_reset_keeps_to_the_buffer() -> None:
     dtype = parse("int8")
     assert dtype is not None
-    cell = Cell(numpy.arange(8), dtype, (8,), ())
+    cell = BufferCell(numpy.arange(8), dtype, (8,), ())
     whole = numpy.from_dlpack(cell.tensor)
     whole[...] = 0
     assert cell.intact()

@@ -15,7 +15,7 @@ from tzerlike.mutators.expressions import EXPRESSIONS, result_interval
 from tzerlike.mutators.generate import fill, make_generator
 from tzerlike.mutators.generator import Value
 from tzerlike.mutators.intrinsics import INTRINSICS
-from tzerlike.mutators.statements import STATEMENTS, evaluate
+from tzerlike.mutators.statements import STATEMENTS, evaluation
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import tirx, tvm, tvm_ffi
 from tzerlike.testing import sample_functions
@@ -100,7 +100,7 @@ def test_a_prefetch_has_hints_that_llvm_takes_whatever_mutators_do_to_it(seed):
     site = rng.choice(tree.statements()[1:])
     made = None
     while made is None or not prefetches(made):
-        made = evaluate(make_generator(tree, rng, "llvm", False), scope_at(tree, site), 4)
+        made = evaluation(make_generator(tree, rng, "llvm", False), scope_at(tree, site), 4)
     func = tree.replace(site, seq([made, site.node]))
     assert prefetch_hints_fit(func)
     for mutator in make_mutators(["constants", "insertion", "replacement", "deletion"]):

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from tzerlike.core.case import ContextConfig, PassSpec, parse_sequence, print_sequence
 from tzerlike.core.rng import rng_for
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
-from tzerlike.passes.info import Parameter, PassInfo, Pool
+from tzerlike.passes.info import PassInfo, PassParameter, Pool
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.plan import PlannedSource, enabled, ordered_sequence, repaired, shrunk
-from tzerlike.passes.preconditions import RULES, composed, facts_after, legal
+from tzerlike.passes.preconditions import PRECONDITIONS, composed, facts_after, legal
 
-ARGUMENT = Parameter("value", (None, True, 3, 2.5, 'a "quoted"; {text}'), True)
-CATALOG = tuple(PassInfo(name, name, (ARGUMENT,) if index % 3 == 0 else ()) for index, name in enumerate(sorted(RULES)))
+ARGUMENT = PassParameter("value", (None, True, 3, 2.5, 'a "quoted"; {text}'), True)
+CATALOG = tuple(
+    PassInfo(name, name, (ARGUMENT,) if index % 3 == 0 else ()) for index, name in enumerate(sorted(PRECONDITIONS))
+)
 POOL = Pool(CATALOG)
 TAIL = parse_sequence(
     "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
@@ -28,7 +30,7 @@ TAIL = parse_sequence(
 
 programs = st.frozensets(st.sampled_from(sorted(ANY_PROGRAM))).map(lambda facts: facts | {Fact.TARGET})
 seeds = st.integers(0, 2**32)
-wild = st.lists(st.sampled_from(sorted(RULES)).map(PassSpec), max_size=10).map(tuple)
+wild = st.lists(st.sampled_from(sorted(PRECONDITIONS)).map(PassSpec), max_size=10).map(tuple)
 
 
 @given(programs, seeds)
@@ -48,7 +50,7 @@ def test_repair_gives_a_legal_fixpoint(facts: Facts, passes: tuple[PassSpec, ...
         assert fixed == passes
 
 
-@given(programs, st.sampled_from(sorted(RULES)))
+@given(programs, st.sampled_from(sorted(PRECONDITIONS)))
 def test_what_a_pass_brings_along_makes_it_legal(facts: Facts, name: str) -> None:
     step = enabled(PassSpec(name), facts)
     if step is not None:

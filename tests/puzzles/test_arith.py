@@ -12,11 +12,11 @@ import pytest
 
 from tzerlike.arith import repro
 from tzerlike.arith.batch import minimal, problem_of, scan
-from tzerlike.arith.checks import CHECKS, Check, Question
+from tzerlike.arith.checks import CHECKS, Analysis, Question
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.finding import found_in
-from tzerlike.arith.inspect import Table, examine
-from tzerlike.arith.model import Node, Problem, Variable, boolean, const, walk
+from tzerlike.arith.inspect import Table, run_analysis
+from tzerlike.arith.model import Expr, Problem, Variable, boolean, const, walk
 from tzerlike.core.limits import Limits
 from tzerlike.processes.channel import Channel
 
@@ -24,18 +24,18 @@ SEED = 3
 ITERATIONS = 1500
 
 
-def rewritten(node: Node, old: str, new: str) -> Node:
+def rewritten(node: Expr, old: str, new: str) -> Expr:
     return node._replace(op=new if node.op == old else node.op, args=tuple(rewritten(a, old, new) for a in node.args))
 
 
-def confuses(old: str, new: str, dtype: str = "int32") -> Check:
+def confuses(old: str, new: str, dtype: str = "int32") -> Analysis:
     """A simplifier that takes one operator for another."""
 
     def ask(question: Question) -> tuple[Claim, ...]:
         root = question.problem.root
         return (Claim(root, "==", rewritten(root, old, new)),)
 
-    return Check(lambda p: len(p.roots) == 1 and p.root.dtype == dtype, ask, "")
+    return Analysis(lambda p: len(p.roots) == 1 and p.root.dtype == dtype, ask, "")
 
 
 def operators(problem: Problem) -> list[str]:
@@ -68,24 +68,24 @@ def integer(problem: Problem) -> bool:
     return len(problem.roots) == 1 and problem.root.dtype == "int32"
 
 
-PLANTED: dict[str, tuple[Check, str, list[str]]] = {
+PLANTED: dict[str, tuple[Analysis, str, list[str]]] = {
     "div is floordiv": (confuses("Div", "FloorDiv"), "wrong-code", ["Div"]),
     "floormod is mod": (confuses("FloorMod", "Mod"), "wrong-code", ["FloorMod"]),
     "min is max": (confuses("Min", "Max"), "wrong-code", ["Min"]),
     "sub is add": (confuses("Sub", "Add"), "wrong-code", ["Sub"]),
     "a comparison off by one": (confuses("LT", "LE", "bool"), "wrong-code", ["LT"]),
-    "a bound off by one": (Check(integer, off_by_one, ""), "wrong-code", []),
-    "all is even": (Check(integer, even, ""), "wrong-code", []),
+    "a bound off by one": (Analysis(integer, off_by_one, ""), "wrong-code", []),
+    "all is even": (Analysis(integer, even, ""), "wrong-code", []),
     "all is true": (
-        Check(lambda p: len(p.roots) == 1 and p.root.dtype == "bool", always_true, ""),
+        Analysis(lambda p: len(p.roots) == 1 and p.root.dtype == "bool", always_true, ""),
         "wrong-code",
         [],
     ),
-    "an internal error": (Check(integer, raises_on_select, ""), "ice-on-valid", ["Select"]),
+    "an internal error": (Analysis(integer, raises_on_select, ""), "ice-on-valid", ["Select"]),
 }
 
 
-def suspicions(check: Check) -> list[dict[str, Any]]:
+def suspicions(check: Analysis) -> list[dict[str, Any]]:
     channel = Channel()
     channel.lay_request({})
     scan({"seed": SEED, "worker": 0, "start": 0, "count": ITERATIONS}, channel, 60.0, {"planted": check})
@@ -99,7 +99,7 @@ def test_planted_faults_become_findings(name: str) -> None:
     for record in suspicions(check)[:12]:
         reduced = minimal(problem_of(SEED, 0, record["iteration"]), "planted", {"planted": check})
         if reduced is not None:
-            finding = found_in("planted", reduced[1], examine(Table.of(reduced[1]), check))
+            finding = found_in("planted", reduced[1], run_analysis(Table.of(reduced[1]), check))
             assert finding is not None and finding.kind == kind
             found.append((finding.signature, operators(reduced[1])))
     assert found
@@ -114,7 +114,7 @@ RIGHT = {
 }
 
 
-def turned(node: Node) -> Node:
+def turned(node: Expr) -> Expr:
     args = tuple(map(turned, node.args))
     return node._replace(args=args[::-1] if node.op in ("Min", "Max", "Add", "Mul", "EQ", "And") else args)
 
@@ -125,7 +125,7 @@ def test_right_analyses_are_not_suspected(name: str) -> None:
         root = question.problem.root
         return (Claim(root, "==", RIGHT[name](root)),)
 
-    assert suspicions(Check(lambda p: len(p.roots) == 1, ask, "")) == []
+    assert suspicions(Analysis(lambda p: len(p.roots) == 1, ask, "")) == []
 
 
 def test_the_same_range_gives_the_same_suspicions() -> None:
@@ -135,9 +135,9 @@ def test_the_same_range_gives_the_same_suspicions() -> None:
 
 def test_a_fault_of_a_part_is_blamed_on_the_part() -> None:
     part = confuses("Div", "FloorDiv")
-    whole = Check(part.applies, part.ask, "", made_of=("part",))
-    x = Node("Var", "int32", (), "x")
-    root = Node("Div", "int32", (x, const(2, "int32")))
+    whole = Analysis(part.applies, part.ask, "", made_of=("part",))
+    x = Expr("Var", "int32", (), "x")
+    root = Expr("Div", "int32", (x, const(2, "int32")))
     problem = Problem((Variable("x", "int32", (-3, -2, -1)),), (root,))
     reduced = minimal(problem, "whole", {"part": part, "whole": whole})
     assert reduced is not None and reduced[0] == "part"
@@ -162,14 +162,14 @@ tvm.sym.Analyzer = Lying
 
 @pytest.mark.parametrize(("high", "status"), [(6, 1), (5, 0)])
 def test_repro_stands_alone_and_says_whether_the_bug_shows(tmp_path: Path, high: int, status: int) -> None:
-    x = Node("Var", "int32", (), "x")
+    x = Expr("Var", "int32", (), "x")
     problem = Problem((Variable("x", "int32", tuple(range(high + 1))),), (x,))
-    claimed = Check(integer, lambda q: (Claim(q.problem.root, "<=", const(high - 1, "int64")),), "")
-    outcome = examine(Table.of(problem), claimed)
+    claimed = Analysis(integer, lambda q: (Claim(q.problem.root, "<=", const(high - 1, "int64")),), "")
+    outcome = run_analysis(Table.of(problem), claimed)
     assert outcome.wrong is not None and outcome.wrong.assignment == {"x": high}
     finding = found_in("const_int_bound", problem, outcome)
     assert finding is not None
-    text = repro.repro_script(finding, "const_int_bound", problem, outcome, Limits())
+    text = repro.analysis_repro_script(finding, "const_int_bound", problem, outcome, Limits())
     (tmp_path / "repro.py").write_text(LYING_ANALYZER + text)
     done = subprocess.run(
         [sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""}
@@ -183,14 +183,14 @@ def test_every_check_has_a_repro_that_runs(tmp_path: Path) -> None:
     lines = []
     for name, check in CHECKS.items():
         problem = next(p for p in map(easy, range(5)) if check.applies(p))
-        outcome = examine(Table.of(problem), check)
+        outcome = run_analysis(Table.of(problem), check)
         assert outcome.wrong is None and not outcome.error, name
         claim = Claim(problem.root, "!=", problem.root)
-        wrong = examine(Table.of(problem), Check(check.applies, lambda q, claim=claim: (claim,), ""))
+        wrong = run_analysis(Table.of(problem), Analysis(check.applies, lambda q, claim=claim: (claim,), ""))
         finding = found_in(name, problem, wrong)
         assert finding is not None
         path = tmp_path / f"{name}.py"
-        path.write_text(repro.repro_script(finding, name, problem, wrong, Limits()))
+        path.write_text(repro.analysis_repro_script(finding, name, problem, wrong, Limits()))
         lines.append(f"print({name!r}); runpy.run_path({str(path)!r}, run_name='__main__')")
     # One process for all: a limit that one of them sets cannot be raised by the next.
     script = "\n".join(("import resource, runpy", "resource.setrlimit = lambda *limit: None", *lines))
@@ -200,14 +200,14 @@ def test_every_check_has_a_repro_that_runs(tmp_path: Path) -> None:
 
 
 def easy(number: int) -> Problem:
-    x = Node("Var", "int32", (), "x")
+    x = Expr("Var", "int32", (), "x")
     variables = (Variable("x", "int32", tuple(range(4))),)
     four = const(4, "int32")
-    total = Node("Add", "int32", (Node("Mul", "int32", (x, four)), const(1, "int32")))
-    below = Node("LT", "bool", (x, four))
+    total = Expr("Add", "int32", (Expr("Mul", "int32", (x, four)), const(1, "int32")))
+    below = Expr("LT", "bool", (x, four))
     return [
         Problem(variables, (total,)),
-        Problem(variables, (Node("LT", "bool", (total, const(9, "int32"))),)),
+        Problem(variables, (Expr("LT", "bool", (total, const(9, "int32"))),)),
         Problem(variables, (total, x)),
         Problem(variables, (total,), (below,)),
         Problem(variables, (x, x)),

@@ -24,6 +24,7 @@ from tzerlike.campaign import confirming as of_confirming
 from tzerlike.campaign import worker as of_worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.events import event_lines
+from tzerlike.campaign.loop import Import
 from tzerlike.campaign.shard import Shard
 from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.campaign.transport import Transport
@@ -41,14 +42,14 @@ from tzerlike.execution import rendering
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.faults import limit
 from tzerlike.findings.faults.bundle import kept_faults, read_fault
-from tzerlike.harnesses import tir as of_harness
-from tzerlike.harnesses.tir import TirHarness
+from tzerlike.harnesses.tir import pairs as of_pairs
+from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunCase, RunContext
 from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
-from tzerlike.tir.seeds.seed import Seed
 
 ITERATIONS = 240
 ALONE = Shard(0, 1)
@@ -154,8 +155,8 @@ def fuzz(
     lane = Lane(0, channel, stderr, NoDeath(), coverage, run_case, rendering.JOBS, lambda: None)  # type: ignore[arg-type]
     with worker_here(), planted(plan), served(lane, Limits(LOOP, 1 << 30)) as executor:
         executor.effort = Effort(frozenset({Check.RESULTS}))
-        harness = TirHarness(config, executor.explore)
-        Worker(Assignment(shard, config, directory), executor, harness, seeds(), coverage, channel, transport).run()
+        assignment, pairs = Assignment(shard, config, directory), TirPairs(config, executor.explore)
+        Worker(assignment, executor, pairs, HARNESS, seeds(), coverage, channel, transport).run()
     return directory
 
 
@@ -175,9 +176,9 @@ class NoDeath:
     def read(self) -> None: ...
 
 
-def seeds() -> list[Seed]:
+def seeds() -> list[Import]:
     modules = [tvm_api.module_of(tvm_api.parse_script(program)) for program in PROGRAMS]
-    return [Seed(f"s{n}", "test", "llvm", tvm_api.dump_ir(module), 5) for n, module in enumerate(modules)]
+    return [Import(f"s{n}", tvm_api.dump_ir(module)) for n, module in enumerate(modules)]
 
 
 def compiled(plan: Plan, coverage: Blocks) -> RunCase:
@@ -214,7 +215,7 @@ def planted(plan: Plan) -> Iterator[None]:
 
     patched = pytest.MonkeyPatch()
     patched.setattr(limit, "LIMIT", LOOP)
-    patched.setattr(of_harness, "attempted", before("mutator", of_harness.attempted))
+    patched.setattr(of_pairs, "attempted", before("mutator", of_pairs.attempted))
     patched.setattr(of_executor, "localised", before("blame", of_executor.localised))
     patched.setattr(of_worker, "make_oracles", lambda names: (before("oracle", lambda *seen: None), judge_crash))
     patched.setattr(of_confirming, "confirmed", before("confirmation", of_confirming.confirmed))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tzerlike.campaign.harness import Passes, Plan
 from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Hooks, Import, Search
+from tzerlike.campaign.pairs import Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.config import CampaignConfig
@@ -20,7 +20,7 @@ from tzerlike.core.errors import Fault
 from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.harnesses.tir import TirHarness
+from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import Explore
 from tzerlike.oracles.crash import judge_crash
@@ -72,7 +72,7 @@ class Never:
         return None
 
 
-class Sequences(TirHarness):
+class Sequences(TirPairs):
     """Fresh sequences of one pass; mutation appends another; shrinking drops what brought nothing."""
 
     def __init__(self, explore: Explore, mutators: Sequence[Any]) -> None:
@@ -136,8 +136,8 @@ def test_the_source_of_sequences_learns_what_was_counted(make: Make) -> None:
     fuzzer = make(Scripted(OK_NEW, OK_OLD, OK_OLD))
     for _ in range(3):
         fuzzer.step()
-    assert isinstance(fuzzer.harness, Sequences)
-    assert fuzzer.harness.learnt["a.B"] == (3, 1)
+    assert isinstance(fuzzer.pairs, Sequences)
+    assert fuzzer.pairs.learnt["a.B"] == (3, 1)
 
 
 def test_a_seed_that_its_sequence_breaks_comes_again_without(make: Make) -> None:

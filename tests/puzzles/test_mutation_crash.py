@@ -23,6 +23,7 @@ from tzerlike.coverage import NoCoverage
 from tzerlike.execution import rendering
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
+from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.mutators import MutationEnv
 from tzerlike.oracles import examiner
 from tzerlike.oracles import mutation as of_mutation
@@ -95,7 +96,7 @@ def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
     (tmp_path / "findings").mkdir()
     stored = StoredCase(case, Provenance("test"))
     with planted(monkeypatch, die) as executor:
-        path = bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", executor, {})
+        path = bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", executor, HARNESS, {})
     assert path is not None
     assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
     repro = (path / "repro.py").read_text()
@@ -111,7 +112,7 @@ def test_a_mutation_that_does_not_kill_again_is_not_bundled(
 ) -> None:
     stored = StoredCase(case, Provenance("test"))
     with planted(monkeypatch, lambda: None) as executor:
-        assert bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path, executor, {}) is None
+        assert bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path, executor, HARNESS, {}) is None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,8 +15,8 @@ from tzerlike.core.results import Results
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.compare.inputs import BufferParameter
 from tzerlike.execution.rendering import Rendering
-from tzerlike.findings.bundles import compilation
-from tzerlike.findings.bundles.compilation import readable_script
+from tzerlike.harnesses.tir import texts
+from tzerlike.harnesses.tir.texts import readable_script
 
 CASE = Case('{"the": "program"}')
 CRASH = Finding("crash", ("build", "SIGSEGV"), CASE, Observation(Exit.CRASH, Stage.BUILD))
@@ -59,7 +59,7 @@ def test_wrong_code_has_to_be_wrong_about_the_same_values(
     parameters = (BufferParameter("A", dtype, (4,)),)
     seen = Observation(Exit.OK, Stage.DONE, results=Results("defined"))
     wrong = Finding("wrong-code", ("both", "int", "value"), CASE, seen)
-    monkeypatch.setattr(compilation, "evidence_for", lambda case, results: Evidence(archive, parameters))
+    monkeypatch.setattr(texts, "evidence_for", lambda case, results: Evidence(archive, parameters))
     assert readable_script(TWIN, wrong, Evidence(b"same", parameters), lambda case: [wrong]) == expected
 
 

@@ -17,9 +17,9 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.results import Ending
 from tzerlike.execution.compare.inputs import inputs_for
 from tzerlike.execution.compare.islands import MOAT, Island, Sealed
-from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.execution.compare.results import STRAYED
-from tzerlike.execution.compare.storage import Cell
+from tzerlike.execution.compare.storage import BufferCell
 from tzerlike.processes.forked import in_child
 from tzerlike.tir.interpreter import Expected
 
@@ -62,11 +62,11 @@ def test_a_shape_that_is_overwritten_says_nothing_about_the_result() -> None:
     assert judged(lies_and_errs).optimised.difference.size == 32  # type: ignore[union-attr]
 
 
-def memory_of_example() -> tuple[Memory, dict[int, Expected]]:
+def memory_of_example() -> tuple[CallMemory, dict[int, Expected]]:
     inputs = next(iter(inputs_for(program(), 3)))
     a, b = (numpy.array(argument) for argument in inputs.arguments)
     expected = {0: Expected(a, numpy.zeros(a.shape)), 1: Expected(b, numpy.zeros(b.shape))}
-    return Memory(inputs, expected), expected
+    return CallMemory(inputs, expected), expected
 
 
 def test_what_is_expected_is_out_of_reach_once_it_is_laid_down() -> None:
@@ -122,15 +122,15 @@ def test_a_buffer_is_aligned_to_what_is_promised_and_no_more() -> None:
 
 
 def breaking(monkeypatch: pytest.MonkeyPatch, what: str) -> Callable[..., None]:
-    """A function that computes what it should and leaves something behind in which a method of Cell raises."""
+    """A function that computes what it should and leaves something behind in which a method of BufferCell raises."""
 
     def breaks(a: Any, b: Any) -> None:
         right(a, b)
 
-        def broken(cell: Cell) -> None:
+        def broken(cell: BufferCell) -> None:
             raise ValueError("operands could not be broadcast together with shapes (4,8) (4,93824992)")
 
-        monkeypatch.setattr(Cell, what, broken)
+        monkeypatch.setattr(BufferCell, what, broken)
 
     return breaks
 

@@ -46,7 +46,7 @@ MEASURED = [
 @pytest.mark.parametrize(("entry", "dtype"), MEASURED)
 def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     from tests.builds import compile_module
-    from tzerlike.execution.compare.storage import Cell, representable
+    from tzerlike.execution.compare.storage import BufferCell, representable
     from tzerlike.systems import tvm_api
     from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
     from tzerlike.tir.interpreter import interpret
@@ -69,7 +69,7 @@ def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     expected = judged.expected[len(names)]
     for target, config in ((REFERENCE_TARGET, REFERENCE_CONFIG), ("llvm", ContextConfig())):
         function = compile_module(tvm_api.module_of(func), target, config)
-        cells = [Cell(values, kind, (COUNT,), ()) for values in [*arguments, numpy.zeros(COUNT)]]
+        cells = [BufferCell(values, kind, (COUNT,), ()) for values in [*arguments, numpy.zeros(COUNT)]]
         function(*[cell.tensor for cell in cells])
         error = numpy.abs(cells[-1].values() - expected.values)
         assert (error <= expected.bound).all(), worst(arguments, error - expected.bound)

@@ -71,23 +71,51 @@ def test_imports_run_one_way_over_few_floors() -> None:
     assert max(floors.values()) <= 12
 
 
+ALIKE = {
+    "commands and roles of the zygote are named as they are called": {
+        "build", "fuzz", "prepare", "reduce", "remove", "replay", "report", "run_case", "trace", "triage",
+    },
+    "examiners and tables of jobs are found by name; what calls an examiner is named like it": {"JOBS", "look_again"},
+    "every process and every kind of file has one": {"main", "SCHEMA_VERSION"},
+    "every harness has one": {"HARNESS"},
+}  # fmt: skip
+"""Why a public name may be defined in more than one room."""
+
+
+def _defined(path: Path) -> Iterator[str]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            stored = (name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            yield from (name.id for name in stored if isinstance(name.ctx, ast.Store))
+
+
+def test_no_public_name_is_defined_in_two_rooms() -> None:
+    rooms: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        if module != "tzerlike":
+            for name in _defined(path):
+                rooms.setdefault(name, set()).add(_room(module))
+    alike = {name: homes for name, homes in rooms.items() if len(homes) > 1 and not name.startswith("_")}
+    allowed = set().union(*ALIKE.values())
+    assert {name: homes for name, homes in alike.items() if name not in allowed} == {}
+    assert allowed <= alike.keys()
+
+
 def test_few_modules_stand_outside_of_the_rooms() -> None:
     loose = {path.stem for path in ROOT.glob("*.py")}
     assert loose <= {"__init__", "__main__", "api", "plugins", "testing"}
 
 
-WITH_TVM = {"systems", "passes", "tir", "mutators", "execution", "arith"}
+WITH_TVM = {"systems", "passes", "tir", "mutators", "execution", "arith", "harnesses"}
 """Rooms that may load the compiler under test wherever they like."""
 
 IN_CHILDREN = {
     "cli.roles",
-    "findings.faults.mutation",
-    "findings.issue.regression",
-    "findings.reduction.judge",
-    "findings.repro.parts",
     "findings.versions.guest",
     "findings.versions.judge",
-    "harnesses.tir",
     "oracles.mutation",
     "oracles.round_trip.examiner",
     "oracles.schedule_trace",

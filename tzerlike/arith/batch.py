@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import Any
 
-from tzerlike.arith.checks import CHECKS, CONSTRAINTS, Check
+from tzerlike.arith.checks import CHECKS, CONSTRAINTS, Analysis
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.inspect import Outcome, Table, answer, examine, posed
+from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, run_analysis
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
 from tzerlike.core.observation import Stage
@@ -24,7 +24,7 @@ from tzerlike.core.rng import rng_for
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 
-Checks = Mapping[str, Check]
+Checks = Mapping[str, Analysis]
 
 CHUNK = 50
 """Iterations between two summaries: a death costs the repetition of at most so many."""
@@ -73,7 +73,7 @@ class _Tally:
 
 
 def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, tally: _Tally) -> None:
-    def book(name: str, outcome: Outcome) -> None:
+    def book(name: str, outcome: AnalysisOutcome) -> None:
         tally.tried[name] += 1
         tally.claimed[name] += outcome.claimed
         if outcome.error:
@@ -86,7 +86,7 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
     with ExitStack() as scope:
         channel.note_pass(f"{iteration} {CONSTRAINTS}")
         question = posed(table, scope)
-        if isinstance(question, Outcome):
+        if isinstance(question, AnalysisOutcome):
             book(CONSTRAINTS, question)
             return
         for name, check in checks.items():
@@ -95,7 +95,7 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
                 book(name, answer(table, question, check))
 
 
-def _hint(table: Table, name: str, check: Check, outcome: Outcome) -> str:
+def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) -> str:
     """A cheap guess at what the finding will be: the check, and the operators at the top of a smallest faulty part."""
     if outcome.refused:
         return " ".join((name, *outcome.error_parts))
@@ -103,7 +103,7 @@ def _hint(table: Table, name: str, check: Check, outcome: Outcome) -> str:
     if len(problem.roots) == 1:
         for node in reversed(list(walk(problem.root))):
             part = replace(problem, roots=(node,))
-            if node.args and check.applies(part) and examine(Table.of(part), check).wrong is not None:
+            if node.args and check.applies(part) and run_analysis(Table.of(part), check).wrong is not None:
                 return f"{name} {node.dtype} {node.op} {' '.join(arg.op for arg in node.args)}"
     return f"{name} {' '.join(root.op for root in problem.roots)}"
 
@@ -121,7 +121,7 @@ def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks
     signal.setitimer(signal.ITIMER_PROF, 0)
     if found is not None:
         name, smallest = found
-        finding = found_in(name, smallest, examine(Table.of(smallest), checks[name]))
+        finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]))
         assert finding is not None
         record = {"record": "reduced", "check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
         channel.add_result(record)
@@ -131,7 +131,7 @@ def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] 
     """Return the reduced problem, and the most basic analysis that is wrong on it; None where nothing is wrong."""
     check = checks[name]
     table = Table.of(problem)
-    first = examine(table, check)
+    first = run_analysis(table, check)
     if first.wrong is not None:
         assignment = dict(first.wrong.assignment)
     elif first.refused and table.defined:
@@ -145,19 +145,19 @@ def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] 
     smallest = reduce(boxed, alike)
     for basic in (CONSTRAINTS, *check.made_of):
         if basic != name and basic in checks and checks[basic].applies(smallest):
-            outcome = examine(Table.of(smallest), checks[basic])
+            outcome = run_analysis(Table.of(smallest), checks[basic])
             if outcome.wrong is not None or (first.wrong is None and outcome.refused):
                 return minimal(smallest, basic, checks)
     return name, smallest
 
 
-def _alike(check: Check, first: Outcome) -> Callable[[Problem], bool]:
+def _alike(check: Analysis, first: AnalysisOutcome) -> Callable[[Problem], bool]:
     """Whether the check goes wrong on a problem in the same way as it did first, and the problem is total."""
 
     def alike(problem: Problem) -> bool:
         if not check.applies(problem) or not total(problem, eager=first.wrong is None):
             return False
-        outcome = examine(Table.of(problem), check)
+        outcome = run_analysis(Table.of(problem), check)
         if first.wrong is not None:
             return outcome.wrong is not None
         return outcome.refused and outcome.error_parts == first.error_parts
@@ -172,7 +172,7 @@ def examine_one(item: Mapping[str, Any], channel: Channel, seconds: float, check
     signal.setitimer(signal.ITIMER_PROF, seconds)
     problem = Problem.from_json(item["problem"])
     check = checks[item["check"]]
-    outcome = examine(Table.of(problem), check) if check.applies(problem) else Outcome()
+    outcome = run_analysis(Table.of(problem), check) if check.applies(problem) else AnalysisOutcome()
     serious = outcome.wrong is not None or total(problem, eager=True)
     finding = found_in(item["check"], problem, outcome) if serious else None
     signal.setitimer(signal.ITIMER_PROF, 0)
@@ -186,7 +186,7 @@ def examine_in_turn(item: Mapping[str, Any], channel: Channel, seconds: float, c
     channel.note_pass(item["check"])
     for data in item["problems"]:
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        examine(Table.of(Problem.from_json(data)), checks[item["check"]])
+        run_analysis(Table.of(Problem.from_json(data)), checks[item["check"]])
         channel.add_result({"record": "survived"})
     signal.setitimer(signal.ITIMER_PROF, 0)
 

@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tzerlike.arith.model import ARITHMETIC, ARITY, BITWISE, COMPARISONS, Node, Variable, lanes, limits, with_lanes
+from tzerlike.arith.model import (
+    ARITHMETIC_OPS,
+    ARITY,
+    BITWISE_OPS,
+    COMPARISONS,
+    Expr,
+    Variable,
+    lanes,
+    limits,
+    vector_dtype,
+)
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.systems import tvm_api
 
-_BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"))
+_BINARY = frozenset((*ARITHMETIC_OPS, *BITWISE_OPS, *COMPARISONS, "And", "Or"))
 _OPERANDS = {
     "BitwiseNot": ("a",),
     "Not": ("a",),
@@ -44,7 +54,7 @@ def variable_named(name: str, dtype: str) -> Any:
     return tvm_api.tirx.Var(name, dtype)
 
 
-def to_tvm(node: Node) -> Any:
+def to_tvm(node: Expr) -> Any:
     """Return the expression as TVM's, node for node.
 
     TzerlikeError where TVM refuses to make it: the harness's expressions are well-typed.
@@ -55,7 +65,7 @@ def to_tvm(node: Node) -> Any:
         raise TzerlikeError(f"TVM does not make {node} ({node.dtype}): {error}") from error
 
 
-def _made(node: Node) -> Any:
+def _made(node: Expr) -> Any:
     op = node.op
     if op == "IntImm":
         return _constant(node.value, node.dtype)
@@ -82,8 +92,8 @@ def _range(low: int, high: int, dtype: str) -> Any:
     return tvm_api.tvm.ir.Range.from_min_extent(_constant(low, dtype), _constant(high - low + 1, dtype))
 
 
-def from_tvm(expr: Any, variables: Mapping[str, str]) -> Node:
-    """Return TVM's expression as a Node; Unreadable for what has no Node.
+def from_tvm(expr: Any, variables: Mapping[str, str]) -> Expr:
+    """Return TVM's expression as an Expr; Unreadable for what has none.
 
     `variables` has the dtypes of the variables that may occur. The dtypes of all else follow from the leaves.
     """
@@ -92,36 +102,36 @@ def from_tvm(expr: Any, variables: Mapping[str, str]) -> Node:
         var = str(expr.name)
         if var not in variables:
             raise Unreadable(var)
-        return Node("Var", variables[var], (), var)
+        return Expr("Var", variables[var], (), var)
     if name == "IntImm":
-        return Node("IntImm", str(expr.ty.dtype), (), int(expr.value))
+        return Expr("IntImm", str(expr.ty.dtype), (), int(expr.value))
     if name in _BINARY:
         a, b = _operands(expr, variables)
         if a.dtype != b.dtype:
             raise Unreadable(f"{name} of {a.dtype} and {b.dtype}")
-        dtype = with_lanes("bool", lanes(a.dtype)) if name in COMPARISONS else a.dtype
-        return Node(name, dtype, (a, b))
+        dtype = vector_dtype("bool", lanes(a.dtype)) if name in COMPARISONS else a.dtype
+        return Expr(name, dtype, (a, b))
     if name in _OPERANDS:
         args = tuple(from_tvm(getattr(expr, operand), variables) for operand in _OPERANDS[name])
         if name in ("Ramp", "Broadcast"):
-            return Node(name, with_lanes(args[0].dtype, int(expr.lanes)), args)
+            return Expr(name, vector_dtype(args[0].dtype, int(expr.lanes)), args)
         dtype = str(expr.ty.dtype) if name == "Cast" else args[1 if name == "Select" else 0].dtype
-        return Node(name, dtype, args)
+        return Expr(name, dtype, args)
     if name == "Call" and str(getattr(expr.op, "name", "")) in _CALLS:
         op = _CALLS[str(expr.op.name)]
         args = tuple(from_tvm(arg, variables) for arg in expr.args)
         if len(args) == ARITY[op]:
-            return Node(op, args[-1].dtype, args)
+            return Expr(op, args[-1].dtype, args)
     raise Unreadable(f"{name} {getattr(expr, 'op', '')}".strip())
 
 
-def _operands(expr: Any, variables: Mapping[str, str]) -> tuple[Node, Node]:
+def _operands(expr: Any, variables: Mapping[str, str]) -> tuple[Expr, Expr]:
     """The operands of a binary node. TVM sees to it that both have one dtype: a constant's is costly to ask for."""
     left, right = expr.a, expr.b
     if type(right).__name__ == "IntImm":
         a = from_tvm(left, variables)
-        return a, Node("IntImm", a.dtype, (), int(right.value))
+        return a, Expr("IntImm", a.dtype, (), int(right.value))
     b = from_tvm(right, variables)
     if type(left).__name__ == "IntImm":
-        return Node("IntImm", b.dtype, (), int(left.value)), b
+        return Expr("IntImm", b.dtype, (), int(left.value)), b
     return from_tvm(left, variables), b

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.arith.case import ArithCase
-from tzerlike.arith.inspect import Outcome
-from tzerlike.arith.regression import regression_test
+from tzerlike.arith.inspect import AnalysisOutcome
+from tzerlike.arith.regression import analysis_regression_test
 from tzerlike.arith.report import arith_report
-from tzerlike.arith.repro import module_source, repro_script
+from tzerlike.arith.repro import analysis_repro_script, module_source
 from tzerlike.core.archive import no_arrays
 from tzerlike.core.finding import Signed
 from tzerlike.core.limits import Limits
@@ -25,19 +25,19 @@ def write_arith_bundle(
     finding: Signed,
     case: ArithCase,
     seen: Observation,
-    outcome: Outcome | None,
+    outcome: AnalysisOutcome | None,
     limits: Limits,
     confirmation: Confirmation,
     environment: Mapping[str, Any],
 ) -> Path | None:
     """Write a bundle whole or not at all; None when its signature has one already."""
-    test = regression_test(finding, case.check, case.problem, outcome, limits)
+    test = analysis_regression_test(finding, case.check, case.problem, outcome, limits)
     files: dict[str, str | bytes] = {
         "case.json": json_text(case.to_json()),
         "module.py": module_source(case.problem),
         "inputs.npz": no_arrays(),
         "observation.json": observation_text(finding, seen, limits, confirmation, environment),
-        "repro.py": repro_script(finding, case.check, case.problem, outcome, limits),
+        "repro.py": analysis_repro_script(finding, case.check, case.problem, outcome, limits),
         TEST_FILE: test,
         "report.md": arith_report(
             finding, case, seen, outcome, confirmation.runs, confirmation.same, environment, test

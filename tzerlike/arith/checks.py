@@ -17,7 +17,7 @@ from typing import Any
 
 from tzerlike.arith.bridge import from_tvm, range_of, to_tvm, variable_named
 from tzerlike.arith.claims import Claim
-from tzerlike.arith.model import Node, Problem, Variable, boolean, const, lanes
+from tzerlike.arith.model import Expr, Problem, Variable, boolean, const, lanes
 from tzerlike.systems import tvm_api
 
 Z3_RESOURCES = 5_000
@@ -36,13 +36,13 @@ class Question:
     def expr(self) -> Any:
         return self.roots[0]
 
-    def read(self, answer: Any) -> Node:
+    def read(self, answer: Any) -> Expr:
         """Return an expression that TVM answered; Unreadable for one that has no meaning here."""
         return from_tvm(answer, {variable.name: variable.dtype for variable in self.problem.variables})
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Analysis:
     """An analysis under test. It takes its turn at one in `every` of the problems that it applies to."""
 
     applies: Callable[[Problem], bool]
@@ -144,7 +144,7 @@ def _modular_set(question: Question) -> tuple[Claim, ...]:
     return () if abs(coeff) == 1 else (Claim(root, "==", const(base, "int64"), modulus=abs(coeff)),)
 
 
-def _within(question: Question, expr: Node, interval: Any) -> tuple[Claim, ...]:
+def _within(question: Question, expr: Expr, interval: Any) -> tuple[Claim, ...]:
     """The two bounds of an IntervalSet; none where it is empty or has no end there."""
     if interval.is_nothing():
         return (Claim(expr, "!=", expr),)
@@ -218,8 +218,8 @@ def _linear(question: Question) -> tuple[Claim, ...]:
         return ()
     total = question.read(coefficients[-1])
     for variable, coefficient in zip(question.problem.variables, coefficients[:-1], strict=True):
-        term = Node("Mul", root.dtype, (variable.node, question.read(coefficient)))
-        total = Node("Add", root.dtype, (total, term))
+        term = Expr("Mul", root.dtype, (variable.node, question.read(coefficient)))
+        total = Expr("Add", root.dtype, (total, term))
     return (Claim(root, "==", total),)
 
 
@@ -230,8 +230,8 @@ def _clip(question: Question) -> tuple[Claim, ...]:
     for position, end in enumerate(ends):
         if end is not None:
             bounded = (question.problem.variables[position // 2].node, question.read(end))
-            inside = Node("LE" if position % 2 else "GE", "bool", bounded)
-            condition = Node("And", "bool", (condition, inside))
+            inside = Expr("LE" if position % 2 else "GE", "bool", bounded)
+            condition = Expr("And", "bool", (condition, inside))
     return (Claim(question.problem.root, "==", condition),) if ends else ()
 
 
@@ -282,13 +282,13 @@ _SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
 CONSTRAINTS = "constraint_scope"
 """The check whose answer is given before any other is asked."""
 
-CHECKS: Mapping[str, Check] = {
-    CONSTRAINTS: Check(
+CHECKS: Mapping[str, Analysis] = {
+    CONSTRAINTS: Analysis(
         lambda problem: bool(problem.constraints),
         lambda question: (),
         'print("TVM takes the constraints")\nholds = True',
     ),
-    "const_int_bound": Check(
+    "const_int_bound": Analysis(
         _integer,
         _const_int_bound,
         """\
@@ -299,7 +299,7 @@ holds = (result.min_value == -infinity or at(expr) >= result.min_value) and (
     result.max_value == infinity or at(expr) <= result.max_value
 )""",
     ),
-    "modular_set": Check(
+    "modular_set": Analysis(
         _integer,
         _modular_set,
         """\
@@ -307,41 +307,41 @@ result = analyzer.modular_set(expr)
 print("TVM says", result)
 holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.base) % result.coeff == 0""",
     ),
-    "int_set": Check(
+    "int_set": Analysis(
         _integer,
         lambda q: _within(q, q.problem.root, q.analyzer.int_set(q.expr)),
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
         every=3,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
-    "int_set_relaxed": Check(
+    "int_set_relaxed": Analysis(
         _relaxable,
         _int_set_relaxed,
         f"result = analyzer.int_set(expr, {{variables[0]: intervals[0]}})\n{_INTERVAL}",
         every=7,
         made_of=("int_set",),
     ),
-    "rewrite_simplify": Check(
+    "rewrite_simplify": Analysis(
         _single,
         lambda q: _same(q, q.analyzer.rewrite_simplify(q.expr)),
         _SIMPLIFIED.format(call="analyzer.rewrite_simplify(expr)"),
         made_of=_PARTS,
     ),
-    "canonical_simplify": Check(
+    "canonical_simplify": Analysis(
         _single,
         lambda q: _same(q, q.analyzer.canonical_simplify(q.expr)),
         _SIMPLIFIED.format(call="analyzer.canonical_simplify(expr)"),
         every=3,
         made_of=(*_PARTS, "rewrite_simplify"),
     ),
-    "simplify": Check(
+    "simplify": Analysis(
         _single,
         lambda q: _same(q, q.analyzer.simplify(q.expr, 4)),
         _SIMPLIFIED.format(call="analyzer.simplify(expr, 4)"),
         every=4,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
-    "rewrite_simplify_extended": Check(
+    "rewrite_simplify_extended": Analysis(
         _single,
         _extended,
         "extensions = tvm.sym.Extension\n"
@@ -354,20 +354,20 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         every=7,
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
-    "can_prove": Check(
+    "can_prove": Analysis(
         _truth,
         lambda q: _proved(q, sym().ProofStrength.DEFAULT),
         _PROVED.format(strength="tvm.sym.ProofStrength.DEFAULT"),
         made_of=(*_PARTS, *_SIMPLIFIERS),
     ),
-    "can_prove_symbolic": Check(
+    "can_prove_symbolic": Analysis(
         _truth,
         _can_prove_symbolic,
         f"analyzer.set_z3_rlimit({Z3_RESOURCES})\n" + _PROVED.format(strength="tvm.sym.ProofStrength.SYMBOLIC_BOUND"),
         every=400,
         made_of=("can_prove", *_PARTS, *_SIMPLIFIERS),
     ),
-    "can_prove_equal": Check(
+    "can_prove_equal": Analysis(
         _pair,
         _can_prove_equal,
         """\
@@ -375,7 +375,7 @@ result = analyzer.can_prove_equal(left, right)
 print("TVM says", result)
 holds = not result or at(left) == at(right)""",
     ),
-    "try_compare": Check(
+    "try_compare": Analysis(
         _pair,
         _try_compare,
         """\
@@ -385,7 +385,7 @@ a, b = at(left), at(right)
 truth = {"EQ": a == b, "LT": a < b, "LE": a <= b, "GT": a > b, "GE": a >= b, "NE": a != b, "INCONSISTENT": False}
 holds = truth.get(result.name, True)""",
     ),
-    "detect_linear_equation": Check(
+    "detect_linear_equation": Analysis(
         _index,
         _linear,
         """\
@@ -396,7 +396,7 @@ holds = not len(result) or sum(terms) + at(result[-1]) == at(expr)""",
         every=5,
         made_of=_SIMPLIFIERS,
     ),
-    "detect_clip_bound": Check(
+    "detect_clip_bound": Analysis(
         _index_truth,
         _clip,
         """\
@@ -407,7 +407,7 @@ holds = not len(result) or at(expr) == all(value <= end if upper else value >= e
         every=5,
         made_of=("detect_linear_equation", *_SIMPLIFIERS),
     ),
-    "deduce_bound": Check(
+    "deduce_bound": Analysis(
         _index_truth,
         _deduce,
         """\
@@ -418,7 +418,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
         every=5,
         made_of=_SIMPLIFIERS,
     ),
-    "iter_map_simplify": Check(
+    "iter_map_simplify": Analysis(
         _index,
         _iter_map,
         _SIMPLIFIED.format(
@@ -432,7 +432,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
         every=5,
         made_of=_SIMPLIFIERS,
     ),
-    "normalize_to_iter_sum": Check(
+    "normalize_to_iter_sum": Analysis(
         _index,
         _iter_sum,
         _SIMPLIFIED.format(

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.arith.enumerate import Column, Grid, Mask, flat
-from tzerlike.arith.evaluate import Mode, Undefined, Value, evaluate
-from tzerlike.arith.model import Node, Problem
+from tzerlike.arith.enumerate import AssignmentGrid, Column, Mask, flat
+from tzerlike.arith.evaluate import ExprValue, Mode, Undefined, evaluate
+from tzerlike.arith.model import Expr, Problem
 
 _JUDGED = 64
 """Suspicious assignments of one claim that the judge looks at."""
@@ -38,9 +38,9 @@ class Claim:
     `modulus` the relation is congruence: `left - right` is a multiple of it.
     """
 
-    left: Node
+    left: Expr
     relation: str
-    right: Node
+    right: Expr
     given: tuple[Claim, ...] = ()
     modulus: int = 0
 
@@ -60,19 +60,19 @@ class Counterexample:
     got: str
 
 
-def refute(problem: Problem, grid: Grid, counted: Mask, claims: Sequence[Claim]) -> Counterexample | None:
+def refute(problem: Problem, grid: AssignmentGrid, counted: Mask, claims: Sequence[Claim]) -> Counterexample | None:
     """Return the first assignment, claim by claim, at which a claim is false; None where there is none."""
     for claim in claims:
         if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
             return _wrong_dtype(grid, counted, claim)
         for index in np.flatnonzero(_suspicious(grid, counted, claim))[:_JUDGED]:
-            found = judge(problem, claim, grid.assignment(int(index)))
+            found = judge_claim(problem, claim, grid.assignment(int(index)))
             if found is not None:
                 return found
     return None
 
 
-def _wrong_dtype(grid: Grid, counted: Mask, claim: Claim) -> Counterexample | None:
+def _wrong_dtype(grid: AssignmentGrid, counted: Mask, claim: Claim) -> Counterexample | None:
     """An expression of another dtype is no replacement, whatever its value."""
     places = np.flatnonzero(counted)
     if not places.size:
@@ -81,7 +81,7 @@ def _wrong_dtype(grid: Grid, counted: Mask, claim: Claim) -> Counterexample | No
     return Counterexample(grid.assignment(int(places[0])), str(claim), expected, got)
 
 
-def judge(problem: Problem, claim: Claim, assignment: Mapping[str, int]) -> Counterexample | None:
+def judge_claim(problem: Problem, claim: Claim, assignment: Mapping[str, int]) -> Counterexample | None:
     """Return the counterexample if the claim is false at this assignment, beyond doubt."""
     try:
         for root in problem.roots:
@@ -116,7 +116,7 @@ def _holds(claim: Claim, assignment: Mapping[str, int], mode: Mode) -> bool:
     return _related(claim, evaluate(claim.left, assignment), evaluate(claim.right, assignment, mode))
 
 
-def _related(claim: Claim, left: Value, right: Value) -> bool:
+def _related(claim: Claim, left: ExprValue, right: ExprValue) -> bool:
     if claim.modulus:
         assert isinstance(left, int) and isinstance(right, int)
         return (left - right) % claim.modulus == 0
@@ -125,20 +125,20 @@ def _related(claim: Claim, left: Value, right: Value) -> bool:
     return bool(_RELATIONS[claim.relation](left, right))
 
 
-def _lanes_of(value: Value, other: Value) -> tuple[int, ...]:
+def _lanes_of(value: ExprValue, other: ExprValue) -> tuple[int, ...]:
     if isinstance(value, tuple):
         return value
     assert isinstance(other, tuple)
     return (value,) * len(other)
 
 
-def _written(claim: Claim, value: Value) -> str:
+def _written(claim: Claim, value: ExprValue) -> str:
     if claim.modulus:
         return f"{value} modulo {claim.modulus}"
     return str(value) if claim.relation == "==" else f"{claim.relation} {value}"
 
 
-def _suspicious(grid: Grid, counted: Mask, claim: Claim) -> Mask:
+def _suspicious(grid: AssignmentGrid, counted: Mask, claim: Claim) -> Mask:
     left, right = grid.evaluate(claim.left), grid.evaluate(claim.right)
     if right.bad is None and _plain(claim, left, right):
         return _NOWHERE

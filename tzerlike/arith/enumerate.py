@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tzerlike.arith.model import Node, Problem, Variable, bits, lanes, limits, scalar
+from tzerlike.arith.model import Expr, Problem, Variable, bits, lanes, limits, scalar
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -49,15 +49,15 @@ def _constant(value: int) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class AssignmentGrid:
     """All assignments of some variables. Each expression is evaluated once; what is constant has one column entry."""
 
     size: int
     columns: Mapping[str, Column]
-    known: dict[Node, Column] = field(default_factory=dict)
+    known: dict[Expr, Column] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, variables: tuple[Variable, ...]) -> Grid:
+    def of(cls, variables: tuple[Variable, ...]) -> AssignmentGrid:
         size = repeat = prod(len(variable.values) for variable in variables)
         columns: dict[str, Column] = {}
         for variable in variables:
@@ -67,7 +67,7 @@ class Grid:
             columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
         return cls(size, columns)
 
-    def evaluate(self, node: Node) -> Column:
+    def evaluate(self, node: Expr) -> Column:
         """Return the strict values of `node`; KeyError for an unknown variable."""
         if node.op == "Var":
             return self.columns[str(node.value)]
@@ -78,7 +78,7 @@ class Grid:
             found = self.known[node] = self._computed(node)
         return found
 
-    def _computed(self, node: Node) -> Column:
+    def _computed(self, node: Expr) -> Column:
         op = node.op
         args = [self.evaluate(arg) for arg in node.args]
         if op == "if_then_else":

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from tzerlike.arith.model import Node, bits, lanes, limits, scalar
+from tzerlike.arith.model import Expr, bits, lanes, limits, scalar
 
-Value = int | tuple[int, ...]
+ExprValue = int | tuple[int, ...]
 """A scalar's value, or one per lane; a bool is 0 or 1."""
 
 
@@ -34,7 +34,7 @@ class Mode(Enum):
     UNBOUNDED = "unbounded"
 
 
-def evaluate(node: Node, assignment: Mapping[str, int], mode: Mode = Mode.STRICT) -> Value:
+def evaluate(node: Expr, assignment: Mapping[str, int], mode: Mode = Mode.STRICT) -> ExprValue:
     """Return the value of `node`; Undefined where it has none in that mode, KeyError for an unknown variable."""
     op = node.op
     if op == "Var":
@@ -64,7 +64,7 @@ def evaluate(node: Node, assignment: Mapping[str, int], mode: Mode = Mode.STRICT
     return tuple(_lane(node, list(row), mode) for row in zip(*columns, strict=True))
 
 
-def _short_circuit(node: Node, assignment: Mapping[str, int], mode: Mode) -> int:
+def _short_circuit(node: Expr, assignment: Mapping[str, int], mode: Mode) -> int:
     """An operand that decides the result decides it, whatever the other does."""
     decisive = int(node.op == "Or")
     failure: Undefined | None = None
@@ -79,7 +79,7 @@ def _short_circuit(node: Node, assignment: Mapping[str, int], mode: Mode) -> int
     return 1 - decisive
 
 
-def _lane(node: Node, values: list[int], mode: Mode) -> int:
+def _lane(node: Expr, values: list[int], mode: Mode) -> int:
     if node.op == "Cast":
         return _cast(values[0], node.dtype, mode)
     return _fit(_OPERATIONS[node.op](values, node.args[0].dtype), node.dtype, mode)

@@ -8,8 +8,8 @@ frames, like any crash.
 from __future__ import annotations
 
 from tzerlike.arith.claims import Counterexample
-from tzerlike.arith.inspect import Outcome
-from tzerlike.arith.model import Node, Problem
+from tzerlike.arith.inspect import AnalysisOutcome
+from tzerlike.arith.model import Expr, Problem
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.crash import manner_of_death
@@ -23,7 +23,7 @@ def template(problem: Problem) -> str:
     names: dict[str, str] = {}
     dtypes = {variable.name: variable.dtype for variable in problem.variables}
 
-    def shape(node: Node) -> str:
+    def shape(node: Expr) -> str:
         if node.op == "IntImm":
             return "c"
         if node.op == "Var":
@@ -37,7 +37,7 @@ def template(problem: Problem) -> str:
     return f"{text}{given} [{kinds or problem.root.dtype}]"
 
 
-def found_in(check: str, problem: Problem, outcome: Outcome) -> Signed | None:
+def found_in(check: str, problem: Problem, outcome: AnalysisOutcome) -> Signed | None:
     """Return the finding of an analysis that came to an end; None when there is nothing wrong with it."""
     if outcome.wrong is not None:
         return Signed(WRONG_CODE, (check, template(problem)))
@@ -53,7 +53,7 @@ def found_dead(check: str, seen: Observation) -> Signed:
     return Signed("hang" if seen.exit is Exit.TIMEOUT else "oom", (check,))
 
 
-def observed(check: str, outcome: Outcome) -> Observation:
+def observed(check: str, outcome: AnalysisOutcome) -> Observation:
     """Return what a bundle records of an analysis that came to an end."""
     if outcome.wrong is not None:
         return Observation(Exit.OK, Stage.ANALYZE, message=explained(outcome.wrong), pass_name=check)

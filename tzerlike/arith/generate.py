@@ -13,10 +13,10 @@ from random import Random
 from typing import TypeVar
 
 from tzerlike.arith.model import (
-    ARITHMETIC,
+    ARITHMETIC_OPS,
     COMPARISONS,
     SCALARS,
-    Node,
+    Expr,
     Problem,
     Variable,
     bits,
@@ -24,7 +24,7 @@ from tzerlike.arith.model import (
     lanes,
     limits,
     scalar,
-    with_lanes,
+    vector_dtype,
 )
 
 MAX_ASSIGNMENTS = 256
@@ -78,7 +78,7 @@ class _Generator:
     dtypes: tuple[str, ...] = ()
     favourites: tuple[int, ...] = ()
     variables: tuple[Variable, ...] = ()
-    made: dict[str, list[Node]] = field(default_factory=dict)
+    made: dict[str, list[Expr]] = field(default_factory=dict)
 
     def problem(self) -> Problem:
         main = self.pick(_MAIN_DTYPES)
@@ -89,7 +89,7 @@ class _Generator:
         kind = self.random()
         if kind < _VECTOR_SHARE:
             count = self.pick(_LANES)
-            dtype = with_lanes("bool" if self.chance(_BOOL_SHARE) else main, count)
+            dtype = vector_dtype("bool" if self.chance(_BOOL_SHARE) else main, count)
             return Problem(self.variables, (self.expression(dtype, min(depth, 4)),), self.constraints())
         if kind < _VECTOR_SHARE + _PAIR_SHARE:
             roots = (self.expression(main, depth - 1), self.expression(main, depth - 1))
@@ -128,12 +128,12 @@ class _Generator:
         low = max(least, min(low, greatest - extent * step))
         return Variable(name, dtype, tuple(range(low, low + extent * step, step)), "steps" if step > 1 else "range")
 
-    def constraints(self) -> tuple[Node, ...]:
+    def constraints(self) -> tuple[Expr, ...]:
         if not self.chance(_CONSTRAINT_SHARE):
             return ()
         return tuple(self.expression("bool", 1 if self.chance(0.6) else 2) for _ in range(1 + self.chance(0.3)))
 
-    def expression(self, dtype: str, depth: int) -> Node:
+    def expression(self, dtype: str, depth: int) -> Expr:
         again = self.made.setdefault(dtype, [])
         if again and self.chance(_REUSE):
             return self.pick(again)
@@ -146,23 +146,23 @@ class _Generator:
         again.append(node)
         return node
 
-    def leaf(self, dtype: str) -> Node:
+    def leaf(self, dtype: str) -> Expr:
         if lanes(dtype) > 1:
             lane = scalar(dtype)
             if self.chance(0.5):
-                return Node("Broadcast", dtype, (self.expression(lane, int(self.chance(0.3))),))
+                return Expr("Broadcast", dtype, (self.expression(lane, int(self.chance(0.3))),))
             stride = self.constant(lane) if self.chance(0.8) else self.leaf(lane)
-            return Node("Ramp", dtype, (self.expression(lane, int(self.chance(0.4))), stride))
+            return Expr("Ramp", dtype, (self.expression(lane, int(self.chance(0.4))), stride))
         if self.chance(0.14):
             return self.constant(dtype)
         fitting = [variable for variable in self.variables if variable.dtype == dtype]
         if fitting:
             return self.pick(fitting).node
-        return Node("Cast", dtype, (self.pick(self.variables).node,))
+        return Expr("Cast", dtype, (self.pick(self.variables).node,))
 
-    def constant(self, dtype: str) -> Node:
+    def constant(self, dtype: str) -> Expr:
         if lanes(dtype) > 1:
-            return Node("Broadcast", dtype, (self.constant(scalar(dtype)),))
+            return Expr("Broadcast", dtype, (self.constant(scalar(dtype)),))
         least, greatest = limits(dtype)
         greatest = min(greatest, (1 << 63) - 1)
         if self.chance(0.02):
@@ -173,59 +173,59 @@ class _Generator:
             value = self.pick(self.favourites) * self.pick(_FACTORS) + self.pick(_OFFSETS)
         return const(max(least, min(value, greatest)), dtype)
 
-    def divisor(self, dtype: str, depth: int) -> Node:
+    def divisor(self, dtype: str, depth: int) -> Expr:
         if self.chance(0.12):
             return self.expression(dtype, depth)
         node = self.constant(dtype)
         inner = node.args[0] if node.args else node
         if inner.value == 0 or (isinstance(inner.value, int) and inner.value < 0 and self.chance(0.6)):
             inner = const(min(abs(self.pick(self.favourites)), limits(dtype)[1]), inner.dtype)
-            node = Node("Broadcast", dtype, (inner,)) if node.args else inner
+            node = Expr("Broadcast", dtype, (inner,)) if node.args else inner
         return node
 
-    def integer(self, dtype: str, depth: int) -> Node:
+    def integer(self, dtype: str, depth: int) -> Expr:
         op = self.pick(_INTEGER_OPERATORS)
         if op in ("Select", "if_then_else"):
-            truth = "bool" if op == "if_then_else" else with_lanes("bool", lanes(dtype))
+            truth = "bool" if op == "if_then_else" else vector_dtype("bool", lanes(dtype))
             condition = self.expression(truth, depth - 1)
             branches = (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1))
-            return Node(op, dtype, (condition, *branches))
+            return Expr(op, dtype, (condition, *branches))
         if op == "BitwiseNot":
-            return Node(op, dtype, (self.expression(dtype, depth - 1),))
+            return Expr(op, dtype, (self.expression(dtype, depth - 1),))
         if op == "Cast":
-            source = with_lanes(self.pick((*self.dtypes, *self.dtypes, "bool")), lanes(dtype))
+            source = vector_dtype(self.pick((*self.dtypes, *self.dtypes, "bool")), lanes(dtype))
             if source != dtype:
-                return Node(op, dtype, (self.expression(source, depth - 1),))
+                return Expr(op, dtype, (self.expression(source, depth - 1),))
             op = "Add"
         left = self.expression(dtype, depth - 1 - self.chance(0.2))
         if op in ("FloorDiv", "FloorMod", "Div", "Mod"):
-            return Node(op, dtype, (left, self.divisor(dtype, depth - 1)))
+            return Expr(op, dtype, (left, self.divisor(dtype, depth - 1)))
         if op in ("LShift", "RShift"):
-            return Node(op, dtype, (left, self.amount(dtype)))
-        share, below = (0.75, 2) if op == "Mul" else (0.3, 1) if op in ARITHMETIC else (0.6, 2)
+            return Expr(op, dtype, (left, self.amount(dtype)))
+        share, below = (0.75, 2) if op == "Mul" else (0.3, 1) if op in ARITHMETIC_OPS else (0.6, 2)
         right = self.constant(dtype) if self.chance(share) else self.expression(dtype, depth - below)
-        return Node(op, dtype, (left, right) if self.chance(0.85) else (right, left))
+        return Expr(op, dtype, (left, right) if self.chance(0.85) else (right, left))
 
-    def amount(self, dtype: str) -> Node:
+    def amount(self, dtype: str) -> Expr:
         if self.chance(0.15):
             return self.leaf(dtype)
         node = const(int(self.random() * min(6, bits(dtype))), scalar(dtype))
-        return Node("Broadcast", dtype, (node,)) if lanes(dtype) > 1 else node
+        return Expr("Broadcast", dtype, (node,)) if lanes(dtype) > 1 else node
 
-    def truth(self, dtype: str, depth: int) -> Node:
+    def truth(self, dtype: str, depth: int) -> Expr:
         count = lanes(dtype)
         op = self.pick(_BOOL_OPERATORS) if depth > 1 else self.pick(COMPARISONS)
         if op in ("And", "Or"):
-            return Node(op, dtype, (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1)))
+            return Expr(op, dtype, (self.expression(dtype, depth - 1), self.expression(dtype, depth - 1)))
         if op == "Not" or (op == "likely" and count == 1):
-            return Node(op, dtype, (self.expression(dtype, depth - 1),))
+            return Expr(op, dtype, (self.expression(dtype, depth - 1),))
         if op == "Select":
-            return Node(op, dtype, tuple(self.expression(dtype, depth - 1) for _ in range(3)))
-        operand = with_lanes(self.pick(self.dtypes), count)
+            return Expr(op, dtype, tuple(self.expression(dtype, depth - 1) for _ in range(3)))
+        operand = vector_dtype(self.pick(self.dtypes), count)
         if op == "Cast":
-            return Node(op, dtype, (self.expression(operand, depth - 1),))
+            return Expr(op, dtype, (self.expression(operand, depth - 1),))
         if op == "likely":
             op = "LT"
         left = self.expression(operand, depth - 1)
         right = self.constant(operand) if self.chance(0.5) else self.expression(operand, depth - 1)
-        return Node(op, dtype, (left, right))
+        return Expr(op, dtype, (left, right))

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from tzerlike.arith.bridge import Unreadable
-from tzerlike.arith.checks import Check, Question, pose
+from tzerlike.arith.checks import Analysis, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
-from tzerlike.arith.enumerate import Grid, Mask
+from tzerlike.arith.enumerate import AssignmentGrid, Mask
 from tzerlike.arith.model import Problem
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.core.frames import function_name
@@ -22,7 +22,7 @@ _FRAMES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AnalysisOutcome:
     """What became of a check: whether it claimed anything, where that is false, or the exception that TVM raised.
 
     `frames` are the C++ functions that the exception came through, from the innermost out.
@@ -50,12 +50,12 @@ class Table:
     """A problem with its values at all assignments, and the assignments that count."""
 
     problem: Problem
-    grid: Grid
+    grid: AssignmentGrid
     counted: Mask
 
     @classmethod
     def of(cls, problem: Problem) -> Table:
-        grid = Grid.of(problem.variables)
+        grid = AssignmentGrid.of(problem.variables)
         return cls(problem, grid, grid.defined(problem))
 
     @property
@@ -63,17 +63,17 @@ class Table:
         return bool(self.counted.any())
 
 
-def examine(table: Table, check: Check) -> Outcome:
+def run_analysis(table: Table, check: Analysis) -> AnalysisOutcome:
     """Ask a fresh analyzer; the process may die of it.
 
     The exceptions that TVM raises are part of the outcome; those of our own code pass through.
     """
     with ExitStack() as scope:
         question = posed(table, scope)
-        return question if isinstance(question, Outcome) else answer(table, question, check)
+        return question if isinstance(question, AnalysisOutcome) else answer(table, question, check)
 
 
-def posed(table: Table, scope: ExitStack) -> Question | Outcome:
+def posed(table: Table, scope: ExitStack) -> Question | AnalysisOutcome:
     """Return the question with a fresh analyzer, or the outcome where TVM raises when it is given the constraints."""
     try:
         return pose(table.problem, scope)
@@ -83,17 +83,17 @@ def posed(table: Table, scope: ExitStack) -> Question | Outcome:
         return _refused(error)
 
 
-def answer(table: Table, question: Question, check: Check) -> Outcome:
+def answer(table: Table, question: Question, check: Analysis) -> AnalysisOutcome:
     """Ask the question's analyzer, which may have answered other checks before."""
     try:
         claims = check.ask(question)
     except Unreadable as unknown:
-        return Outcome(error=f"{_UNREAD}{unknown}")
+        return AnalysisOutcome(error=f"{_UNREAD}{unknown}")
     except Exception as error:
         if not _from_tvm(error):
             raise
         return _refused(error)
-    return Outcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
+    return AnalysisOutcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
 
 
 def _from_tvm(error: Exception) -> bool:
@@ -102,9 +102,9 @@ def _from_tvm(error: Exception) -> bool:
     return isinstance(error, tvm_api.tvm.error.InternalError | MemoryError) or tvm_api.raised_by_tvm(error)
 
 
-def _refused(error: Exception) -> Outcome:
+def _refused(error: Exception) -> AnalysisOutcome:
     """MemoryError when that is what TVM says."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
         raise MemoryError from error
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if "::" in frame.name]
-    return Outcome(error=f"{type(error).__name__}: {error}", frames=tuple(reversed(names))[:_FRAMES])
+    return AnalysisOutcome(error=f"{type(error).__name__}: {error}", frames=tuple(reversed(names))[:_FRAMES])

@@ -21,12 +21,12 @@ from tzerlike.core.schema import converted
 
 SCALARS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
 
-ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
-BITWISE = ("LShift", "RShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor")
+ARITHMETIC_OPS = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
+BITWISE_OPS = ("LShift", "RShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor")
 COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
 
 ARITY: Mapping[str, int] = {
-    **dict.fromkeys((*ARITHMETIC, *BITWISE, *COMPARISONS, "And", "Or"), 2),
+    **dict.fromkeys((*ARITHMETIC_OPS, *BITWISE_OPS, *COMPARISONS, "And", "Or"), 2),
     **dict.fromkeys(("BitwiseNot", "Not", "Cast", "Broadcast", "likely"), 1),
     **dict.fromkeys(("Select", "if_then_else"), 3),
     "Ramp": 2,
@@ -48,7 +48,7 @@ ASSIGNMENTS = 1 << 20
 """Assignments of a stored problem at most."""
 
 
-class Node(NamedTuple):
+class Expr(NamedTuple):
     """An expression. `value` is the name of a Var, the number of an IntImm, else None; `dtype` that of the result.
 
     A Ramp's operands are base and stride; its lanes, like those of a Broadcast, are in its dtype.
@@ -56,7 +56,7 @@ class Node(NamedTuple):
 
     op: str
     dtype: str
-    args: tuple[Node, ...] = ()
+    args: tuple[Expr, ...] = ()
     value: int | str | None = None
 
     def __str__(self) -> str:
@@ -70,12 +70,12 @@ class Node(NamedTuple):
         return f"{name}({', '.join(map(str, self.args))}{tail})"
 
 
-def const(value: int, dtype: str) -> Node:
-    return Node("IntImm", dtype, (), value)
+def const(value: int, dtype: str) -> Expr:
+    return Expr("IntImm", dtype, (), value)
 
 
-def boolean(value: bool) -> Node:
-    return Node("IntImm", "bool", (), int(value))
+def boolean(value: bool) -> Expr:
+    return Expr("IntImm", "bool", (), int(value))
 
 
 @cache
@@ -91,7 +91,7 @@ def lanes(dtype: str) -> int:
 
 
 @cache
-def with_lanes(dtype: str, count: int) -> str:
+def vector_dtype(dtype: str, count: int) -> str:
     return scalar(dtype) if count == 1 else f"{scalar(dtype)}x{count}"
 
 
@@ -111,7 +111,7 @@ def limits(dtype: str) -> tuple[int, int]:
     return 0, (1 << width) - 1
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: Expr) -> Iterator[Expr]:
     """Yield a node and everything below it, parents first."""
     stack = [node]
     while stack:
@@ -134,9 +134,9 @@ class Variable:
     told: Literal["range", "steps", "nothing"] = "range"
 
     @property
-    def node(self) -> Node:
+    def node(self) -> Expr:
         """The variable as an expression."""
-        return Node("Var", self.dtype, (), self.name)
+        return Expr("Var", self.dtype, (), self.name)
 
     @property
     def bindable(self) -> bool:
@@ -157,11 +157,11 @@ class Problem:
     """
 
     variables: tuple[Variable, ...]
-    roots: tuple[Node, ...]
-    constraints: tuple[Node, ...] = ()
+    roots: tuple[Expr, ...]
+    constraints: tuple[Expr, ...] = ()
 
     @property
-    def root(self) -> Node:
+    def root(self) -> Expr:
         return self.roots[0]
 
     def __str__(self) -> str:
@@ -224,11 +224,11 @@ def _complaint(variable: Variable) -> str:
     return "" if variable.bindable else "values: a range too long for the dtype"
 
 
-def _node_to_json(node: Node) -> list[Any]:
+def _node_to_json(node: Expr) -> list[Any]:
     return [node.op, node.dtype, node.value, *map(_node_to_json, node.args)]
 
 
-def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> Node:
+def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> Expr:
     if not isinstance(data, list) or len(data) < 3 or not isinstance(data[0], str) or not isinstance(data[1], str):
         raise UserError(f"{place}: expected an operator, a dtype, a value and operands")
     op, dtype, value, *args = data
@@ -243,7 +243,7 @@ def _node_from_json(data: object, place: str, variables: Mapping[str, str]) -> N
     if op not in ("Var", "IntImm") and value is not None:
         raise UserError(f"{place}: {op} has no value")
     operands = tuple(_node_from_json(arg, f"{place}[{index}]", variables) for index, arg in enumerate(args, 3))
-    node = Node(op, dtype, operands, value)
+    node = Expr(op, dtype, operands, value)
     if not well_typed(node):
         raise UserError(f"{place}: {op} of {', '.join(arg.dtype for arg in operands)} with dtype {dtype}")
     return node
@@ -255,11 +255,11 @@ def in_range(value: object, dtype: str) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= greatest
 
 
-def well_typed(node: Node) -> bool:
+def well_typed(node: Expr) -> bool:
     """Whether the dtypes of the operands go with that of the node; nothing is said of what lies below."""
     op, dtype, count = node.op, node.dtype, lanes(node.dtype)
     operands = [arg.dtype for arg in node.args]
-    truth = with_lanes("bool", count)
+    truth = vector_dtype("bool", count)
     if op in ("Var", "IntImm"):
         return count == 1
     if op in COMPARISONS:

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tzerlike.arith.enumerate import Grid
+from tzerlike.arith.enumerate import AssignmentGrid
 from tzerlike.arith.model import (
-    BITWISE,
+    BITWISE_OPS,
     COMPARISONS,
     SCALARS,
-    Node,
+    Expr,
     Problem,
     Variable,
     boolean,
@@ -26,8 +26,8 @@ from tzerlike.arith.model import (
     lanes,
     limits,
     scalar,
+    vector_dtype,
     walk,
-    with_lanes,
 )
 
 Wrong = Callable[[Problem], bool]
@@ -36,7 +36,7 @@ _MAX_ASSIGNMENTS = 4096
 _MAX_VALUES = 64
 _NAMES = ("x", "y", "z", *(f"v{i}" for i in range(8)))
 _COMMUTATIVE = frozenset(("Add", "Mul", "Min", "Max", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "EQ", "NE", "And", "Or"))
-_SIMPLER = ("Add", "Sub", "Min", "Max", "Mul", "FloorDiv", "FloorMod", "Div", "Mod", *BITWISE)
+_SIMPLER = ("Add", "Sub", "Min", "Max", "Mul", "FloorDiv", "FloorMod", "Div", "Mod", *BITWISE_OPS)
 _OPERATORS = {op: rank for rank, op in enumerate((*_SIMPLER, *COMPARISONS))}
 
 
@@ -47,18 +47,18 @@ def total(problem: Problem, *, eager: bool = False) -> bool:
     """
     if eager:
         problem = _changed(problem, _eager)
-    held, offending = Grid.of(problem.variables).held(problem)
+    held, offending = AssignmentGrid.of(problem.variables).held(problem)
     return bool(held.any()) and not offending.any()
 
 
-def _eager(node: Node) -> Node:
+def _eager(node: Expr) -> Expr:
     return node._replace(op="Select" if node.op == "if_then_else" else node.op, args=tuple(map(_eager, node.args)))
 
 
 def made_total(problem: Problem, assignment: dict[str, int]) -> Problem | None:
     """Cut the domains down to a box around `assignment` in which the problem is total; None when it has none."""
     while not total(problem):
-        grid = Grid.of(problem.variables)
+        grid = AssignmentGrid.of(problem.variables)
         places = np.flatnonzero(grid.held(problem)[1])
         if not places.size:
             return None
@@ -131,22 +131,22 @@ def size(problem: Problem) -> tuple[int | list[int], ...]:
     )
 
 
-def _turned(node: Node) -> bool:
+def _turned(node: Expr) -> bool:
     """Whether a commutative operator has its operands the wrong way round: a constant first, or the simpler one."""
     return node.op in _COMMUTATIVE and _weight(node.args[0]) < _weight(node.args[1])
 
 
-def _weight(node: Node) -> int:
+def _weight(node: Expr) -> int:
     return 0 if node.op == "IntImm" else sum(1 for _ in walk(node))
 
 
-def _rank(node: Node) -> int:
+def _rank(node: Expr) -> int:
     if node.op in ("Var", "IntImm"):
         return int(node.op == "Var")
     return 2 + _OPERATORS.get(node.op, len(_OPERATORS))
 
 
-def _bare(node: Node) -> int:
+def _bare(node: Expr) -> int:
     return int(node.value or 0)
 
 
@@ -179,7 +179,7 @@ def _smaller(problem: Problem) -> Iterator[Problem]:
     yield from _renamed(problem)
 
 
-def _simpler(node: Node, problem: Problem) -> Iterator[Node]:
+def _simpler(node: Expr, problem: Problem) -> Iterator[Expr]:
     """Simpler expressions in place of `node`: the changes at the top first."""
     yield from _at_top(node, problem)
     for index, arg in enumerate(node.args):
@@ -188,7 +188,7 @@ def _simpler(node: Node, problem: Problem) -> Iterator[Node]:
                 yield node._replace(args=(*node.args[:index], smaller, *node.args[index + 1 :]))
 
 
-def _at_top(node: Node, problem: Problem) -> Iterator[Node]:
+def _at_top(node: Expr, problem: Problem) -> Iterator[Expr]:
     if node.op == "IntImm":
         yield from (const(value, node.dtype) for value in _nearer(_bare(node), node.dtype))
         return
@@ -211,7 +211,7 @@ def _at_top(node: Node, problem: Problem) -> Iterator[Node]:
             yield from (v.node for v in problem.variables if v.dtype == node.dtype)
             yield from (const(0, node.dtype), const(1, node.dtype))
     elif node.op != "Broadcast" and scalar(node.dtype) != "bool":
-        yield Node("Broadcast", node.dtype, (const(0, scalar(node.dtype)),))
+        yield Expr("Broadcast", node.dtype, (const(0, scalar(node.dtype)),))
     if node.op in _OPERATORS:
         alike = COMPARISONS if node.op in COMPARISONS else _SIMPLER
         yield from (node._replace(op=op) for op in alike if _OPERATORS[op] < _OPERATORS[node.op])
@@ -232,7 +232,7 @@ def _nearer(value: int, dtype: str) -> Iterator[int]:
 def _abstracted(problem: Problem) -> Iterator[Problem]:
     """A new variable in place of a subexpression, with the range of its values or one more."""
     expressions = (*problem.roots, *problem.constraints)
-    grid = Grid.of(problem.variables)
+    grid = AssignmentGrid.of(problem.variables)
     name = next(name for name in _NAMES if name not in grid.columns)
     inner = dict.fromkeys(node for root in expressions for node in walk(root) if node.args)
     for node in inner:
@@ -254,14 +254,14 @@ def _abstracted(problem: Problem) -> Iterator[Problem]:
             yield replace(replaced, variables=(*problem.variables, variable))
 
 
-def _replaced(problem: Problem, old: Node, new: Node) -> Problem:
-    def change(node: Node) -> Node:
+def _replaced(problem: Problem, old: Expr, new: Expr) -> Problem:
+    def change(node: Expr) -> Expr:
         return new if node == old else node._replace(args=tuple(map(change, node.args)))
 
     return _changed(problem, change)
 
 
-def _changed(problem: Problem, change: Callable[[Node], Node]) -> Problem:
+def _changed(problem: Problem, change: Callable[[Expr], Expr]) -> Problem:
     """`problem` with each of its expressions as `change` returns it."""
     roots, constraints = tuple(map(change, problem.roots)), tuple(map(change, problem.constraints))
     return replace(problem, roots=roots, constraints=constraints)
@@ -276,7 +276,7 @@ def _renamed(problem: Problem) -> Iterator[Problem]:
         return
     names = dict(zip(order, _NAMES, strict=False))
 
-    def change(node: Node) -> Node:
+    def change(node: Expr) -> Expr:
         if node.op == "Var":
             return node._replace(value=names[str(node.value)])
         return node._replace(args=tuple(map(change, node.args)))
@@ -292,13 +292,13 @@ def _scalars(problem: Problem) -> Iterator[Problem]:
             yield replace(problem, roots=tuple(_with_lanes(root, count) for root in problem.roots))
 
 
-def _with_lanes(node: Node, count: int) -> Node:
+def _with_lanes(node: Expr, count: int) -> Expr:
     if lanes(node.dtype) == 1:
         return node
     if count == 1 and node.op in ("Broadcast", "Ramp"):
         return node.args[0]
     args = tuple(_with_lanes(arg, count) for arg in node.args)
-    return node._replace(dtype=with_lanes(node.dtype, count), args=args)
+    return node._replace(dtype=vector_dtype(node.dtype, count), args=args)
 
 
 def _retyped(problem: Problem) -> Iterator[Problem]:
@@ -307,8 +307,8 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
     for old in used:
         for new in SCALARS[: SCALARS.index(old)]:
 
-            def change(node: Node, old: str = old, new: str = new) -> Node:
-                dtype = with_lanes(new, lanes(node.dtype)) if scalar(node.dtype) == old else node.dtype
+            def change(node: Expr, old: str = old, new: str = new) -> Expr:
+                dtype = vector_dtype(new, lanes(node.dtype)) if scalar(node.dtype) == old else node.dtype
                 return node._replace(dtype=dtype, args=tuple(map(change, node.args)))
 
             variables = tuple(replace(v, dtype=new) if v.dtype == old else v for v in problem.variables)
@@ -320,7 +320,7 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
                 yield smaller
 
 
-def _without_idle_casts(node: Node) -> Node:
+def _without_idle_casts(node: Expr) -> Expr:
     args = tuple(map(_without_idle_casts, node.args))
     return args[0] if node.op == "Cast" and args[0].dtype == node.dtype else node._replace(args=args)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from tzerlike.arith.inspect import Outcome
+from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem, bits, lanes, walk
 from tzerlike.arith.repro import (
     EVALUATOR,
+    expr_source,
     interval_source,
     range_source,
     reported,
     source,
-    source_of,
 )
 from tzerlike.core.finding import Signed
 from tzerlike.core.limits import Limits
@@ -36,7 +36,9 @@ def inside(value, interval):
 """
 
 
-def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outcome | None, limits: Limits) -> str:
+def analysis_regression_test(
+    finding: Signed, check: str, problem: Problem, outcome: AnalysisOutcome | None, limits: Limits
+) -> str:
     """Return the text of the test; `outcome` is None for a process that died."""
     wrong = None if outcome is None else outcome.wrong
     question = source(check, dies=wrong is None)
@@ -50,7 +52,7 @@ def regression_test(finding: Signed, check: str, problem: Problem, outcome: Outc
         else:
             helpers = list(_helpers(problem, dict(wrong.assignment), question))
     names = ("expr",) if len(problem.roots) == 1 else ("left", "right")
-    scopes = ", ".join(f"analyzer.constraint_scope({source_of(each)})" for each in problem.constraints)
+    scopes = ", ".join(f"analyzer.constraint_scope({expr_source(each)})" for each in problem.constraints)
     if scopes:
         question = f"with {scopes}:\n" + textwrap.indent(question, "    ")
     told = reported(problem, map(range_source, problem.variables))
@@ -103,7 +105,7 @@ def _definitions(problem: Problem, names: tuple[str, ...], question: str) -> Ite
         if name in question:
             yield f"{name} = [{', '.join(sources)}]"
     for name, root in zip(names, problem.roots, strict=True):
-        yield f"{name} = {source_of(root)}"
+        yield f"{name} = {expr_source(root)}"
 
 
 def _alarm(kind: str, limits: Limits) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.claims import Counterexample
-from tzerlike.arith.inspect import Outcome
+from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
@@ -21,7 +21,7 @@ def arith_report(
     finding: Signed,
     case: ArithCase,
     seen: Observation,
-    outcome: Outcome | None,
+    outcome: AnalysisOutcome | None,
     runs: int,
     same: int,
     environment: Mapping[str, Any],

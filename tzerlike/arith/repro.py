@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from tzerlike.arith.checks import CHECKS
-from tzerlike.arith.inspect import Outcome
-from tzerlike.arith.model import Node, Problem, Variable, lanes
+from tzerlike.arith.inspect import AnalysisOutcome
+from tzerlike.arith.model import Expr, Problem, Variable, lanes
 from tzerlike.core.finding import Signed
 from tzerlike.core.limits import Limits
-from tzerlike.findings.repro.parts import LIMIT, quotable
+from tzerlike.findings.repro import LIMIT, quotable
 
 _TEMPLATE = '''\
 """{title}
@@ -175,7 +175,9 @@ _DEATH = """\
         print("the bug does not show")"""
 
 
-def repro_script(finding: Signed, check: str, problem: Problem, outcome: Outcome | None, limits: Limits) -> str:
+def analysis_repro_script(
+    finding: Signed, check: str, problem: Problem, outcome: AnalysisOutcome | None, limits: Limits
+) -> str:
     """Return the text of `repro.py`; `outcome` is None for a process that died."""
     names = ("expr",) if len(problem.roots) == 1 else ("left", "right")
     wrong = None if outcome is None else outcome.wrong
@@ -218,8 +220,8 @@ def _definitions(problem: Problem, names: tuple[str, ...]) -> Iterator[str]:
     yield f"ranges = [{', '.join(map(range_source, problem.variables))}]"
     yield f"intervals = [{', '.join(map(interval_source, problem.variables))}]"
     for name, root in zip(names, problem.roots, strict=True):
-        yield f"{name} = {source_of(root)}"
-    yield f"constraints = [{', '.join(map(source_of, problem.constraints))}]"
+        yield f"{name} = {expr_source(root)}"
+    yield f"constraints = [{', '.join(map(expr_source, problem.constraints))}]"
 
 
 def reported(problem: Problem, ranges: Iterable[str]) -> Iterator[str]:
@@ -249,9 +251,9 @@ def _imm(value: int, dtype: str) -> str:
     return f'tirx.IntImm("{dtype}", {value})'
 
 
-def source_of(node: Node) -> str:
+def expr_source(node: Expr) -> str:
     """The Python expression that makes `node`, node for node, without folding."""
-    args = ", ".join(map(source_of, node.args))
+    args = ", ".join(map(expr_source, node.args))
     if node.op == "IntImm":
         return _imm(int(node.value or 0), node.dtype)
     if node.op == "Var":

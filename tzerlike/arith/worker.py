@@ -16,7 +16,7 @@ from tzerlike.arith.bundle import write_arith_bundle
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.finding import found_dead, observed
-from tzerlike.arith.inspect import Outcome
+from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
 from tzerlike.campaign.shard_worker import ShardWorker
@@ -49,7 +49,7 @@ class Examined:
 
     seen: Observation
     finding: Signed | None
-    outcome: Outcome | None
+    outcome: AnalysisOutcome | None
 
 
 def examine_in_child(executor: ForkExecutor, check: str, problem: Problem, limits: Limits | None = None) -> Examined:
@@ -58,7 +58,7 @@ def examine_in_child(executor: ForkExecutor, check: str, problem: Problem, limit
     if death is not None:
         return Examined(death, None if death.exit in NOBODYS else found_dead(check, death), None)
     (record,) = records
-    outcome = msgspec.convert(record["outcome"], Outcome)
+    outcome = msgspec.convert(record["outcome"], AnalysisOutcome)
     return Examined(observed(check, outcome), msgspec.convert(record["finding"], Signed | None), outcome)
 
 

@@ -28,6 +28,7 @@ from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import is_short, shortened
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
+from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.oracles import judged
 from tzerlike.oracles.protocol import Judge
@@ -39,9 +40,17 @@ _TRIES_TO_SHORTEN = 4
 class ConfirmingWorker(ShardWorker):
     """A worker whose findings are cases; one that is in hand when it ends is taken up by the next worker."""
 
-    def __init__(self, assignment: Assignment, executor: ForkExecutor, notes: Beats, oracles: Sequence[Judge]) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        executor: ForkExecutor,
+        notes: Beats,
+        oracles: Sequence[Judge],
+        programs: Programs,
+    ) -> None:
         super().__init__(assignment, executor, notes, oracles=list(assignment.config.oracles))
         self.oracles = oracles
+        self.programs = programs
         self.long_orders: Counter[str] = Counter()
 
     def restore(self) -> None:
@@ -153,7 +162,7 @@ class ConfirmingWorker(ShardWorker):
             return None
         self.signatures.add(finding.signature)
         into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
-        bundle = partial(bundle_compilation, into, self.executor, *what, self._judge, self._found_now)
+        bundle = partial(bundle_compilation, into, self.executor, self.programs, *what, self._judge, self._found_now)
         path = contained(lambda: self.room.keep(bundle), "bundle")
         if isinstance(path, Fault):
             self.faults.note(path, Occasion(stored.provenance.iteration, stored))
@@ -162,7 +171,7 @@ class ConfirmingWorker(ShardWorker):
         if path is not None:
             results = finding.observation.results
             if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
-                self.room.keep(lambda: write_atomic(path / memcheck.REPORT, said))
+                self.room.keep(lambda: write_atomic(path / memcheck.SANITIZER_REPORT, said))
                 self.room.keep(lambda: refresh_report(path))
         self.save()
         return finding.signature
@@ -192,6 +201,7 @@ class ConfirmingWorker(ShardWorker):
                     self.directory.load_case(mutation.parent),
                     self.directory.findings,
                     self.executor,
+                    self.programs,
                     self._found_now,
                     self._known,
                 )

@@ -20,7 +20,7 @@ from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
 from tzerlike.core.storage import TEMPORARY, remove, write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import is_directory
-from tzerlike.tir.stored import read_stored_case
+from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
@@ -97,7 +97,7 @@ class CampaignDir:
     def load_case(self, case_id: str) -> StoredCase:
         """Read one corpus file; UserError that names the file when it is missing, corrupt or misnamed."""
         path = self.corpus / f"{case_id}.json"
-        stored = read_stored_case(path)
+        stored = read_case(path)
         if stored.case.id != case_id:
             raise UserError(f"{path}: its content does not belong to its name")
         return stored

@@ -1,53 +1,47 @@
-"""A kind of tested program, as the loop knows it: programs are texts, and what they mean is the harness's affair."""
+"""A kind of tested program, as worker processes know it: what `HarnessRow.harness` names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from random import Random
-from typing import Protocol
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol, cast
 
-from tzerlike.core.bandit import Yields
-from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.mutation import Mutant, Mutation
-from tzerlike.core.observation import Observation
-from tzerlike.passes.label import Label
-
-Passes = tuple[PassSpec, ...]
-Plan = tuple[Passes, ContextConfig]
-DrawProgram = Callable[[Random], str]
-"""Draws the program of a corpus entry."""
+from tzerlike.campaign.shard_worker import Assignment, ShardWorker
+from tzerlike.core.harness import HarnessRow
+from tzerlike.processes.job import Job, RunCase
+from tzerlike.processes.lane import Lane
 
 
 class Harness(Protocol):
-    """Makes pairs of program and pass sequence. The same generator and history give the same pair."""
+    """What a harness does where its compiler is; `CaseHarness` (tzerlike.campaign.cases) is one for Cases.
+
+    `jobs` are what children can do for it, by name.
+    """
 
     @property
-    def mutators(self) -> Sequence[str]:
-        """The names of what changes programs; where there are none, passes alone are mutated."""
+    def jobs(self) -> Mapping[str, Job]: ...
 
-    def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
-        """Change a program; parts of another may come from `donor`. A fault of ours is raised."""
+    @property
+    def run_case(self) -> RunCase: ...
 
-    def admit(self, case: Case) -> None:
-        """UserError in one line for a case that this compiler cannot take."""
+    def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
+        """Check what takes the compiler to check, and make the seeds once for all workers.
 
-    def cheap(self, target: str) -> str:
-        """The target that does the same for less, or `target`."""
+        Returns how many there are, and what was wrong with those left out. UserError where no campaign is possible.
+        `params` has the mutators, oracles, seeds and target of a configuration, and the cache_dir.
+        """
 
-    def fresh(self, rng: Random, program: str) -> Plan:
-        """Draw passes for a program."""
+    def worker(self, assignment: Assignment, lane: Lane, runner: socket.socket, cache: Path | None) -> ShardWorker:
+        """Make the worker of a shard; without a `cache` it gets no seeds, for it only repeats something."""
 
-    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        """Change passes, with parts of `donor`, so that they apply to a program."""
+    def judge_again(self, bundle: Path, times: int, lane: Lane, runner: socket.socket) -> Iterator[dict[str, Any]]:
+        """Judge the case of a bundle `times` times, each in a fresh child; yields answers (tzerlike.findings.answer).
 
-    def fit(self, case: Case, program: str) -> Plan:
-        """The passes of a case as far as they apply to another program."""
+        UserError where the bundle does not read, or this compiler cannot take its case.
+        """
 
-    def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
-        """The passes of a case without those that brought nothing; `new_blocks` has a number for each."""
 
-    def learn(self, yields: Yields) -> None:
-        """Prefer the passes that have paid."""
-
-    def label(self, case: Case, seen: Observation) -> Label:
-        """Say why a case was rejected."""
+def loaded(row: HarnessRow) -> Harness:
+    """Import the harness of a row."""
+    return cast("Harness", row.load("harness"))

@@ -10,11 +10,11 @@ from random import Random
 from typing import Protocol, TypeVar
 
 from tzerlike.campaign.corpus import Corpus, Entry
-from tzerlike.campaign.harness import Harness
+from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.shard_worker import Beats
 from tzerlike.campaign.state import Tally
 from tzerlike.core.bandit import shares
-from tzerlike.core.case import Case, ContextConfig, Provenance
+from tzerlike.core.case import TIR, Case, ContextConfig, Provenance
 from tzerlike.core.errors import Fault, contained, kept
 from tzerlike.core.finding import Finding
 from tzerlike.core.mutation import ILL_FORMED, Mutation
@@ -139,6 +139,7 @@ class Search:
     pass_mode: str = "joint"
     mutator_choice: str = "adaptive"
     target: str = "llvm"
+    harness: str = TIR
     pairs_per_fork: int = 1
     cheap_code_share: float = CHEAP_CODE_SHARE
     guided: bool = True
@@ -167,7 +168,7 @@ class Fuzzer:
         self,
         search: Search,
         executor: Executor,
-        harness: Harness,
+        pairs: Pairs,
         oracles: Sequence[Judge],
         hooks: Hooks,
         pending: list[Import],
@@ -175,7 +176,7 @@ class Fuzzer:
     ) -> None:
         self.search = search
         self.executor = executor
-        self.harness = harness
+        self.pairs = pairs
         self.oracles = oracles
         self.hooks = hooks
         self.pending = pending
@@ -222,7 +223,7 @@ class Fuzzer:
         if not len(self.corpus):
             return None
         entry = self.corpus.choose(rng)
-        of_passes = not self.harness.mutators or (self.search.pass_mode == "joint" and entry.n >= self.search.n_max)
+        of_passes = not self.pairs.mutators or (self.search.pass_mode == "joint" and entry.n >= self.search.n_max)
         mutate = self._mutate_passes if of_passes else self._mutate_program
         trial = contained(partial(mutate, entry, iteration, rng), "propose")
         if not isinstance(trial, Fault):
@@ -279,7 +280,7 @@ class Fuzzer:
         case = trial.case
         if 0 not in seen.pass_blocks:
             return trial
-        passes = self.harness.shrunk(case, seen.pass_blocks)
+        passes = self.pairs.shrunk(case, seen.pass_blocks)
         if passes == case.passes:
             return trial
         smaller = replace(case, passes=passes)
@@ -292,12 +293,12 @@ class Fuzzer:
         return replace(trial, case=smaller) if again.exit is Exit.OK else trial
 
     def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
-        passes, config = self.harness.fresh(rng, arrival.program)
+        passes, config = self.pairs.fresh(rng, arrival.program)
         if arrival.bare or self.search.pass_mode == "none":
             passes, config = (), ContextConfig()
         cheap = rng.random() < self.search.cheap_code_share
-        target = self.harness.cheap(self.search.target) if cheap else self.search.target
-        case = Case(arrival.program, passes, config, target, rng.getrandbits(32))
+        target = self.pairs.cheap(self.search.target) if cheap else self.search.target
+        case = Case(arrival.program, passes, config, target, rng.getrandbits(32), self.search.harness)
         provenance = Provenance(arrival.name, worker=self.search.worker, iteration=iteration)
         return Trial(case, provenance, SEED_IMPORT, arrival=arrival)
 
@@ -311,7 +312,7 @@ class Fuzzer:
                 self.hooks.notes.note_mutation(name, iteration, draw, parent.id)
                 donors: list[Donor] = []
                 donor = partial(self._donor, donors)
-                mutant = contained(partial(self.harness.mutant, mutation, parent.ir, donor), name)
+                mutant = contained(partial(self.pairs.mutant, mutation, parent.ir, donor), name)
                 if isinstance(mutant, Fault):
                     self.tally.mutators[name].tried += 1
                     self.hooks.on_fault(mutant, Occasion(iteration, None, mutation, entry.stored, tuple(donors)))
@@ -335,7 +336,7 @@ class Fuzzer:
 
     def _choose_mutator(self, rng: Random) -> str:
         """Prefer what has paid, with a floor for everyone, or draw equally."""
-        names = self.harness.mutators
+        names = self.pairs.mutators
         if self.search.mutator_choice == "uniform":
             return names[rng.randrange(len(names))]
         yields = {name: (row.tried, row.valuable) for name, row in self.tally.mutators.items()}
@@ -345,19 +346,19 @@ class Fuzzer:
         """Give a case another program, and by chance another sequence; else its own, but for what is illegal now."""
         mode = self.search.pass_mode
         if mode == "random" or (mode == "joint" and rng.random() < JOINT_SHARE / 2):
-            passes, config = self.harness.fresh(rng, ir)
+            passes, config = self.pairs.fresh(rng, ir)
         elif mode == "joint" and rng.random() < JOINT_SHARE / (2 - JOINT_SHARE):
             donor = self.corpus.choose(rng).passes
-            passes, config = self.harness.mutate(case.passes, case.config, rng, donor, ir)
+            passes, config = self.pairs.mutate(case.passes, case.config, rng, donor, ir)
         else:
-            passes, config = self.harness.fit(case, ir)
+            passes, config = self.pairs.fit(case, ir)
         return replace(case, ir=ir, passes=passes, config=config)
 
     def _mutate_passes(self, entry: Entry, iteration: int, rng: Random) -> Trial:
         began = time.perf_counter()
         donor = self.corpus.choose(rng).passes
         parent = entry.case
-        passes, config = self.harness.mutate(parent.passes, parent.config, rng, donor, parent.ir)
+        passes, config = self.pairs.mutate(parent.passes, parent.config, rng, donor, parent.ir)
         case = replace(parent, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
@@ -387,9 +388,9 @@ class Fuzzer:
             row.tried += 1
             row.valid += valid
             row.valuable += new
-        self.harness.learn(tally.pass_yields())
+        self.pairs.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
-            kind = self.harness.label(trial.case, seen)
+            kind = self.pairs.label(trial.case, seen)
             reason = kind.value
             tally.labels[reason] += 1
             tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1

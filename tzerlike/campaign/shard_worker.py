@@ -22,7 +22,7 @@ from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.known import known_filter
 
-SAVE_EVERY = 2.0
+_SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
 
 
@@ -112,7 +112,7 @@ class ShardWorker(ABC):
         while not self.budget.done(self.state.iterations):
             with limited():
                 self.go_on()
-            if time.monotonic() - self.saved > SAVE_EVERY:
+            if time.monotonic() - self.saved > _SAVE_EVERY:
                 self.save()
 
     def contain(self, step: Callable[[], object], doing: str, iterations: int = 1) -> None:

@@ -20,17 +20,17 @@ from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point,
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
-from tzerlike.core.harness import HARNESSES
 from tzerlike.core.storage import NoSpace, write_atomic, write_json
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
+from tzerlike.plugins import harness_named
 from tzerlike.processes.caller import require_confinement
 from tzerlike.processes.client import Client, StartCancelled
 from tzerlike.processes.crew import Crew, Death
 from tzerlike.processes.signals import Stopped, StopRequest
 
 REFRESH = 0.5
-SAVE_EVERY = 2.0
+_SAVE_EVERY = 2.0
 STOP_PATIENCE = 15.0
 OVERTIME = 20.0
 """Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
@@ -133,9 +133,9 @@ class Supervisor:
         try:
             if starts:
                 self._check_environment(client.facts)
-            if starts and (role := HARNESSES[self.config.harness].prepare):
+            if starts:
                 self.show(self._view({}, "preparing seeds"))
-                self._prepare(client, role)
+                self._prepare(client)
             if self._unwanted():
                 raise StartCancelled
         except BaseException:
@@ -146,15 +146,16 @@ class Supervisor:
     def _unwanted(self) -> bool:
         return bool(self._stop) or self._time_left() <= 0
 
-    def _prepare(self, client: Client, role: str) -> None:
+    def _prepare(self, client: Client) -> None:
         params = {
+            "harness": self.config.harness,
             "mutators": list(self.config.mutator_names),
             "oracles": list(self.config.oracles),
             "seeds": self.config.seeds,
             "target": self.config.target,
             "cache_dir": str(self.cache_dir),
         }
-        for answer in client.ask(role, params, self._unwanted):
+        for answer in client.ask("prepare", params, self._unwanted):
             for problem in answer["problems"]:
                 self.tell(f"seed left out: {problem}")
 
@@ -187,7 +188,7 @@ class Supervisor:
                 self.tell("a worker did not stop in time and was ended; its last save stands")
                 return
             stats = self._stats(crew)
-            if now - saved > SAVE_EVERY:
+            if now - saved > _SAVE_EVERY:
                 saved = now
                 try:
                     self._save(stats)
@@ -242,7 +243,7 @@ class Supervisor:
             # The first time, that iteration is done again.
             why = f"the worker ended {death.times} times in this iteration, the last time {death.how}"
             params["culprit"] = {"iteration": death.iteration, "doing": death.doing, "why": why}
-        return HARNESSES[self.config.harness].campaign, params
+        return "campaign", params
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
@@ -317,7 +318,8 @@ def resolve(
     A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`. UserError when an
     oracle is unknown, a new campaign's directory is not empty, or a resumed one is none.
     """
-    make_oracles(config.oracles)
+    if harness_named(config.harness).has_cases:
+        make_oracles(config.oracles, config.harness)
     root = directory.root
     if resume:
         stored = CampaignConfig.from_toml(directory.config)

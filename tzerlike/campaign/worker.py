@@ -11,7 +11,6 @@ from typing import Any
 from tzerlike.campaign.confirming import ConfirmingWorker
 from tzerlike.campaign.corpora.carried import Carried
 from tzerlike.campaign.corpus import Entry
-from tzerlike.campaign.harness import Harness
 from tzerlike.campaign.loop import (
     CHEAP_CODE_SHARE,
     CHEAP_CODE_SHARE_WITH_RESULTS,
@@ -24,6 +23,7 @@ from tzerlike.campaign.loop import (
     Search,
     Step,
 )
+from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.campaign.transport import SharedDirectory, Transport
 from tzerlike.core.case import print_sequence
@@ -38,11 +38,10 @@ from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.examined import bundle_examined
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.findings.faults.mutation import fault_of_mutation
+from tzerlike.findings.programs import Programs
 from tzerlike.oracles import make_oracles, probes_for
 from tzerlike.oracles.examiner import Look, Made, ask_for, examiner_of
 from tzerlike.oracles.protocol import Probe
-from tzerlike.tir.seeds.seed import Seed
 
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
@@ -75,14 +74,15 @@ class Worker(ConfirmingWorker):
         self,
         assignment: Assignment,
         executor: ForkExecutor,
-        harness: Harness,
-        seeds: Sequence[Seed],
+        pairs: Pairs,
+        programs: Programs,
+        seeds: Sequence[Import],
         coverage: Coverage,
         notes: Notes,
         transport: Transport | None = None,
     ) -> None:
         config = assignment.config
-        super().__init__(assignment, executor, notes, make_oracles(config.oracles))
+        super().__init__(assignment, executor, notes, make_oracles(config.oracles), programs)
         self.coverage = coverage
         self.transport = transport or SharedDirectory(self.directory)
         self.carried: Carried | None = None
@@ -99,15 +99,16 @@ class Worker(ConfirmingWorker):
                 pass_mode=config.pass_mode,
                 mutator_choice=config.mutator_choice,
                 target=config.case_target,
+                harness=config.harness,
                 pairs_per_fork=config.pairs_per_fork,
                 cheap_code_share=CHEAP_CODE_SHARE_WITH_RESULTS if compares else CHEAP_CODE_SHARE,
                 guided=coverage.total > 0,
             ),
             executor,
-            harness,
+            pairs,
             self.oracles,
             Hooks(notes, self.mutation_died, self.faults.note),
-            [Import(seed.name, seed.ir) for seed in self.shard.of(shuffled)],
+            list(self.shard.of(shuffled)),
             tally=self.state,
         )
 
@@ -169,7 +170,7 @@ class Worker(ConfirmingWorker):
             for step in self.fuzzer.repeat(occasion):
                 self.record(step)
         elif occasion.mutation is not None and occasion.parent is not None:
-            fault = fault_of_mutation(occasion)
+            fault = self.fuzzer.pairs.repeated(occasion)
             if fault is not None:
                 self.faults.note(fault, occasion)
 
@@ -185,7 +186,8 @@ class Worker(ConfirmingWorker):
         (finding,) = look.findings
         if self._reported(finding):
             return finding.signature
-        bundle = partial(bundle_examined, self.directory.findings, self.executor, probe, look, stored, self._found_now)
+        how = (self.executor, self.programs, probe, look, stored, self._found_now)
+        bundle = partial(bundle_examined, self.directory.findings, *how)
         return self._bundled(finding, self.room.keep(bundle), probe.label)
 
     def adopt_from_others(self) -> None:
@@ -198,11 +200,11 @@ class Worker(ConfirmingWorker):
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
         super().restore()
-        self.fuzzer.harness.learn(self.state.pass_yields())
+        self.fuzzer.pairs.learn(self.state.pass_yields())
         self._restore_corpus()
         if self.config.corpus:
             directory, through = Path(self.config.corpus), self.state.carried_through
-            self.carried = Carried(directory, self.shard, self.fuzzer.harness.admit, through)
+            self.carried = Carried(directory, self.shard, self.fuzzer.pairs.admit, through)
             self.fuzzer.carried = self.carried
         if not self.resumes:
             return

@@ -26,6 +26,9 @@ from tzerlike.core.schema import Scalar as Scalar
 from tzerlike.core.schema import Schema, Text, Whole, converted
 from tzerlike.core.untrusted import PROGRAM_BYTES
 
+TIR = "tir"
+"""The harness of tensor IR."""
+
 PIPELINES = ("default", "none")
 """What may run after the passes of a case; see ContextConfig."""
 
@@ -176,8 +179,9 @@ class ContextConfig:
 class Case:
     """One test: a program, the passes that run on it, and how it is built and fed.
 
-    `ir` is the text of `tvm_api.dump_ir` (canonical JSON of an IRModule whose entry is `main`);
-    `target` is a target kind or its JSON; `input_seed` names the inputs. `id` is the sha256 of it all.
+    `ir` is the text of the program as its harness has it, for tensor IR that of `tvm_api.dump_ir` (canonical JSON of an
+    IRModule whose entry is `main`); `target` is a target kind or its JSON; `input_seed` names the inputs. `id` is the
+    sha256 of it all.
     """
 
     ir: str
@@ -185,6 +189,7 @@ class Case:
     config: ContextConfig = ContextConfig()
     target: str = "llvm"
     input_seed: int = 0
+    harness: str = TIR
     id: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -198,6 +203,8 @@ class Case:
                 "config": self.config.to_json(),
                 "target": self.target,
                 "input_seed": self.input_seed,
+                # Files of before there were others name none.
+                **({} if self.harness == TIR else {"harness": self.harness}),
             }
         )
 
@@ -218,6 +225,7 @@ class Case:
                 ),
                 target=stored.target,
                 input_seed=stored.input_seed,
+                harness=stored.harness,
             )
         except (ValueError, UnicodeError) as error:
             raise UserError(f"case: {error}") from error
@@ -243,6 +251,7 @@ class _StoredCase(msgspec.Struct):
     config: _StoredConfig
     target: Text
     input_seed: int
+    harness: Text = TIR
 
     def __post_init__(self) -> None:
         check_seed(self.input_seed, "input_seed")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-STEPS = 20_000
+_STEPS = 20_000
 """Scalar operations that the interpreter may take on a program; most take a few hundred."""
 
 THOROUGH_STEPS = 5_000_000
@@ -36,7 +36,7 @@ class Effort:
     """
 
     checks: frozenset[Check] = frozenset()
-    steps: int = STEPS
+    steps: int = _STEPS
     inputs: str = ""
     layout: int = 0
 

@@ -1,64 +1,67 @@
-"""The kinds of programs that are tested, as far as everything else has to distinguish them.
-
-The literal table of harnesses; `--harness` takes its names, and the case.json of a bundle has one.
-"""
+"""The kinds of programs that are tested, as far as it takes no compiler to say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
-from tzerlike.core.errors import UserError
-from tzerlike.core.untrusted import read_json
+from tzerlike.core.case import TIR
 
 
 @dataclass(frozen=True, slots=True)
 class HarnessRow:
-    """One kind of tested program.
+    """One kind of tested program. `label` is what the titles of reports call it.
 
-    `campaign` is the role of a worker, `prepare` that which is asked before there are any, if one is, and `judge` that
-    which looks at a case again, "" where that depends on what a finding is about. `reader` is "module:function", which
-    reads a case.json and raises UserError. `culprit` is that of every finding, "" where that differs.
-    `reduced` says that findings are written down reduced, and are left as they are.
+    What is loaded only where it is needed is named "module:object": the `harness` itself, where the compiler is
+    (tzerlike.campaign.harness); `check`, which takes a Case and raises UserError unless it may run; and `shape`, which
+    returns the kinds of nodes in the text of a program, "" where none tell anything.
+
+    A harness whose programs are no Cases has a `reader`, which takes the path of a case.json and raises UserError; it
+    has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
+    `culprit`.
+
+    `traced` says that a build can be followed pass by pass, as bisecting takes.
     """
 
     name: str
-    campaign: str
-    reader: str
-    prepare: str = ""
-    judge: str = ""
+    label: str
+    harness: str
+    check: str = ""
+    shape: str = ""
+    reader: str = ""
     culprit: str = ""
-    reduced: bool = False
+    traced: bool = False
 
-    def check(self, case: Path) -> None:
-        """UserError in one line unless `case` is a case.json of this harness."""
-        resolve_name(self.reader)(case)
+    @property
+    def has_cases(self) -> bool:
+        """Whether its programs are those of Cases."""
+        return not self.reader
 
+    def load(self, name: str) -> Any:
+        """Import one of the objects that the row names."""
+        return resolve_name(getattr(self, name))
 
-TIR = "tir"
 
 HARNESSES = {
     harness.name: harness
     for harness in (
-        HarnessRow(TIR, "campaign", "tzerlike.tir.stored:read_stored_case", "prepare"),
-        # Its analyses are built upon each other, so the one that was asked says little.
+        HarnessRow(
+            TIR,
+            "TIR",
+            "tzerlike.harnesses.tir.harness:HARNESS",
+            check="tzerlike.tir.allowlist.stored:require_allowed",
+            shape="tzerlike.tir.shape:shape_of",
+            traced=True,
+        ),
         HarnessRow(
             "arith",
-            "arith-campaign",
-            "tzerlike.arith.case:read_arith_case",
-            judge="judge-arith",
+            "Arith",
+            "tzerlike.arith.harness:HARNESS",
+            reader="tzerlike.arith.case:read_arith_case",
+            # Its analyses are built upon each other, so the one that was asked says little.
             culprit="arithmetic analyzer",
-            reduced=True,
         ),
     )
 }
-
-
-def harness_of(bundle: Path) -> HarnessRow:
-    """Return the harness that a bundle's case.json names; that of tensor IR where it names none or cannot be read."""
-    try:
-        data = read_json(bundle / "case.json")
-    except UserError:
-        return HARNESSES[TIR]
-    return HARNESSES.get(str(data.get("harness")) if isinstance(data, dict) else TIR, HARNESSES[TIR])
+"""The literal table of harnesses; `--harness` takes its names, and `plugin:name` for one of a plug-in."""

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """One line: what was looked at, whether it is good, what was seen, and what to do when it is not.
 
     Without `needed`, a campaign runs all the same.

@@ -9,21 +9,21 @@ This package knows nothing of TVM: the library to observe is a path, already loa
 from tzerlike.coverage.blocks import find_chains
 from tzerlike.coverage.breakpoint import BreakpointCoverage
 from tzerlike.coverage.choice import open_coverage, prepare_coverage
-from tzerlike.coverage.death import Death, DeathRecord, Frame, describe, describe_death
+from tzerlike.coverage.death import CodeFrame, DeathRecord, SignalDeath, describe, describe_death
 from tzerlike.coverage.native import sealed
 from tzerlike.coverage.protocol import Coverage, CoveredLibrary, Indices, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage
 
 __all__ = [
     "BreakpointCoverage",
+    "CodeFrame",
     "Coverage",
     "CoveredLibrary",
-    "Death",
     "DeathRecord",
-    "Frame",
     "Indices",
     "NoCoverage",
     "SancovCoverage",
+    "SignalDeath",
     "describe",
     "describe_death",
     "find_chains",

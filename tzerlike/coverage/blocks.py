@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tzerlike.core.cache import keep
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.coverage.native import load, u32_p
+from tzerlike.coverage.native import load_memcov, u32_p
 from tzerlike.coverage.protocol import Indices
 
 _NO_SUCCESSOR: Final = 0xFFFFFFFF
@@ -27,7 +27,7 @@ def find_chains(library: Path, prefix: str | None) -> tuple[Indices, Indices]:
 
     And, for each block, the index of its certain successor or 0xFFFFFFFF.
     """
-    lib = load()
+    lib = load_memcov()
     arrays = u32_p(), u32_p()
     own = None if prefix is None else prefix.encode()
     n = lib.memcov_find_blocks(os.fsencode(library), own, *map(ctypes.byref, arrays))
@@ -72,10 +72,10 @@ def _build_id(notes: bytes) -> bytes:
     return b""
 
 
-def base_of(library: Path) -> int:
+def load_bias(library: Path) -> int:
     """Return the load bias of `library`, given without symbolic links."""
     base = ctypes.c_size_t()
-    if load().memcov_base(os.fsencode(library), ctypes.byref(base)) != 0:
+    if load_memcov().memcov_base(os.fsencode(library), ctypes.byref(base)) != 0:
         raise TzerlikeError(f"{library} is not loaded in this process")
     maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
     if f" {library} (deleted)\n" in maps:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.coverage.native import NativeCoverage, load, u32_p
+from tzerlike.coverage.native import NativeCoverage, load_memcov, u32_p
 from tzerlike.coverage.protocol import CoveredLibrary, Indices
 
 
@@ -32,7 +32,7 @@ class BreakpointCoverage(NativeCoverage):
         blocks = np.ascontiguousarray(blocks, np.uint32)
         chains = None if successors is None else np.ascontiguousarray(successors, np.uint32)
         chains_p = None if chains is None else chains.ctypes.data_as(u32_p)
-        handle = load().memcov_create(base, blocks.ctypes.data_as(u32_p), chains_p, len(blocks), slots)
+        handle = load_memcov().memcov_create(base, blocks.ctypes.data_as(u32_p), chains_p, len(blocks), slots)
         if not handle:
             raise TzerlikeError(f"cannot prepare breakpoint coverage: {os.strerror(ctypes.get_errno())}")
         super().__init__("memcov_", handle, len(blocks))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.forks import die_with_parent, fork, wait_for
-from tzerlike.coverage.blocks import base_of, blocks_of, identity_of
+from tzerlike.coverage.blocks import blocks_of, identity_of, load_bias
 from tzerlike.coverage.breakpoint import BreakpointCoverage
-from tzerlike.coverage.native import load
+from tzerlike.coverage.native import load_memcov
 from tzerlike.coverage.protocol import Coverage, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage, instrumented
 
@@ -22,7 +22,7 @@ def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix:
     first time; they are kept in `cache_dir`. `prefix` marks the source paths of the library's own code (None: all of
     its code counts). UserError when it cannot be done here.
     """
-    match resolved(kind):
+    match _resolved(kind):
         case "none":
             return NoCoverage()
         case "sancov":
@@ -33,15 +33,15 @@ def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix:
             raise UserError(f"no such coverage: {kind} (there are auto, breakpoint, sancov and none)")
 
 
-def resolved(kind: str) -> str:
+def _resolved(kind: str) -> str:
     """Return the name of a backend for `auto`, and any other name as it is."""
     return ("sancov" if instrumented() else "breakpoint") if kind == "auto" else kind
 
 
 def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | None) -> Coverage:
-    load()
+    load_memcov()
     library = Path(os.path.realpath(library))
-    base = base_of(library)
+    base = load_bias(library)
     try:
         identity = identity_of(library)
     except OSError as error:
@@ -58,7 +58,7 @@ def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | No
     Looking for blocks leaves its traces in a process's heap, and hash-ordered code of the library behaves by addresses:
     a process that had to look would not repeat what one that did not have to has done.
     """
-    if resolved(kind) != "breakpoint":
+    if _resolved(kind) != "breakpoint":
         return
     parent = os.getpid()
     child = fork()

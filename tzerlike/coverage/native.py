@@ -63,7 +63,7 @@ class CLibrary(ctypes.Structure):
     )
 
 
-def load() -> ctypes.CDLL:
+def load_memcov() -> ctypes.CDLL:
     """Return libmemcov, loaded once and with its types declared; UserError where it cannot be."""
     global _loaded
     if _loaded is not None:
@@ -105,7 +105,7 @@ def load() -> ctypes.CDLL:
     return lib
 
 
-def checked(result: int) -> int:
+def errno_checked(result: int) -> int:
     """Return what a function of memcov returned; TzerlikeError when that is a negative errno."""
     if result < 0:
         raise TzerlikeError(f"memcov: {os.strerror(-result)}")
@@ -128,8 +128,8 @@ def sealed() -> Iterator[None]:
 
 def _seal(on: int) -> None:
     if _loaded is not None:
-        checked(_loaded.memcov_seal(on))
-        checked(_loaded.memcov_sancov_seal(on))
+        errno_checked(_loaded.memcov_seal(on))
+        errno_checked(_loaded.memcov_sancov_seal(on))
 
 
 class NativeCoverage:
@@ -141,7 +141,7 @@ class NativeCoverage:
 
     def __init__(self, prefix: str, handle: int, total: int) -> None:
         self.total = total
-        self._functions = {name: getattr(load(), prefix + name) for name in _OF_EVERY_BACKEND}
+        self._functions = {name: getattr(load_memcov(), prefix + name) for name in _OF_EVERY_BACKEND}
         self._handle = handle
         self._counted = np.ctypeslib.as_array(self._functions["counted"](handle), shape=(total,))
 
@@ -182,4 +182,4 @@ class NativeCoverage:
         self._call("restore", indices.ctypes.data_as(u32_p), len(indices))
 
     def _call(self, function: str, *arguments: Any) -> int:
-        return checked(self._functions[function](self._handle, *arguments))
+        return errno_checked(self._functions[function](self._handle, *arguments))

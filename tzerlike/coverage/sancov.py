@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.coverage.native import CLibrary, NativeCoverage, load
+from tzerlike.coverage.native import CLibrary, NativeCoverage, load_memcov
 from tzerlike.coverage.protocol import CoveredLibrary
 
 
@@ -23,18 +23,18 @@ class SancovCoverage(NativeCoverage):
     backend = "sancov"
 
     def __init__(self, slots: int) -> None:
-        handle = load().memcov_sancov_create(slots)
+        handle = load_memcov().memcov_sancov_create(slots)
         if not handle:
             raise _explained(ctypes.get_errno())
         libraries = ctypes.POINTER(CLibrary)()
-        n = load().memcov_sancov_libraries(handle, ctypes.byref(libraries))
+        n = load_memcov().memcov_sancov_libraries(handle, ctypes.byref(libraries))
         self.libraries = tuple(_described(libraries[i]) for i in range(n))
         super().__init__("memcov_sancov_", handle, sum(len(library.addresses) for library in self.libraries))
 
 
 def instrumented() -> bool:
     """Whether this process has loaded an instrumented library that `SancovCoverage` can follow."""
-    return bool(load().memcov_sancov_present())
+    return bool(load_memcov().memcov_sancov_present())
 
 
 def _explained(error: int) -> TzerlikeError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tzerlike.coverage.native import load
+from tzerlike.coverage.native import load_memcov
 
 _SYMBOL_TABLE, _FUNCTION = 2, 2
 _SYMBOL = np.dtype(
@@ -34,7 +34,7 @@ def function_at(library: Path, offset: int) -> str:
         return ""
     begin = int(names[place])
     name = ctypes.create_string_buffer(4096)
-    load().memcov_demangle(text[begin : text.index(b"\0", begin)], name, len(name))
+    load_memcov().memcov_demangle(text[begin : text.index(b"\0", begin)], name, len(name))
     return name.value.decode(errors="replace")
 
 

@@ -23,13 +23,12 @@ from tzerlike.core.errors import Fault, contained
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.core.results import Ending, Results
-from tzerlike.coverage import Death, describe, describe_death
-from tzerlike.coverage import Frame as CodeFrame
+from tzerlike.coverage import CodeFrame, SignalDeath, describe, describe_death
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import localised
-from tzerlike.execution.record import Record, read_record, read_results
+from tzerlike.execution.record import ChildRecord, read_child_record, read_results
 from tzerlike.execution.rejection import weighed
 from tzerlike.execution.sanitizer import report_in
 from tzerlike.execution.sources import with_sources_compiled
@@ -184,7 +183,7 @@ class ForkExecutor:
             for record in channel.results():
                 match record.get("exit"):
                     case Exit.FAULT.value:
-                        return records, _of_fault(read_record(record))
+                        return records, _of_fault(read_child_record(record))
                     case Exit.OOM.value:
                         return records, Observation(
                             Exit.OOM, channel.stage(), "over the memory limit", channel.pass_name()
@@ -209,7 +208,7 @@ class ForkExecutor:
         logged = 0
         try:
             for data, _ in zip(self._lane.channel.results(), cases, strict=False):
-                record = with_sources_compiled(cases[len(observations)], read_record(data))
+                record = with_sources_compiled(cases[len(observations)], read_child_record(data))
                 if record.exit is Exit.FAULT:
                     # It had no time to do so itself.
                     self._lane.coverage.rearm(self._lane.slot, logged)
@@ -263,7 +262,7 @@ class ForkExecutor:
         except Garbled:
             return True
 
-    def _finished(self, record: Record, count: bool) -> Observation:
+    def _finished(self, record: ChildRecord, count: bool) -> Observation:
         """The observation of a case whose child came to its end; Garbled when its record cannot be."""
         if record.exit is Exit.FAULT:
             return _of_fault(record)
@@ -380,7 +379,7 @@ class ForkExecutor:
         return os.pread(self._lane.stderr, _REPORT_LIMIT, max(0, size - _REPORT_LIMIT))
 
 
-def _of_fault(record: Record) -> Observation:
+def _of_fault(record: ChildRecord) -> Observation:
     return Observation.of_fault(record.fault, record.stage, record.pass_name)
 
 
@@ -412,7 +411,7 @@ def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tupl
     return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
 
 
-def confined_by(death: Death | None) -> str:
+def confined_by(death: SignalDeath | None) -> str:
     """Say which system call it was that a confined child may not make."""
     what = "it asked the kernel for what a case may not do"
     return f"{what}: {death.call}" if death is not None and death.call else what

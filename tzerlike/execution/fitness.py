@@ -20,7 +20,7 @@ from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
-JOB = "fit-case"
+_JOB = "fit-case"
 
 Call = Callable[[str, Mapping[str, Any]], tuple[list[dict[str, Any]], Observation | None]]
 """`ForkExecutor.call`."""
@@ -28,7 +28,7 @@ Call = Callable[[str, Mapping[str, Any]], tuple[list[dict[str, Any]], Observatio
 
 def require_fit(call: Call, case: Case, inputs: str = "") -> None:
     """UserError in one line unless this TVM has the passes of `case`, and `inputs`, a path or "", fit its program."""
-    records, _ = call(JOB, {"case": case.to_json(), "inputs": inputs})
+    records, _ = call(_JOB, {"case": case.to_json(), "inputs": inputs})
     if records and records[0]["fault"]:
         raise UserError(records[0]["fault"])
 
@@ -64,4 +64,4 @@ def _look(case: Case, inputs: str) -> None:
         unpack_inputs(Path(inputs), func)
 
 
-JOBS = {JOB: fit_case}
+JOBS = {_JOB: fit_case}

@@ -16,7 +16,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Record(msgspec.Struct, frozen=True):
+class ChildRecord(msgspec.Struct, frozen=True):
     """The fields of `tzerlike.execution.stages.run_case` and of `tzerlike.processes.served`; `log` is the part of the
     coverage log that is the case's. Of a fault, `kind` and `frames` are those of `tzerlike.core.errors.Fault`."""
 
@@ -41,15 +41,15 @@ class Record(msgspec.Struct, frozen=True):
         return Fault(self.kind, self.frames, self.message, self.stage.value)
 
 
-def read_record(data: Mapping[str, Any]) -> Record:
+def read_child_record(data: Mapping[str, Any]) -> ChildRecord:
     """Garbled when `data` is no record."""
     try:
-        return msgspec.convert(data, Record)
+        return msgspec.convert(data, ChildRecord)
     except msgspec.ValidationError as error:
         raise Garbled(f"a record of a child: {error}") from error
 
 
-def read_results(record: Record) -> tuple[Results | None, Rejection | None]:
+def read_results(record: ChildRecord) -> tuple[Results | None, Rejection | None]:
     """What is known of results, and of a rejection; Garbled when that is not what it should be."""
     try:
         return (

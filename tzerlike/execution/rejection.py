@@ -18,9 +18,9 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.core.targets import arch_of_target, kind_of_target
-from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
-from tzerlike.execution.cuda.toolchain import find_toolchain
+from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.facts import facts_of
@@ -35,7 +35,7 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.interpreter import Verdict
 
-JOB = "weigh-rejection"
+_JOB = "weigh-rejection"
 
 
 def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
@@ -65,12 +65,12 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
         "message": seen.message,
         "of source": seen.stage is Stage.COMPILE_DEVICE,
     }
-    records, death = call(JOB, item, limits)
+    records, death = call(_JOB, item, limits)
     if death is not None and records and records[-1].get("well_formed"):
         return death
     rejection = Rejection.from_json(records[-1]) if records else Rejection(internal)
     sources = records[-1].get("sources", ()) if records else ()
-    toolchain = find_toolchain() if sources else None
+    toolchain = find_cuda_toolchain() if sources else None
     if toolchain is not None and first_refusal(toolchain, sources, arch_of_target(case.target)) is not None:
         rejection = replace(rejection, support="")
     return replace(seen, rejection=rejection)
@@ -94,7 +94,7 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.enter_stage(Stage.INTERPRET)
     module = tvm_api.load_ir(case.ir)
-    _, _, results = interpret(tvm_api.entry_of(module), case.input_seed, effort)
+    _, _, results = interpret_seeded(tvm_api.entry_of(module), case.input_seed, effort)
     sources: list[str] = []
     if results.defined:
         rejection = replace(rejection, support="defined")
@@ -142,10 +142,10 @@ def _builds(case: Case, module: Any, channel: Channel) -> tuple[bool, list[str]]
         sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
     except CompilerRefused:
         return False, []
-    toolchain = find_toolchain() if sources else None
+    toolchain = find_cuda_toolchain() if sources else None
     if toolchain is None or not runs_confined(toolchain):
         return True, [] if toolchain is None else sources
     return first_refusal(toolchain, sources, arch_of_target(wanted)) is None, []
 
 
-JOBS: Mapping[str, Job] = MappingProxyType({JOB: weigh})
+JOBS: Mapping[str, Job] = MappingProxyType({_JOB: weigh})

@@ -19,7 +19,7 @@ _LINES = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SanitizerReport:
     """`kind` is what AddressSanitizer calls the error (heap-use-after-free), `text` the report with names in the place
     of addresses, `frames` those of the access, innermost first."""
 
@@ -28,7 +28,7 @@ class Report:
     frames: tuple[Frame, ...]
 
 
-def report_in(stderr: str, named: Callable[[int], Frame]) -> Report | None:
+def report_in(stderr: str, named: Callable[[int], Frame]) -> SanitizerReport | None:
     """Return the report in what a process wrote, or None; `named` gives the function at an address."""
     head = _HEAD.search(stderr)
     if head is None:
@@ -49,4 +49,4 @@ def report_in(stderr: str, named: Callable[[int], Frame]) -> Report | None:
         lines.append(f"{found[1]} {frame.function}")
         if first:
             frames.append(frame)
-    return Report(head[1], "\n".join(lines).strip(), tuple(frames))
+    return SanitizerReport(head[1], "\n".join(lines).strip(), tuple(frames))

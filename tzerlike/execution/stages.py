@@ -17,7 +17,7 @@ from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.execution.cuda.source import SourceRefused, due, first_refusal, runs_confined
-from tzerlike.execution.cuda.toolchain import find_toolchain
+from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
@@ -81,7 +81,7 @@ def _offer_source(built: tvm_api.Built, case: Case, channel: Channel, around: Ru
     Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
     """
     sources = tvm_api.cuda_sources(built)
-    toolchain = find_toolchain() if sources else None
+    toolchain = find_cuda_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
         return []
     if not runs_confined(toolchain):

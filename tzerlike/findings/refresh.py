@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tzerlike.core.finding import Signed
-from tzerlike.core.harness import harness_of
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
-from tzerlike.execution.cuda.memcheck import REPORT as MEMCHECK
+from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import read_bundle, read_record
+from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
@@ -25,16 +25,16 @@ _NO_SCRIPT = "# TVM cannot print this module"
 def report_of(path: Path) -> str:
     """Return the report of a bundle; UserError where something that it needs does not read.
 
-    That of a finding that is written down reduced is the one written with it.
+    That of a finding of no case is the one written with it.
     """
-    if harness_of(path).reduced:
+    if not harness_of(path).has_cases:
         return _text(path / REPORT)
     return report(_subject(path))
 
 
 def refresh_report(path: Path) -> None:
     """Write a bundle's report.md anew, whole or not at all."""
-    if not harness_of(path).reduced:
+    if harness_of(path).has_cases:
         write_atomic(path / REPORT, report_of(path))
 
 
@@ -42,7 +42,7 @@ def _subject(path: Path) -> Subject:
     reduced = reduced_in(path)
     best = path if reduced is None else reduced
     bundle = read_bundle(best)
-    test, memcheck = best / TEST_FILE, path / MEMCHECK
+    test, memcheck = best / TEST_FILE, path / SANITIZER_REPORT
     return Subject(
         finding=Signed(bundle.kind, bundle.parts),
         case=bundle.stored.case,

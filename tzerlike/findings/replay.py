@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.harness import TIR, harness_of
 from tzerlike.core.observation import Exit
 from tzerlike.core.results import Results
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle, read_bundle, read_other_bundle
+from tzerlike.findings.cases import harness_of
 from tzerlike.findings.faults.bundle import FaultBundle, is_fault, read_fault
 from tzerlike.oracles import make_oracles
+from tzerlike.plugins import harness_named
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 
@@ -57,7 +58,7 @@ class Replayed:
 def load_bundle(path: Path) -> Bundle | OtherBundle:
     """Read a bundle of any harness with all that a replay goes by; UserError in one line that names the file."""
     harness = harness_of(path)
-    if harness.name != TIR:
+    if not harness.has_cases:
         return read_other_bundle(path, harness)
     bundle = read_bundle(path)
     if bundle.probe is None:
@@ -90,7 +91,7 @@ def system_of(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> str:
 def _fault_in(path: Path) -> FaultBundle:
     """A fault of our own that was kept; UserError where there is nothing to run again."""
     kept = read_fault(path)
-    if not kept.occasion.whole and kept.file.campaign.harness == TIR:
+    if not kept.occasion.whole and harness_named(kept.file.campaign.harness).has_cases:
         raise UserError(
             f"{path}: this fault ({one_line(kept.file.doing, 40)}) came about on no case that could be run again"
         )
@@ -104,13 +105,7 @@ def replay_bundle(bundle: Bundle | OtherBundle | FaultBundle, times: int, client
         same = sum(bundle.signature in answer["faults"] for answer in answers)
         others = ", ".join(sorted(set(answers[-1]["faults"]) - {bundle.signature}))
         return Replayed(bundle, times, same, f"other faults: {others}" if others else "no fault")
-    if isinstance(bundle, OtherBundle):
-        limits = {"seconds": bundle.limits.seconds, "memory": bundle.limits.memory}
-        answers = client.ask(
-            bundle.harness.judge, {"path": str(bundle.path.resolve() / "case.json"), **limits, "times": times}
-        )
-    else:
-        answers = client.ask("judge-again", {"path": str(bundle.path.resolve()), "times": times})
+    answers = client.ask("judge-again", {"path": str(bundle.path.resolve()), "times": times})
     same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
     return Replayed(bundle, times, same, _describe(answers[-1]))
 

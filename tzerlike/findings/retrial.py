@@ -19,6 +19,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
+from tzerlike.findings.programs import Programs
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.examiner import Look
 from tzerlike.oracles.protocol import Environment, Probe
@@ -43,14 +44,14 @@ class Retrial:
     few: tuple[int, ...] = (0,)
 
 
-def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str]) -> Retrial:
+def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
     """Return how the cases of a bundle are tried again; `oracles` are those of its campaign."""
     if bundle.probe is not None:
-        return _of_probe(bundle.probe, bundle.environment, executor)
-    return _of_compilation(bundle.kind, executor, oracles)
+        return _of_probe(bundle.probe, bundle.environment, executor, programs)
+    return _of_compilation(bundle.kind, executor, oracles, programs)
 
 
-def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str]) -> Retrial:
+def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
@@ -72,6 +73,7 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str]) -
         return bundle_compilation(
             directory,
             executor,
+            programs,
             finding,
             stored,
             executor.limits,
@@ -86,11 +88,13 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str]) -
     return Retrial(look, write, layouts, few)
 
 
-def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor) -> Retrial:
+def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
     look = partial(look_again, executor, probe, held)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
         found = look(finding.case)
-        return bundle_examined(directory, executor, probe, found, stored, environment) if found.shows(finding) else None
+        if not found.shows(finding):
+            return None
+        return bundle_examined(directory, executor, programs, probe, found, stored, environment)
 
     return Retrial(look, write)

@@ -1,1 +1,1 @@
-"""Kinds of tested programs, as a campaign's loop uses them (tzerlike.campaign.harness)."""
+"""Harnesses that are made of several rooms, a package each (tzerlike.core.harness has the table of all)."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
-from tzerlike.mutators.protocol import Change, MutationEnv, Mutator, runs_compiler
+from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
 from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, SYSTEM, raised_by_tvm
 from tzerlike.tir.tree import Tree, defines_once
@@ -32,7 +32,7 @@ class Guarded:
     `name` is the one that the table has it under.
     """
 
-    mutator: Change
+    mutator: MutatorFunction
     name: str
 
     @property
@@ -54,7 +54,7 @@ class Guarded:
 
 
 # What each mutator does, in the order in which they are listed.
-_CHANGES: Mapping[str, Change] = {
+_CHANGES: Mapping[str, MutatorFunction] = {
     "constants": starter.constants,
     "operators": starter.operators,
     "dtypes": starter.other_dtypes,
@@ -72,8 +72,8 @@ _CHANGES: Mapping[str, Change] = {
     "buffer-shape": buffers.buffer_shape,
     "symbolic-shape": buffers.symbolic_shape,
     "buffer-layout": buffers.buffer_layout,
-    "schedule-loops": schedule.LOOPS,
-    "schedule-blocks": schedule.BLOCKS,
+    "schedule-loops": schedule.LOOP_SCHEDULES,
+    "schedule-blocks": schedule.BLOCK_SCHEDULES,
     "splice": splice.splice,
     "block-annotations": annotate.block_annotations,
     "software-pipeline": annotate.software_pipeline,

@@ -12,7 +12,7 @@ from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_ti
 from tzerlike.tir.scope import SERIAL
 from tzerlike.tir.tree import DEFINING, Site, Tree, left_early, loop_with
 
-FUNCTION_ATTRIBUTES: tuple[tuple[str, Sequence[Any]], ...] = (
+FUNCTION_ANNOTATIONS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),
     ("tirx.is_entry_func", (True,)),
     ("tirx.is_scheduled", (True, 1)),
@@ -137,7 +137,7 @@ def function_attributes(func: Any, rng: Random, env: MutationEnv) -> Any | None:
             return None
         rng.shuffle(params)
         return function_with(func, func.body, params=params)
-    name, values = rng.choice(FUNCTION_ATTRIBUTES)
+    name, values = rng.choice(FUNCTION_ANNOTATIONS)
     present = func.attrs is not None and func.attrs.get(name) is not None
     if present and rng.randrange(2):
         return func.without_attr(name)

@@ -15,7 +15,7 @@ from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 
-JOB = "mutate"
+_JOB = "mutate"
 
 
 def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Attempt:
@@ -57,10 +57,10 @@ def mutate_in_child(explore: Explore, mutation: Mutation, ir: str, target: str) 
     That is code under test, so what one reaches that gives a program counts.
     """
     item = {"mutation": mutation.to_json(), "ir": ir, "target": target}
-    records, death, new_blocks = explore(JOB, item, lambda records: bool(records) and records[0]["text"] is not None)
+    records, death, new_blocks = explore(_JOB, item, lambda records: bool(records) and records[0]["text"] is not None)
     died_of = 0 if death is None or death.exit in NOBODYS else death.signal
     return Mutant(Attempt(**records[0]) if records else Attempt(None), new_blocks, died_of)
 
 
-JOBS: Mapping[str, Job] = {JOB: mutate}
+JOBS: Mapping[str, Job] = {_JOB: mutate}
 """The job of a runner's child that mutates."""

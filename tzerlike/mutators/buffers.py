@@ -17,7 +17,7 @@ from tzerlike.tir.buffers import like
 from tzerlike.tir.scope import Names, constant_int, names_in
 from tzerlike.tir.tree import Site, Tree, key, refresh_regions
 
-Indices = list[Any]
+_Indices = list[Any]
 
 VECTOR_ODDS = 6
 """One in so many changes of a buffer's dtype is to vectors."""
@@ -200,7 +200,7 @@ def retarget(
     old: Any,
     new: Any,
     *,
-    indices: Callable[[Indices], Indices] = lambda given: given,
+    indices: Callable[[_Indices], _Indices] = lambda given: given,
     read: Callable[[Any], Any] = lambda load: load,
     write: Callable[[Any], Any] = lambda value: value,
 ) -> Any:
@@ -275,14 +275,14 @@ def _dtypes_for(have: dtypes.DType, defined: bool, rng: Random) -> Sequence[str]
     return (*dtypes.INTEGERS, *dtypes.UNSIGNED, "int4", "uint4", "float32", "float16")
 
 
-def _unit(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], Indices]] | None:
+def _unit(shape: _Indices, rng: Random) -> tuple[_Indices, Callable[[_Indices], _Indices]] | None:
     """A dimension of extent one, somewhere."""
     place = rng.randint(0, len(shape))
     zero, one = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
     return [*shape[:place], one, *shape[place:]], lambda given: [*given[:place], zero, *given[place:]]
 
 
-def _padded(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], Indices]] | None:
+def _padded(shape: _Indices, rng: Random) -> tuple[_Indices, Callable[[_Indices], _Indices]] | None:
     """A dimension that is longer than what is used of it; accesses may be shifted into it."""
     if not shape or any(constant_int(e) is None for e in shape):
         return None
@@ -291,7 +291,7 @@ def _padded(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
     old = shape[place]
     longer = tirx.IntImm(type_of(old).dtype, int(old.value) + extra)
 
-    def moved(given: Indices) -> Indices:
+    def moved(given: _Indices) -> _Indices:
         if not shift:
             return given
         index = given[place]
@@ -300,7 +300,7 @@ def _padded(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
     return [*shape[:place], longer, *shape[place + 1 :]], moved
 
 
-def _permuted(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], Indices]] | None:
+def _permuted(shape: _Indices, rng: Random) -> tuple[_Indices, Callable[[_Indices], _Indices]] | None:
     """The dimensions in another order."""
     if len(shape) < 2:
         return None
@@ -309,7 +309,7 @@ def _permuted(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices],
     return [shape[i] for i in order], lambda given: [given[i] for i in order]
 
 
-def _merged(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], Indices]] | None:
+def _merged(shape: _Indices, rng: Random) -> tuple[_Indices, Callable[[_Indices], _Indices]] | None:
     """Two neighbouring dimensions as one."""
     places = [p for p in range(len(shape) - 1) if constant_int(shape[p]) and constant_int(shape[p + 1])]
     if not places:
@@ -318,7 +318,7 @@ def _merged(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
     outer, inner = shape[place], shape[place + 1]
     total = tirx.IntImm("int32", int(outer.value) * int(inner.value))
 
-    def flat(given: Indices) -> Indices:
+    def flat(given: _Indices) -> _Indices:
         index = given[place + 1]
         width = tirx.IntImm(type_of(index).dtype, int(inner.value))
         joined = tirx.Add(tirx.Mul(tirx.Cast(str(type_of(index).dtype), given[place]), width), index)
@@ -329,7 +329,7 @@ def _merged(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], I
     return [*shape[:place], total, *shape[place + 2 :]], flat
 
 
-def _split(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], Indices]] | None:
+def _split(shape: _Indices, rng: Random) -> tuple[_Indices, Callable[[_Indices], _Indices]] | None:
     """One dimension as two, where its extent has a divisor."""
     places = [
         (p, f)
@@ -342,7 +342,7 @@ def _split(shape: Indices, rng: Random) -> tuple[Indices, Callable[[Indices], In
     place, factor = rng.choice(places)
     outer = tirx.IntImm("int32", int(shape[place].value) // factor)
 
-    def divided(given: Indices) -> Indices:
+    def divided(given: _Indices) -> _Indices:
         index = given[place]
         by = tirx.IntImm(type_of(index).dtype, factor)
         return [*given[:place], tirx.FloorDiv(index, by), tirx.FloorMod(index, by), *given[place + 1 :]]

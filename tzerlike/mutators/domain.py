@@ -11,7 +11,7 @@ from tzerlike.mutators.general import beside, budget
 from tzerlike.mutators.generate import make_generator
 from tzerlike.mutators.generator import INT32, Generator
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.mutators.statements import THREADS, allocate, loop_around, masked_store, store, view
+from tzerlike.mutators.statements import THREAD_TAGS, allocate, loop_around, masked_store, store, view
 from tzerlike.systems.tvm_api import array_items, op_call, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import needs_constant
@@ -98,7 +98,7 @@ def thread_binding(func: Any, rng: Random, env: MutationEnv) -> Any | None:
         return _rebound(tree, rng.choice(bound), rng)
     # the LLVM code generator has no threads, but virtual threads are resolved before it
     virtual = env.target == "llvm" and rng.randrange(10) > 0
-    tag = rng.choice(("vthread.x", "vthread.y", "vthread.z", "vthread") if virtual else THREADS)
+    tag = rng.choice(("vthread.x", "vthread.y", "vthread.z", "vthread") if virtual else THREAD_TAGS)
     loops = [s for s in tree.of_type(tirx.For) if not left_early(tree, s) and constant_int(s.node.min) == 0]
     if loops and rng.randrange(2):
         site = rng.choice(loops)
@@ -347,7 +347,7 @@ def _load_as(generator: Generator, scope: Scope, dtype: DType) -> Any | None:
 def _rebound(tree: Tree, site: Site, rng: Random) -> Any:
     """The thread at `site` with another tag, another extent, or as a plain loop."""
     node = site.node
-    tag = rng.choice((*THREADS, "vthread.y"))
+    tag = rng.choice((*THREAD_TAGS, "vthread.y"))
     if type(node) is tirx.For:
         if rng.randrange(3) == 0:
             return tree.replace(site, loop_with(node, kind=SERIAL, thread_binding=None))

@@ -10,7 +10,7 @@ from tzerlike.mutators.generator import INT32, ExprMaker, Generator, Value, exac
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
 from tzerlike.systems.tvm_api import op_call, tirx, tvm
 from tzerlike.tir import dtypes
-from tzerlike.tir.scope import Scope, Variable
+from tzerlike.tir.scope import Scope, ScopeVar
 
 _POOL = (
     "int8",
@@ -190,12 +190,12 @@ def let(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | 
     bound = dtype if dtype.lanes == 1 else INT32
     value = generator.expr(scope, bound, size // 2)
     var = tirx.Var(generator.names.fresh("v"), str(bound))
-    inner = scope.extended(variables=[Variable(var, str(bound), "let", value.low, value.high)])
+    inner = scope.extended(variables=[ScopeVar(var, str(bound), "let", value.low, value.high)])
     body = generator.expr(inner, dtype, size - size // 2)
     return Value(tirx.Let(var, value.node, body.node), body.low, body.high)
 
 
-def load(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
+def buffer_load(generator: Generator, scope: Scope, dtype: DType, size: int) -> Value | None:
     """A load from a buffer of the dtype, or of its scalar with a Ramp for index."""
     whole = [b for b in generator.readable(scope) if b.dtype == str(dtype)]
     parts = [b for b in generator.readable(scope) if b.dtype == dtype.scalar] if dtype.lanes > 1 else []
@@ -231,10 +231,10 @@ def intrinsic(generator: Generator, scope: Scope, dtype: DType, size: int) -> Va
         for entry in INTRINSICS
         if entry.gives(dtype) and generator.target in entry.targets and (entry.total or not generator.defined)
     ]
-    return call(generator, scope, dtype, size, generator.rng.choice(fitting)) if fitting else None
+    return intrinsic_call(generator, scope, dtype, size, generator.rng.choice(fitting)) if fitting else None
 
 
-def call(generator: Generator, scope: Scope, dtype: DType, size: int, entry: Intrinsic) -> Value | None:
+def intrinsic_call(generator: Generator, scope: Scope, dtype: DType, size: int, entry: Intrinsic) -> Value | None:
     """A call of `entry` with result dtype `dtype`."""
     operand = dtype
     if entry.result != "T":
@@ -385,7 +385,7 @@ EXPRESSIONS: tuple[ExprMaker, ...] = (
     ExprMaker("prim.Broadcast", 8, _vector, broadcast),
     ExprMaker("prim.Shuffle", 2, lambda d: not d.scalable and not d.suffix, shuffle),
     ExprMaker("prim.Let", 3, _any, let),
-    ExprMaker("ir.TensorLoad", 20, _any, load),
+    ExprMaker("ir.TensorLoad", 20, _any, buffer_load),
     ExprMaker("ir.Call", 10, _any, intrinsic),
     ExprMaker("ir.Call", 2, lambda d: _vector(d) and _number(d), masked_load),
     ExprMaker("ir.Call", 1, lambda d: _bool(d) and d.lanes == 1, null_check),

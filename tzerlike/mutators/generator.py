@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tzerlike.core.dtypes import DType
 from tzerlike.systems.tvm_api import tirx
 from tzerlike.tir import dtypes
-from tzerlike.tir.scope import Buffer, Names, Scope, Variable
+from tzerlike.tir.scope import Buffer, Names, Scope, ScopeVar
 from tzerlike.tir.tree import key
 
 INT32 = DType("int", 32)
@@ -111,7 +111,7 @@ class Generator:
                 return self.variable(self.rng.choice(candidates), dtype)
         return self.constant(dtype)
 
-    def variable(self, variable: Variable, dtype: DType) -> Value:
+    def variable(self, variable: ScopeVar, dtype: DType) -> Value:
         """The value of a variable in scope."""
         if not dtype.is_int:
             return Value(variable.var)

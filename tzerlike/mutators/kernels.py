@@ -16,7 +16,7 @@ from tzerlike.tir import dtypes
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
 from tzerlike.tir.tree import Site, Tree, seq
 
-MOST_THREADS = 1024
+_MOST_THREADS = 1024
 """Threads of a block at most, in all."""
 
 _MEMORY = ("shared", "shared", "shared", "shared.dyn")
@@ -67,7 +67,7 @@ def _threads_through(site: Site) -> Threads | None:
             threads.insert(0, (variable, extent))
         elif not tag.startswith("blockIdx"):
             return None
-    return threads if threads and _count(threads) <= MOST_THREADS else None
+    return threads if threads and _count(threads) <= _MOST_THREADS else None
 
 
 def _launch(node: Any) -> tuple[str, Any, int | None] | None:

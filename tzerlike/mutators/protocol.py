@@ -24,7 +24,7 @@ class MutationEnv:
     defined_weight: float = 0.5
 
 
-Change = Callable[[Any, Random, MutationEnv], Any | None]
+MutatorFunction = Callable[[Any, Random, MutationEnv], Any | None]
 """What a mutator does when it is called; it need not know its own name."""
 
 
@@ -43,7 +43,7 @@ class Mutator(Protocol):
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None: ...
 
 
-def runs_compiler(mutator: Change) -> bool:
+def runs_compiler(mutator: MutatorFunction) -> bool:
     """Whether a mutator has code of the compiler under test make the child, as an attribute of that name says.
 
     It then runs in a child process of its own, without donors, and the blocks that it reaches count.

@@ -29,7 +29,7 @@ from tzerlike.systems.tvm_api import (
 from tzerlike.tir.scope import constant_int
 from tzerlike.tir.tree import Tree, defines_once
 
-Step = Callable[[Any, Any, Random, MutationEnv], object]
+ScheduleStep = Callable[[Any, Any, Random, MutationEnv], object]
 """Applies one primitive to a block of a schedule.
 
 Raises ScheduleError where a precondition does not hold, IndexError where the block has too few loops or buffers, or is
@@ -48,7 +48,7 @@ TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "vthread.x")
 class Schedules:
     """A mutator that schedules a program by primitives drawn from `steps`."""
 
-    steps: Sequence[Step]
+    steps: Sequence[ScheduleStep]
     runs_compiler: bool = True
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
@@ -73,12 +73,12 @@ class Unchecked:
         return partial(getattr(method, "__wrapped__", method), self._schedule)
 
 
-def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], count: int) -> Any | None:
+def scheduled(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[ScheduleStep], count: int) -> Any | None:
     """The function of `tree` after up to `count` of `steps` that applied; None when none did."""
     return _program_of(_schedule(tree, rng, env, steps, count), tree.func)
 
 
-def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Step], count: int) -> Any | None:
+def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[ScheduleStep], count: int) -> Any | None:
     func = tree.func
     if not uses_blocks(func):
         return None
@@ -339,12 +339,12 @@ def _decompose_padding(schedule: Any, block: Any, rng: Random, env: MutationEnv)
     schedule.decompose_padding(block, _loop(schedule, block, rng))
 
 
-LOOPS = Schedules((
+LOOP_SCHEDULES = Schedules((
     _split, _split, _fuse, _reorder, _vectorize, _unroll, _parallel, _bind, _unit, _partition, _reorder_axes,
 ))  # fmt: skip
 """Split, fuse, reorder, vectorise, unroll, parallelise, bind or partition the loops of a block."""
 
-BLOCKS = Schedules((
+BLOCK_SCHEDULES = Schedules((
     _cache_read, _cache_write, cached_and_moved, _cache_inplace, _cache_index, _reindex, _compute_at,
     _reverse_compute_at, _inline, _rfactor, _decompose_reduction, _blockize, _tensorize, _set_scope, _storage_align,
     _transform_layout, _transform_block, _pad_einsum, _rolling_buffer, _decompose_padding,

@@ -20,12 +20,12 @@ from tzerlike.tir.scope import (
     Buffer,
     Loop,
     Scope,
-    Variable,
+    ScopeVar,
     buffer_of,
 )
 from tzerlike.tir.tree import key, refresh_regions, seq
 
-THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
+THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
 LOOP_PRAGMAS = (
     ("pragma_auto_unroll_max_step", (0, 1, 8, 64)),
     ("pragma_unroll_explicit", (0, 1)),
@@ -72,7 +72,7 @@ def bind(generator: Generator, scope: Scope, size: int) -> Any | None:
     dtype = dtypes.parse(generator.rng.choice(("int32", "int32", "int64", "float32", "bool", "uint8"))) or INT32
     value = generator.expr(scope, dtype, size // 2)
     var = tirx.Var(generator.names.fresh("v"), str(dtype))
-    inner = scope.extended(variables=[Variable(var, str(dtype), "bind", value.low, value.high)])
+    inner = scope.extended(variables=[ScopeVar(var, str(dtype), "bind", value.low, value.high)])
     return seq([tirx.Bind(var, value.node), generator.stmt(inner, size - size // 2)])
 
 
@@ -115,7 +115,7 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any, least:
     step = tirx.IntImm("int32", rng.choice((2, 3))) if kind == SERIAL and generator.chance(8) else None
     binding = None
     if kind == THREAD_BINDING:
-        binding = tirx.IterVar(None, tirx.Var(generator.names.fresh("t"), "int32"), 1, rng.choice(THREADS))
+        binding = tirx.IterVar(None, tirx.Var(generator.names.fresh("t"), "int32"), 1, rng.choice(THREAD_TAGS))
         start, step = 0, None
     annotations = {}
     if kind == SERIAL and generator.chance(20):
@@ -123,7 +123,7 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any, least:
         annotations[name] = rng.choice(values)
     known = limit is not None and 0 < limit <= 1 << 16
     inner = scope.extended(
-        variables=[Variable(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
+        variables=[ScopeVar(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
         loops=[Loop(var, kind, limit if known else None, kind == SERIAL and not annotations)],
     )
     return tirx.For(var, tirx.IntImm("int32", start), extent, kind, body(inner), binding, annotations, step)
@@ -148,7 +148,7 @@ def independent_loop(generator: Generator, scope: Scope, size: int, kind: int) -
     extent = rng.choice(extents)
     shift = rng.randint(0, room - extent)
     var = tirx.Var(generator.names.fresh("i"), "int32")
-    inner = scope.extended(variables=[Variable(var, "int32", "loop", 0, extent - 1)], loops=[Loop(var, kind, extent)])
+    inner = scope.extended(variables=[ScopeVar(var, "int32", "loop", 0, extent - 1)], loops=[Loop(var, kind, extent)])
     inner.buffers = [b for b in inner.buffers if key(b.var) != key(buffer.var)]
     generator.written.add(key(buffer.var))
     outer = [generator.index(scope, n, 2) for n in buffer.shape]
@@ -283,7 +283,7 @@ def attribute(generator: Generator, scope: Scope, size: int) -> Any | None:
     return tirx.AttrStmt(0, name, tirx.IntImm("int32", rng.choice(values)), generator.stmt(scope, size))
 
 
-def evaluate(generator: Generator, scope: Scope, size: int) -> Any | None:
+def evaluation(generator: Generator, scope: Scope, size: int) -> Any | None:
     """A value thrown away, or one of the calls made for their effect."""
     choice = generator.rng.randrange(6)
     number = tirx.IntImm("int32", generator.rng.randrange(4))
@@ -364,7 +364,7 @@ def block(generator: Generator, scope: Scope, size: int) -> Any | None:
     inner = scope.extended()
     inner.enter_block()
     inner.variables.extend(
-        Variable(axis, "int32", "block", 0, (extent or 1) - 1) for axis, extent in zip(axes, buffer.shape, strict=True)
+        ScopeVar(axis, "int32", "block", 0, (extent or 1) - 1) for axis, extent in zip(axes, buffer.shape, strict=True)
     )
     inner.buffers = [b for b in inner.buffers if key(b.var) != key(buffer.var)]
     generator.written.add(key(buffer.var))
@@ -403,7 +403,7 @@ STATEMENTS: tuple[StmtMaker, ...] = (
     StmtMaker("tirx.While", 2, counting_while),
     StmtMaker("tirx.AssertStmt", 2, assertion),
     StmtMaker("tirx.AttrStmt", 2, attribute),
-    StmtMaker("tirx.Evaluate", 2, evaluate),
+    StmtMaker("tirx.Evaluate", 2, evaluation),
     StmtMaker("tirx.Evaluate", 1, masked_store),
     StmtMaker("tirx.Break", 2, leave),
     StmtMaker("s_tir.SBlockRealize", 6, block),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import TIR, Case
+from tzerlike.core.config import DEFAULT_ORACLES
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
@@ -21,17 +22,29 @@ from tzerlike.plugins import extended, load_plugin
 
 ORACLES: dict[str, Oracle] = {
     "crash": Oracle(crash.judge_crash, probe=crash.PROBE),
-    "inconsistency": Oracle(judge_inconsistency, frozenset({Check.RESULTS})),
-    "internal-error": Oracle(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE})),
-    "performance": Oracle(judge_performance, frozenset({Check.RESULTS, Check.SPEED})),
-    "roundtrip": Oracle(round_trip.judge_round_trip, probe=round_trip.PROBE),
-    "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE),
+    "inconsistency": Oracle(judge_inconsistency, frozenset({Check.RESULTS}), harness=TIR),
+    "internal-error": Oracle(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE}), harness=TIR),
+    "performance": Oracle(judge_performance, frozenset({Check.RESULTS, Check.SPEED}), harness=TIR),
+    "roundtrip": Oracle(round_trip.judge_round_trip, probe=round_trip.PROBE, harness=TIR),
+    "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
 }
 
 
-def make_oracles(names: Sequence[str]) -> tuple[Judge, ...]:
-    """Return how the named oracles judge; UserError that lists the known ones for a name that is none of them."""
-    return tuple(oracle.judge for oracle in _named(names))
+def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
+    """Return how the named oracles judge; UserError that lists the known ones for a name that is none of them.
+
+    UserError too for one that does not understand the cases of `harness`, where that is named.
+    """
+    oracles = _named(names)
+    for name, oracle in zip(names, oracles, strict=True):
+        if harness and oracle.harness not in ("", harness):
+            raise UserError(f"--oracles: {name!r} has no meaning with --harness {harness}")
+    return tuple(oracle.judge for oracle in oracles)
+
+
+def default_oracles(harness: str) -> tuple[str, ...]:
+    """Return those of DEFAULT_ORACLES that understand the cases of a harness."""
+    return tuple(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness))
 
 
 def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Finding]:

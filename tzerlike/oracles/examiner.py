@@ -17,7 +17,7 @@ from tzerlike.oracles.protocol import Environment, Probe
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 
-JOB = "examine"
+_JOB = "examine"
 
 Records = tuple[list[dict[str, Any]], Observation | None]
 """What a child laid down, and how it died if it did."""
@@ -96,7 +96,7 @@ def examiner_of(probe: Probe) -> Examiner:
 
 def ask_for(probe: Probe, call: Callable[[str, Mapping[str, Any]], Records]) -> Ask:
     """Return what the examiner of a probe asks children with; `call` is `ForkExecutor.call`."""
-    return lambda item: call(JOB, {"examiner": probe.examiner, "item": dict(item)})
+    return lambda item: call(_JOB, {"examiner": probe.examiner, "item": dict(item)})
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -105,4 +105,4 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     job(item["item"], channel, seconds)
 
 
-JOBS: Mapping[str, Job] = {JOB: examine}
+JOBS: Mapping[str, Job] = {_JOB: examine}

@@ -59,8 +59,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """An oracle; `needs` is what the child that takes a case has to look at for it."""
+    """An oracle; `needs` is what the child that takes a case has to look at for it.
+
+    `harness` is the one whose cases it understands, "" where it understands any.
+    """
 
     judge: Judge
     needs: frozenset[Check] = frozenset()
     probe: Probe | None = None
+    harness: str = ""

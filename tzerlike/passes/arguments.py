@@ -11,14 +11,14 @@ from typing import Final
 
 from tzerlike.core.case import Scalar
 
-Domain = tuple[Scalar, ...]
+_Domain = tuple[Scalar, ...]
 
-LLVM: Final = '{"kind": "llvm"}'
+_LLVM: Final = '{"kind": "llvm"}'
 LLVM_O0: Final = '{"kind": "llvm", "opt-level": 0}'
 
 THREAD_AXES: Final = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z")
 
-ARGUMENTS: Final[Mapping[str, Mapping[str, Domain]]] = {
+ARGUMENTS: Final[Mapping[str, Mapping[str, _Domain]]] = {
     "s_tir.CompactBufferAllocation": {"is_strict": (True, False)},
     "s_tir.HoistIfThenElse": {"variant": (None, "basic")},
     "s_tir.InjectPTXLDG32": {"enable_inject_ptx_intrin": (True, False)},
@@ -32,8 +32,8 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Domain]]] = {
         "max_vector_bytes": (16, 1024),
         "max_kernels": (1, 64),
     },
-    "s_tir.VerifyVTCMLimit": {"default_target": (None, LLVM)},
-    "tirx.BindTarget": {"target": (LLVM, LLVM_O0)},
+    "s_tir.VerifyVTCMLimit": {"default_target": (None, _LLVM)},
+    "tirx.BindTarget": {"target": (_LLVM, LLVM_O0)},
     "tirx.FP8ComputeLegalize": {"promote_dtype": ("float32", "float16")},
     "tirx.NarrowDataType": {"target_bits": (32, 64, 16, 8)},
     "tirx.RemapThreadAxis": {
@@ -57,7 +57,7 @@ EXCLUDED: Final[Mapping[str, str]] = {
 }
 """Registered constructors that are no passes of their own, with the reason."""
 
-OPTIONS: Final[Mapping[str, Domain]] = {
+OPTIONS: Final[Mapping[str, _Domain]] = {
     "s_tir.HoistExpression.hoisted_conditionals": (0, 1, 2, 4, 8, 7, 15),
     "s_tir.HoistExpression.hoisted_let_bindings": (0, 1, 2, 4, 7),
     "s_tir.HoistIfThenElse.support_block_scope_hoisting": (True, False),

@@ -12,7 +12,7 @@ from typing import Any
 from tzerlike.core.case import PassSpec, Scalar
 from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
-from tzerlike.passes.info import Catalog, Parameter, PassInfo, by_name
+from tzerlike.passes.info import Catalog, PassInfo, PassParameter, by_name
 from tzerlike.systems.tvm_api import SYSTEM, pass_constructors, pass_modules, tirx, tvm
 
 
@@ -113,21 +113,21 @@ def _describe(ffi_name: str) -> PassInfo | None:
     if in_tvm in EXCLUDED:
         return None
     table = ARGUMENTS.get(in_tvm, {})
-    parameters: list[Parameter] = []
+    parameters: list[PassParameter] = []
     constructor = _python_constructor(ffi_name)
     if constructor is None or name in MAP_ARGUMENT:
-        parameters = [Parameter(key, domain, name not in MAP_ARGUMENT) for key, domain in table.items()]
+        parameters = [PassParameter(key, domain, name not in MAP_ARGUMENT) for key, domain in table.items()]
         if len(pass_constructors()[ffi_name]) > len(parameters):
             return None
     else:
         for parameter in inspect.signature(constructor).parameters.values():
             required = parameter.default is inspect.Parameter.empty
             if parameter.name in table:
-                parameters.append(Parameter(parameter.name, table[parameter.name], required))
+                parameters.append(PassParameter(parameter.name, table[parameter.name], required))
             elif required:
                 return None
             else:
-                parameters.append(Parameter(parameter.name, (parameter.default,), required))
+                parameters.append(PassParameter(parameter.name, (parameter.default,), required))
     info = PassInfo(name, ffi_name, tuple(parameters))
     first = PassSpec(name, tuple((p.name, p.domain[0]) for p in parameters))
     internal = instantiate(first, (info,)).info.name

@@ -10,7 +10,7 @@ from tzerlike.core.case import PassSpec, Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class PassParameter:
     """One argument of a pass: the values worth trying, and whether a sequence must give one.
 
     `domain` is never empty; the value TVM's own pipelines use comes first.
@@ -33,7 +33,7 @@ class PassInfo:
 
     name: str
     ffi_name: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[PassParameter, ...] = ()
     internal_name: str = ""
     options: tuple[str, ...] = ()
 

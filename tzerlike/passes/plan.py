@@ -18,11 +18,11 @@ from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
-from tzerlike.passes.preconditions import RULES, Rule, composed, facts_after, legal, rule_of
+from tzerlike.passes.preconditions import PRECONDITIONS, Rule, composed, facts_after, legal, rule_of
 from tzerlike.passes.sequence import (
     OPERATORS,
-    Operator,
     Sequence,
+    SequenceOperator,
     delete,
     fresh,
     insert,
@@ -31,13 +31,13 @@ from tzerlike.passes.sequence import (
     random_config,
     random_sequence,
     re_argument,
-    repeat,
+    repeat_pass,
     replace,
     swap,
 )
 from tzerlike.systems import under_test
 
-Plan = tuple[Sequence, ContextConfig]
+PassPlan = tuple[Sequence, ContextConfig]
 
 MAX_GROWTH: Final = 16
 """A pipeline may be this much longer than the default one."""
@@ -74,12 +74,12 @@ def _enabler(fact: Fact, wanted: bool) -> PassSpec | None:
     """Return the pass that gives or takes away `fact`: the one that does least besides."""
     names = [
         name
-        for name, rule in RULES.items()
+        for name, rule in PRECONDITIONS.items()
         if fact in (rule.adds if wanted else rule.removes) and fact not in rule.forbids
     ]
     if not names:
         return None
-    name = min(names, key=lambda n: (len(RULES[n].adds | RULES[n].removes), n))
+    name = min(names, key=lambda n: (len(PRECONDITIONS[n].adds | PRECONDITIONS[n].removes), n))
     return PassSpec(under_test().pass_name(name), _ENABLING_ARGUMENTS.get(name, ()))
 
 
@@ -128,7 +128,7 @@ def _step(spec: PassSpec, facts: Facts, end: Rule | None) -> Sequence:
     return step
 
 
-_PIPELINE_EDITS: Final[tuple[Operator, ...]] = (insert, insert, delete, swap, repeat, replace, re_argument)
+_PIPELINE_EDITS: Final[tuple[SequenceOperator, ...]] = (insert, insert, delete, swap, repeat_pass, replace, re_argument)
 
 
 def varied_pipeline(rng: Random, pool: Pool, facts: Facts, pipeline: Sequence) -> Sequence:
@@ -175,7 +175,7 @@ class PlannedSource:
         if self._adaptive:
             self._pool = Pool(self._catalog, shares(self._names, yields))
 
-    def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> Plan:
+    def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> PassPlan:
         """Return a new plan for a program with `facts`."""
         config = random_config(rng)
         if rng.random() < self._wild_share:
@@ -188,7 +188,7 @@ class PlannedSource:
 
     def mutate(
         self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts = ANY_PROGRAM
-    ) -> Plan:
+    ) -> PassPlan:
         """Return a plan that differs from (`passes`, `config`), for a program with `facts`.
 
         One time in four the context changes, one in sixteen everything.
@@ -214,7 +214,7 @@ class PlannedSource:
                 return changed, config
         return self.fresh(rng, facts)
 
-    def fit(self, passes: Sequence, config: ContextConfig, facts: Facts) -> Plan:
+    def fit(self, passes: Sequence, config: ContextConfig, facts: Facts) -> PassPlan:
         """Return a plan for a program that has changed and now has `facts`: the old one where it is still legal.
 
         A prefix is repaired; a pipeline that no longer fits is left to be rejected.
@@ -237,7 +237,7 @@ class PlannedSource:
 
     def _mutate_pipeline(
         self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts
-    ) -> Plan:
+    ) -> PassPlan:
         bound = max(len(passes), len(self._pipeline_of(with_fields(config, pipeline="default"))) + MAX_GROWTH)
         for _ in range(_ATTEMPTS):
             operator = rng.choice(OPERATORS)

@@ -56,7 +56,7 @@ F = Fact
 _ANYWHERE: Final = Rule(source="trial: ran everywhere")
 _BLOCKS: Final = _facts(F.BLOCKS, F.ITERATORS, F.INIT, F.BLOCK_BUFFERS, F.MATCHES)
 
-RULES: Final[Mapping[str, Rule]] = {
+PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "s_tir.AnnotateIrregularLoop": _ANYWHERE,
     "s_tir.CanonicalizeLoop": Rule(removes=_facts(F.STEPS), source="doc: loops from zero in steps of one"),
     "s_tir.CompactBufferAllocation": Rule(
@@ -252,7 +252,7 @@ RULES: Final[Mapping[str, Rule]] = {
 }
 """Every pass of the catalogue."""
 
-CODE_GENERATION: Final = Rule(
+_CODE_GENERATION: Final = Rule(
     needs=_facts(F.PACKED, F.TARGET),
     forbids=_BLOCKS | _facts(F.ND, F.LIKELY, F.BUFFER_PARAMS, F.BF16, F.FP8, F.BF16_STORAGE, F.FP8_STORAGE),
     source="check: CodeGenLLVM wants flat buffers; trial: the default pipeline with each pass dropped",
@@ -277,7 +277,7 @@ class Violation:
 @cache
 def rule_of(name: str) -> Rule:
     """Return the rule of a pass; one that the table does not know has no preconditions."""
-    return RULES.get(under_test().name_in_tvm(name), _ANYWHERE)
+    return PRECONDITIONS.get(under_test().name_in_tvm(name), _ANYWHERE)
 
 
 def facts_after(passes: Iterable[PassSpec], facts: Facts) -> Facts:
@@ -300,7 +300,7 @@ def legal(passes: Iterable[PassSpec], facts: Facts, *, to_code: bool = False) ->
             return Violation(index, spec.name, *found)
         facts = rule.apply(facts)
     if to_code:
-        found = CODE_GENERATION.violation(facts)
+        found = _CODE_GENERATION.violation(facts)
         if found is not None:
             return Violation(index + 1, "code generation", *found)
     return None
@@ -313,7 +313,7 @@ def composed(passes: Iterable[PassSpec], *, to_code: bool = False) -> Rule | Non
     """
     rules = [rule_of(spec.name) for spec in passes]
     if to_code:
-        rules.append(CODE_GENERATION)
+        rules.append(_CODE_GENERATION)
     whole = Rule()
     for rule in rules:
         gone = whole.removes - whole.adds

@@ -77,7 +77,7 @@ def swap(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence
     return tuple(child)
 
 
-def repeat(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
+def repeat_pass(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequence | None:
     """Run one of the passes a second time, at the same place or later."""
     if not passes:
         return None
@@ -126,14 +126,14 @@ def fresh(passes: Sequence, rng: Random, pool: Pool, donor: Sequence) -> Sequenc
     return random_sequence(rng, pool)
 
 
-Operator = Callable[[Sequence, Random, Pool, Sequence], Sequence | None]
+SequenceOperator = Callable[[Sequence, Random, Pool, Sequence], Sequence | None]
 
-OPERATORS: Final[tuple[Operator, ...]] = (
+OPERATORS: Final[tuple[SequenceOperator, ...]] = (
     insert,
     delete,
     replace,
     swap,
-    repeat,
+    repeat_pass,
     re_argument,
     crossover_one,
     crossover_two,

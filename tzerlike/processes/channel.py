@@ -32,8 +32,8 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ran, Results
 
-STAGES = tuple(Stage)
-_ORDINAL = {stage: ordinal for ordinal, stage in enumerate(STAGES)}
+_STAGES = tuple(Stage)
+_ORDINAL = {stage: ordinal for ordinal, stage in enumerate(_STAGES)}
 
 _HEADER = struct.Struct("<IId")
 _PASS, _PASS_SIZE = 64, 192
@@ -96,7 +96,7 @@ class Channel:
         return data
 
     def begin_case(self, index: int) -> None:
-        struct.pack_into(f"<{len(STAGES)}d", self.memory, _SECONDS, *([0.0] * len(STAGES)))
+        struct.pack_into(f"<{len(_STAGES)}d", self.memory, _SECONDS, *([0.0] * len(_STAGES)))
         self._write_header(index, Stage.LOAD, time.perf_counter())
         self._write_note(_PARTIAL, b"")
         self.note_pass("")
@@ -178,9 +178,9 @@ class Channel:
         return self.memory[_PASS + 1 : _PASS + 1 + length].decode(errors="replace")
 
     def seconds(self) -> dict[str, float]:
-        values = struct.unpack_from(f"<{len(STAGES)}d", self.memory, _SECONDS)
+        values = struct.unpack_from(f"<{len(_STAGES)}d", self.memory, _SECONDS)
         sane = (value if math.isfinite(value) and 0 <= value < _LONGEST_STAGE else 0.0 for value in values)
-        return {stage.value: value for stage, value in zip(STAGES, sane, strict=True) if value}
+        return {stage.value: value for stage, value in zip(_STAGES, sane, strict=True) if value}
 
     def add_result(self, record: dict[str, Any]) -> None:
         """Append one case's record; the count of records grows only when the record is whole.
@@ -221,7 +221,7 @@ class Channel:
         if zlib.crc32(header) != checksum:
             raise Garbled("the index and the stage of a case have the wrong checksum")
         index, ordinal, began = _HEADER.unpack(header)
-        return index, STAGES[ordinal], began
+        return index, _STAGES[ordinal], began
 
     def _write_note(self, at: int, data: bytes) -> None:
         """Write a note: length, checksum, bytes."""

@@ -27,7 +27,7 @@ from tzerlike.core.forks import REFUSED
 from tzerlike.core.package import PACKAGE
 from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import callers_variables, fixed_environment
-from tzerlike.processes.vitals import STOPPED, STOPPED_SECONDS, Lasting, Role, Vital, Watchdog, state_of
+from tzerlike.processes.vitals import STOPPED, STOPPED_SECONDS, Lasting, SlotProcess, Vital, Watchdog, state_of
 from tzerlike.systems import TVM
 
 _START_SECONDS = 300.0
@@ -164,7 +164,7 @@ class Client:
         """Ask the zygote for a sign of life: an event `pong` that has those of the workers."""
         self._send({"do": "ping"})
 
-    def kill(self, slot: int, role: Role) -> None:
+    def kill(self, slot: int, role: SlotProcess) -> None:
         """End a worker or a runner that hangs."""
         self._send({"do": "kill", "slot": slot, "role": role.value})
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.forks import fork, wait_for
-from tzerlike.coverage.native import checked, load
+from tzerlike.coverage.native import errno_checked, load_memcov
 
 WRITTEN = 16 << 20
 """Bytes that a child may write to its standard error, which is a file in memory."""
@@ -24,7 +24,7 @@ def confine() -> None:
     """
     # Modules that are imported from here on cannot leave byte code behind.
     sys.dont_write_bytecode = True
-    checked(load().memcov_confine(WRITTEN))
+    errno_checked(load_memcov().memcov_confine(WRITTEN))
 
 
 def confine_where_possible() -> None:
@@ -46,7 +46,7 @@ def close_all_but(*descriptors: int) -> None:
 def why_unconfined() -> str:
     """Return why this machine cannot confine a child, "" where it can. Forks."""
     try:
-        load()
+        load_memcov()
     except UserError as error:
         return str(error)
     child = fork()

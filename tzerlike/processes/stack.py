@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tzerlike.coverage.native import checked, load
+from tzerlike.coverage.native import errno_checked, load_memcov
 
 
 def soil_stack(layout: int) -> None:
@@ -13,4 +13,4 @@ def soil_stack(layout: int) -> None:
     The numbers are those of tzerlike.processes.heap.
     """
     if layout:
-        checked(load().memcov_soil_stack(Random(layout).randrange(1, 256)))
+        errno_checked(load_memcov().memcov_soil_stack(Random(layout).randrange(1, 256)))

@@ -18,7 +18,7 @@ GRACE = 10.0
 """Seconds for a worker without a sign of life to give one after all, and again, once its runner has been killed."""
 
 
-class Role(StrEnum):
+class SlotProcess(StrEnum):
     """Which of the two processes of a slot is meant."""
 
     WORKER = "worker"
@@ -76,15 +76,15 @@ class Watchdog:
     """Says which processes to kill: those that stay stopped, and workers without a sign of life."""
 
     def __init__(self) -> None:
-        self._stopped: dict[tuple[int, Role], Lasting] = {}
+        self._stopped: dict[tuple[int, SlotProcess], Lasting] = {}
         self._silent: dict[int, Lasting] = {}
         self._hanging: set[int] = set()
 
-    def to_kill(self, now: float, vitals: Iterable[Vital]) -> list[tuple[int, Role]]:
+    def to_kill(self, now: float, vitals: Iterable[Vital]) -> list[tuple[int, SlotProcess]]:
         """Return slots and roles; to be asked every second or so. `now` is as in `Lasting`."""
-        victims: list[tuple[int, Role]] = []
+        victims: list[tuple[int, SlotProcess]] = []
         for vital in vitals:
-            for role, state in ((Role.WORKER, vital.worker), (Role.RUNNER, vital.runner)):
+            for role, state in ((SlotProcess.WORKER, vital.worker), (SlotProcess.RUNNER, vital.runner)):
                 stopped = self._stopped.setdefault((vital.slot, role), Lasting(STOPPED_SECONDS))
                 if stopped.lasts(now, state == STOPPED):
                     victims.append((vital.slot, role))
@@ -92,6 +92,6 @@ class Watchdog:
                 self._hanging.discard(vital.slot)
             if self._silent.setdefault(vital.slot, Lasting(GRACE)).lasts(now, vital.silent > SILENT_SECONDS):
                 # It may wait for its runner: that one goes first.
-                victims.append((vital.slot, Role.WORKER if vital.slot in self._hanging else Role.RUNNER))
+                victims.append((vital.slot, SlotProcess.WORKER if vital.slot in self._hanging else SlotProcess.RUNNER))
                 self._hanging ^= {vital.slot}
         return victims

@@ -35,7 +35,7 @@ from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import settle_stack
 from tzerlike.processes.restarts import Restarts
 from tzerlike.processes.stop import STOP, hold_stop
-from tzerlike.processes.vitals import Role, Vital, state_of
+from tzerlike.processes.vitals import SlotProcess, Vital, state_of
 
 if TYPE_CHECKING:
     from tzerlike.coverage import Coverage
@@ -215,7 +215,7 @@ class _Zygote:
                     _kill(post.worker, STOP)
             case "kill" if order["slot"] in self.posts:
                 post = self.posts[order["slot"]]
-                _kill(post.worker if order["role"] == Role.WORKER else post.runner, signal.SIGKILL)
+                _kill(post.worker if order["role"] == SlotProcess.WORKER else post.runner, signal.SIGKILL)
             case "ping":
                 vitals = [asdict(self._vital(slot, post)) for slot, post in self.posts.items()]
                 _send(self.control, {"event": "pong", "slot": -1, "vitals": vitals})

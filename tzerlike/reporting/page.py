@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.units import duration
+from tzerlike.plugins import harness_named
 from tzerlike.reporting.findings import findings_section
 from tzerlike.reporting.overview import Overview, YieldRow
 from tzerlike.reporting.plot import curve_chart, share_bar
@@ -58,28 +59,22 @@ def subtitle(overview: Overview) -> str:
     config, environment = overview.config, overview.environment
     words = [f"TVM {environment['tvm']}"] if environment.get("tvm") else []
     if config is not None:
-        words += [
-            "arithmetic analyzer" if config.harness == "arith" else f"target {config.target}",
-            f"seed {config.seed}",
-        ]
+        harness = harness_named(config.harness)
+        words += [harness.culprit or f"target {config.target}", f"seed {config.seed}"]
         words.append(f"{config.jobs} job{'s' * (config.jobs > 1)}")
-        words += [f"oracles {', '.join(config.oracles)}"] if config.harness == "tir" else []
+        words += [f"oracles {', '.join(config.oracles)}"] if harness.has_cases else []
     return " · ".join(map(str, words)) or "A campaign without a configuration that reads"
 
 
 def _tiles(overview: Overview) -> str:
     if not overview.stats:
         return ""
-    arith = overview.config is not None and overview.config.harness == "arith"
+    cases = overview.config is None or harness_named(overview.config.harness).has_cases
     iterations, elapsed = overview.number("iterations"), overview.number("elapsed_s")
     tiles = [
         ("Elapsed", duration(elapsed), f"of {duration(overview.config.budget)}" if overview.config else ""),
         ("Iterations", f"{iterations:,.0f}", f"{overview.number('iterations_per_s'):,.1f} a second"),
-        (
-            "Valid",
-            f"{overview.number('valid_rate'):.0%}",
-            "of the expressions are defined" if arith else "of the cases compile",
-        ),
+        ("Valid", f"{overview.number('valid_rate'):.0%}", "of the cases compile" if cases else "are defined"),
     ]
     if overview.covers:
         covered, total = overview.number("coverage"), overview.number("coverage_total")

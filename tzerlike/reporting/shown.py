@@ -12,16 +12,15 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.core.case import print_sequence
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed, kind_of
-from tzerlike.core.harness import TIR, harness_of
 from tzerlike.core.observation import Stage
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.issue.layout import cut, trace
 from tzerlike.findings.issue.markdown import headline
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.reduction.place import reduced_in
-from tzerlike.tir.stored import read_stored_case
 
 SHOWN = 400
 """Findings that a page shows with their programs; it counts the others."""
@@ -102,9 +101,12 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     where = f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage)
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
-    title = _title(path)
-    if harness_of(path).name == TIR:
-        stored = read_stored_case(best / "case.json")
+    harness = harness_of(path)
+    label = f"[{harness.label}] "
+    if not harness.has_cases:
+        title = _title(path)
+    else:
+        stored = read_case(best / "case.json")
         subject = Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, "")
         title = headline(subject)
         config = stored.case.config
@@ -126,7 +128,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         directory=path.name,
         kind=record.kind,
         signature=record.signature,
-        title=cut(title.rpartition("[TIR] ")[2] or " / ".join(parts), 1, 300),
+        title=cut(title.rpartition(label)[2] or " / ".join(parts), 1, 300),
         facts=tuple((name, cut(value, 1, 600)) for name, value in facts),
         message=cut(seen.message, 12),
         backtrace="\n".join(trace(seen.backtrace)),
@@ -138,12 +140,11 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
 
 
 def _title(path: Path) -> str:
-    """The headline of the report of an arithmetic bundle, without its labels; "" in one of an older tzerlike."""
+    """The headline of a bundle's report."""
     try:
-        first = read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
+        return read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
     except UserError:
         return ""
-    return first.partition("[Arith] ")[2]
 
 
 def _program(path: Path) -> str:

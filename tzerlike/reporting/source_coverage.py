@@ -14,7 +14,7 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.core.errors import UserError
 from tzerlike.coverage.snapshot import Identity, read_snapshot
 from tzerlike.coverage.source.places import Places, joined
-from tzerlike.coverage.source.recover import recovered
+from tzerlike.coverage.source.recover import recovered_places
 from tzerlike.coverage.source.symbolise import symbolised
 from tzerlike.coverage.source.totals import Bits
 from tzerlike.processes.client import Client
@@ -26,7 +26,7 @@ _SAME = ("compiler_library", "coverage_backend", "coverage_total")
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CampaignCoverage:
     """What a campaign reached, and what identifies the blocks: two campaigns can be compared where `facts` agree."""
 
     directory: CampaignDir
@@ -34,7 +34,7 @@ class Covered:
     reached: Bits
 
 
-def read_covered(root: Path) -> Covered:
+def read_covered(root: Path) -> CampaignCoverage:
     """Read a campaign's coverage; UserError when it has none."""
     directory = CampaignDir(root)
     environment = directory.read_environment()
@@ -51,10 +51,10 @@ def read_covered(root: Path) -> Covered:
     reached = np.zeros(total, np.bool_)
     for bits in snapshots:
         reached |= np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[:total].astype(np.bool_)
-    return Covered(directory, (library, backend, total), reached)
+    return CampaignCoverage(directory, (library, backend, total), reached)
 
 
-def places_of(covered: Covered, cache: Path, open_client: Callable[[str], Client]) -> Places:
+def places_of(covered: CampaignCoverage, cache: Path, open_client: Callable[[str], Client]) -> Places:
     """Return the places of the blocks, from `cache` or, the first time, found.
 
     `open_client` starts the TVM that the campaign ran on, with coverage of the backend given. UserError when that is
@@ -87,4 +87,4 @@ def _places_in(answer: dict[str, Any]) -> Places:
     if answer["backend"] == "sancov":
         beside = with_debug_information(library)
         return symbolised(beside if beside.is_file() else library, addresses, *find_symbolizer(), sources)
-    return recovered(library, addresses, sources)
+    return recovered_places(library, addresses, sources)

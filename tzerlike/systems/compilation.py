@@ -21,7 +21,7 @@ Pass = tuple[str, Callable[[Any], Any]]
 """A pass that can be called on a module, and the name that a case has it under."""
 
 
-class Notes(Protocol):
+class StepNotes(Protocol):
     """Hears of each step before it is taken, so that a death can be attributed; `tzerlike.processes.channel.Channel` is
     one."""
 
@@ -64,7 +64,7 @@ class Compilation:
     config: ContextConfig
     passes: Sequence[Pass] = ()
     instruments: Sequence[Any] = ()
-    notes: Notes = SILENT
+    notes: StepNotes = SILENT
     between: Callable[[], object] = lambda: None
 
     def lower(self, module: Any) -> Any:

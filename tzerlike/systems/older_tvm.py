@@ -24,7 +24,7 @@ def _no_node(name: str, make: Callable[..., Any]) -> type:
     return type(name, (), {"__new__": lambda _, *operands: make(*operands)})
 
 
-class View(ModuleType):
+class ModuleView(ModuleType):
     """A module of TVM, and besides what it lacks; nothing is put into the module itself."""
 
     def __init__(self, module: ModuleType, lacking: Mapping[str, Any]) -> None:
@@ -53,15 +53,17 @@ def views() -> tuple[Any, Any, Any]:
         "is_buffer_var": lambda node: isinstance(node, tirx.Buffer),
         "buffer_data": lambda buffer: buffer.data,
     }
-    tir = View(tirx, functions | {name: _no_node(name, make) for name, make in nodes.items()})
+    tir = ModuleView(tirx, functions | {name: _no_node(name, make) for name, make in nodes.items()})
     if "layout" not in inspect.signature(tirx.decl_buffer).parameters:
         tir.__dict__["decl_buffer"] = partial(_without_layout, tirx.decl_buffer)
-    analysis = View(s_tir.analysis, {"verify_well_formed": tirx.analysis.verify_well_formed})
-    blocks = View(s_tir, {name: getattr(tirx, name) for name in ("SBlock", "SBlockRealize") if hasattr(tirx, name)})
+    analysis = ModuleView(s_tir.analysis, {"verify_well_formed": tirx.analysis.verify_well_formed})
+    blocks = ModuleView(
+        s_tir, {name: getattr(tirx, name) for name in ("SBlock", "SBlockRealize") if hasattr(tirx, name)}
+    )
     blocks.__dict__["analysis"] = analysis
     ir = {"TensorLoad": tirx.BufferLoad, "Call": getattr(tirx, "Call", None), "StringImm": tirx.StringImm}
-    whole = View(tvm, {"sym": tvm.arith})
-    whole.__dict__["ir"] = View(tvm.ir, ir | {"Expr": getattr(tvm.ir, "PrimExpr", None)})
+    whole = ModuleView(tvm, {"sym": tvm.arith})
+    whole.__dict__["ir"] = ModuleView(tvm.ir, ir | {"Expr": getattr(tvm.ir, "PrimExpr", None)})
     return whole, tir, blocks
 
 

@@ -289,7 +289,7 @@ def cuda_sources(built: Built) -> list[str]:
     return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
 
 
-def entry_point(built: Built) -> Callable[..., Any]:
+def compiled_main(built: Built) -> Callable[..., Any]:
     """Return the compiled `main` of what `build` returned; this generates the machine code and loads it.
 
     Only `tzerlike.tir.allowlist.native` may, once it has looked at the program.

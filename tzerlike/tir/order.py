@@ -15,7 +15,7 @@ from typing import Any
 from tzerlike.core.case import Case, ContextConfig, Scalar, canonical_json
 from tzerlike.core.dtypes import parse
 from tzerlike.passes.catalog import discover
-from tzerlike.passes.info import Parameter
+from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, tirx, type_of
 from tzerlike.tir.reducers.program import buffers_of, program_of
@@ -44,6 +44,11 @@ class Size:
     magnitude: int
     length: int
     text: str
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """What people count of a case."""
+        return {name: getattr(self, name) for name in ("statements", "passes", "options", "nodes")}
 
 
 def size_of(case: Case) -> Size:
@@ -78,7 +83,7 @@ def may_be_left_out(pass_name: str, argument: str) -> bool:
 
 
 @cache
-def _parameters() -> Mapping[str, Mapping[str, Parameter]]:
+def _parameters() -> Mapping[str, Mapping[str, PassParameter]]:
     return {info.name: {parameter.name: parameter for parameter in info.parameters} for info in discover()}
 
 
@@ -111,7 +116,7 @@ def _program_size(ir: str) -> tuple[int, int, int, int]:
         (
             (
                 tirx.IntImm,
-                lambda node: numbers.append(weight(int(node.value), truth=str(type_of(node).dtype) == "bool")),
+                lambda node: numbers.append(_weight(int(node.value), truth=str(type_of(node).dtype) == "bool")),
             ),
             (tirx.FloatImm, lambda node: numbers.append(_weight_of_float(float(node.value)))),
         ),
@@ -131,7 +136,7 @@ def _trimmings(buffer: Any) -> int:
     return len(array_items(ty.shape)) + len(array_items(ty.strides)) + sum(odd)
 
 
-def weight(value: int, *, truth: bool = False) -> int:
+def _weight(value: int, *, truth: bool = False) -> int:
     """0 is simplest, then 1, -1, 2, -2, ...; of truth values, the true one: what is always done is simple."""
     return 1 - value if truth else 2 * abs(value) - (value > 0)
 
@@ -145,7 +150,7 @@ def simpler_numbers(value: int) -> Iterator[int]:
     sign = 1 if value > 0 else -1
     steps = [sign << bit for bit in reversed(range(abs(value).bit_length()))]
     for other in dict.fromkeys((0, 1, 2, 4, abs(value), sign * (abs(value) // 2), *(value - step for step in steps))):
-        if weight(other) < weight(value):
+        if _weight(other) < _weight(value):
             yield other
 
 

@@ -14,7 +14,7 @@ SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class ScopeVar:
     """A scalar or pointer variable.
 
     `low` and `high` bound its value (both inclusive) where they are known; `origin` is `param`,
@@ -62,14 +62,14 @@ class Scope:
     `in_block` is set inside of a block with a domain (the root block has none).
     """
 
-    variables: list[Variable] = field(default_factory=list)
+    variables: list[ScopeVar] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     in_block: bool = False
     s_tir: bool = False
 
     def extended(
-        self, variables: Sequence[Variable] = (), buffers: Sequence[Buffer] = (), loops: Sequence[Loop] = ()
+        self, variables: Sequence[ScopeVar] = (), buffers: Sequence[Buffer] = (), loops: Sequence[Loop] = ()
     ) -> Scope:
         """This scope with more in it; the scope itself stays as it is."""
         return replace(
@@ -125,10 +125,10 @@ def _add_param(scope: Scope, param: Any) -> None:
         for var in shape_variables(param):
             if key(var) not in known:
                 known.add(key(var))
-                scope.variables.append(Variable(var, str(type_of(var).dtype), "shape"))
+                scope.variables.append(ScopeVar(var, str(type_of(var).dtype), "shape"))
         scope.buffers.append(buffer_of(param, "param"))
     else:
-        scope.variables.append(Variable(param, _dtype(param), "param"))
+        scope.variables.append(ScopeVar(param, _dtype(param), "param"))
 
 
 def shape_variables(buffer: Any) -> Iterator[Any]:
@@ -173,7 +173,7 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
             scope.loops.append(Loop(owner.var, THREAD_BINDING, extent))
     elif kind is tirx.Let:
         if child.role == "body":
-            scope.variables.append(Variable(node.var, _dtype(node.var), "let"))
+            scope.variables.append(ScopeVar(node.var, _dtype(node.var), "let"))
     elif kind is s_tir.SBlock:
         iter_vars = array_items(node.iter_vars)
         if iter_vars:
@@ -188,7 +188,7 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
         for match in array_items(node.match_buffers):
             scope.buffers.append(buffer_of(match.buffer, "match"))
             scope.variables.extend(
-                Variable(var, str(type_of(var).dtype), "shape") for var in shape_variables(match.buffer)
+                ScopeVar(var, str(type_of(var).dtype), "shape") for var in shape_variables(match.buffer)
             )
 
 
@@ -197,7 +197,7 @@ def _dtype(var: Any) -> str:
 
 
 def _add_range(scope: Scope, var: Any, origin: str, low: int | None, high: int | None) -> None:
-    scope.variables.append(Variable(var, str(type_of(var).dtype), origin, low, high))
+    scope.variables.append(ScopeVar(var, str(type_of(var).dtype), origin, low, high))
 
 
 def _add_statement(scope: Scope, node: Any) -> None:
@@ -208,7 +208,7 @@ def _add_statement(scope: Scope, node: Any) -> None:
         if tirx.is_buffer_var(var):
             return
         value = constant_int(node.value)
-        scope.variables.append(Variable(var, _dtype(var), "bind", value, value))
+        scope.variables.append(ScopeVar(var, _dtype(var), "bind", value, value))
     elif kind is tirx.AllocBuffer:
         scope.buffers.append(buffer_of(node.buffer, "alloc"))
     elif kind is tirx.DeclBuffer:

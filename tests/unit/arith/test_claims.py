@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from tzerlike.arith.claims import Claim, Counterexample, refute
-from tzerlike.arith.enumerate import Grid
-from tzerlike.arith.model import Node, Problem, Variable, boolean, const
+from tzerlike.arith.enumerate import AssignmentGrid
+from tzerlike.arith.model import Expr, Problem, Variable, boolean, const
 
-X = Node("Var", "int32", (), "x")
-Y = Node("Var", "int32", (), "y")
+X = Expr("Var", "int32", (), "x")
+Y = Expr("Var", "int32", (), "y")
 
 
-def imm(value: int) -> Node:
+def imm(value: int) -> Expr:
     return const(value, "int32")
 
 
-def op(name: str, a: Node, b: Node) -> Node:
-    return Node(name, "bool" if name in ("LT", "EQ", "NE") else a.dtype, (a, b))
+def op(name: str, a: Expr, b: Expr) -> Expr:
+    return Expr(name, "bool" if name in ("LT", "EQ", "NE") else a.dtype, (a, b))
 
 
-def refuted(root: Node, *claims: Claim, constraints: tuple[Node, ...] = ()) -> Counterexample | None:
+def refuted(root: Expr, *claims: Claim, constraints: tuple[Expr, ...] = ()) -> Counterexample | None:
     variables = (Variable("x", "int32", tuple(range(-3, 4))), Variable("y", "int32", tuple(range(3))))
     problem = Problem(variables, (root,), constraints)
-    grid = Grid.of(variables)
+    grid = AssignmentGrid.of(variables)
     return refute(problem, grid, grid.defined(problem), claims)
 
 
@@ -62,7 +62,7 @@ def test_an_answer_that_divides_by_zero_is_wrong() -> None:
 
 
 def test_an_answer_of_another_dtype_is_wrong() -> None:
-    wrong = refuted(X, Claim(X, "==", Node("Cast", "int64", (X,))))
+    wrong = refuted(X, Claim(X, "==", Expr("Cast", "int64", (X,))))
     assert wrong is not None and "int64" in wrong.got
 
 
@@ -88,10 +88,10 @@ def test_a_claim_under_a_condition_is_judged_where_the_condition_holds() -> None
 
 
 def test_lanes_are_compared_one_by_one() -> None:
-    ramp = Node("Ramp", "int32x2", (X, imm(1)))
+    ramp = Expr("Ramp", "int32x2", (X, imm(1)))
     assert (
-        refuted(ramp, Claim(ramp, "==", Node("Add", "int32x2", (ramp, Node("Broadcast", "int32x2", (imm(0),))))))
+        refuted(ramp, Claim(ramp, "==", Expr("Add", "int32x2", (ramp, Expr("Broadcast", "int32x2", (imm(0),))))))
         is None
     )
-    wrong = refuted(ramp, Claim(ramp, "==", Node("Broadcast", "int32x2", (X,))))
+    wrong = refuted(ramp, Claim(ramp, "==", Expr("Broadcast", "int32x2", (X,))))
     assert wrong is not None and (wrong.expected, wrong.got) == ("(-3, -2)", "(-3, -3)")

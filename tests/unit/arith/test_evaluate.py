@@ -7,19 +7,19 @@ import itertools
 import numpy as np
 import pytest
 
-from tzerlike.arith.enumerate import Grid
+from tzerlike.arith.enumerate import AssignmentGrid
 from tzerlike.arith.evaluate import Mode, Undefined, evaluate
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.model import Node, Problem, Variable, const, lanes, limits, walk, well_typed
+from tzerlike.arith.model import Expr, Problem, Variable, const, lanes, limits, walk, well_typed
 from tzerlike.core.errors import UserError
 from tzerlike.core.rng import rng_for
 
 BIG = 1 << 62
 
 
-def binary(op: str, a: int, b: int, dtype: str = "int32") -> Node:
+def binary(op: str, a: int, b: int, dtype: str = "int32") -> Expr:
     result = "bool" if op in ("EQ", "NE", "LT", "LE", "GT", "GE") else dtype
-    return Node(op, result, (const(a, dtype), const(b, dtype)))
+    return Expr(op, result, (const(a, dtype), const(b, dtype)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def binary(op: str, a: int, b: int, dtype: str = "int32") -> Node:
 )
 def test_operators(op: str, a: int, b: int, value: int) -> None:
     assert evaluate(binary(op, a, b), {}) == value
-    assert Grid.of(()).evaluate(binary(op, a, b)).values.tolist() == [value]
+    assert AssignmentGrid.of(()).evaluate(binary(op, a, b)).values.tolist() == [value]
 
 
 UNDEFINED = [
@@ -62,18 +62,18 @@ UNDEFINED = [
     binary("LShift", 1, -1),
     binary("LShift", 64, 1, "int8"),
     binary("RShift", 1, 8, "int8"),
-    Node("Cast", "int8", (const(200, "int32"),)),
-    Node("Cast", "uint32", (const(-1, "int32"),)),
-    Node("Cast", "bool", (const(2, "int32"),)),
-    Node("Ramp", "int8x4", (const(100, "int8"), const(10, "int8"))),
+    Expr("Cast", "int8", (const(200, "int32"),)),
+    Expr("Cast", "uint32", (const(-1, "int32"),)),
+    Expr("Cast", "bool", (const(2, "int32"),)),
+    Expr("Ramp", "int8x4", (const(100, "int8"), const(10, "int8"))),
 ]
 
 
 @pytest.mark.parametrize("node", UNDEFINED, ids=str)
-def test_what_is_undefined_has_no_value(node: Node) -> None:
+def test_what_is_undefined_has_no_value(node: Expr) -> None:
     with pytest.raises(Undefined):
         evaluate(node, {})
-    bad = Grid.of(()).evaluate(node).bad
+    bad = AssignmentGrid.of(()).evaluate(node).bad
     assert bad is not None and bad.all()
 
 
@@ -81,7 +81,7 @@ def test_what_is_undefined_has_no_value(node: Node) -> None:
 def test_operands_that_are_not_needed_count_for_the_original_and_not_for_the_answer(op: str) -> None:
     faulty = binary("EQ", 1, 1)._replace(args=(binary("Div", 1, 0), const(0, "int32")))
     decided = const(int(op != "And"), "bool")
-    node = Node(op, "bool", (decided, decided, faulty) if op == "Select" else (decided, faulty))
+    node = Expr(op, "bool", (decided, decided, faulty) if op == "Select" else (decided, faulty))
     with pytest.raises(Undefined):
         evaluate(node, {})
     assert evaluate(node, {}, Mode.WRAP) == evaluate(node, {}, Mode.UNBOUNDED) == decided.value
@@ -89,10 +89,10 @@ def test_operands_that_are_not_needed_count_for_the_original_and_not_for_the_ans
 
 def test_if_then_else_evaluates_the_branch_it_takes() -> None:
     x = Variable("x", "int32", (0, 1, 2))
-    var = Node("Var", "int32", (), "x")
-    node = Node("if_then_else", "int32", (Node("NE", "bool", (var, const(0, "int32"))), binary("Div", 6, 1), var))
-    node = node._replace(args=(node.args[0], Node("Div", "int32", (const(6, "int32"), var)), var))
-    column = Grid.of((x,)).evaluate(node)
+    var = Expr("Var", "int32", (), "x")
+    node = Expr("if_then_else", "int32", (Expr("NE", "bool", (var, const(0, "int32"))), binary("Div", 6, 1), var))
+    node = node._replace(args=(node.args[0], Expr("Div", "int32", (const(6, "int32"), var)), var))
+    column = AssignmentGrid.of((x,)).evaluate(node)
     assert column.bad is None or not column.bad.any()
     assert column.values.tolist() == [0, 6, 3] == [evaluate(node, {"x": value}) for value in x.values]
 
@@ -104,24 +104,24 @@ def test_modes_of_reading_an_answer() -> None:
 
 
 def test_lanes() -> None:
-    ramp = Node("Ramp", "int32x4", (const(3, "int32"), const(-2, "int32")))
-    two = Node("Broadcast", "int32x4", (const(2, "int32"),))
-    assert evaluate(Node("Div", "int32x4", (ramp, two)), {}) == (1, 0, 0, -1)
-    assert evaluate(Node("FloorDiv", "int32x4", (ramp, two)), {}) == (1, 0, -1, -2)
-    below = Node("LT", "boolx4", (ramp, two))
-    assert evaluate(Node("Select", "int32x4", (below, ramp, two)), {}) == (2, 1, -1, -3)
+    ramp = Expr("Ramp", "int32x4", (const(3, "int32"), const(-2, "int32")))
+    two = Expr("Broadcast", "int32x4", (const(2, "int32"),))
+    assert evaluate(Expr("Div", "int32x4", (ramp, two)), {}) == (1, 0, 0, -1)
+    assert evaluate(Expr("FloorDiv", "int32x4", (ramp, two)), {}) == (1, 0, -1, -2)
+    below = Expr("LT", "boolx4", (ramp, two))
+    assert evaluate(Expr("Select", "int32x4", (below, ramp, two)), {}) == (2, 1, -1, -3)
 
 
 def assignments(variables: tuple[Variable, ...]) -> list[dict[str, int]]:
-    """All assignments in the order of a Grid's columns."""
+    """All assignments in the order of an AssignmentGrid's columns."""
     names = [variable.name for variable in variables]
     products = itertools.product(*(variable.values for variable in variables))
     return [dict(zip(names, values, strict=True)) for values in products]
 
 
-def agrees(problem: Problem, node: Node) -> int:
+def agrees(problem: Problem, node: Expr) -> int:
     """Compare the sieve with the judge at every assignment; returns how many were defined."""
-    grid = Grid.of(problem.variables)
+    grid = AssignmentGrid.of(problem.variables)
     column = grid.evaluate(node)
     values = np.broadcast_to(column.values, (lanes(node.dtype), grid.size))
     bad = np.broadcast_to(np.False_ if column.bad is None else column.bad, (grid.size,))
@@ -152,7 +152,7 @@ def test_the_sieve_agrees_with_the_judge_on_random_problems() -> None:
 
 
 def test_values_of_uint64_that_do_not_fit_are_left_out() -> None:
-    column = Grid.of(()).evaluate(Node("BitwiseNot", "uint64", (const(1, "uint64"),)))
+    column = AssignmentGrid.of(()).evaluate(Expr("BitwiseNot", "uint64", (const(1, "uint64"),)))
     assert column.bad is not None and column.bad.all()
 
 
@@ -189,7 +189,7 @@ def test_random_problems_are_well_formed_and_repeat() -> None:
     ids=str,
 )
 def test_a_damaged_problem_is_a_user_error(damage: dict[str, object]) -> None:
-    good = Problem((Variable("x", "int32", (0, 1)),), (Node("Var", "int32", (), "x"),)).to_json()
+    good = Problem((Variable("x", "int32", (0, 1)),), (Expr("Var", "int32", (), "x"),)).to_json()
     Problem.from_json(good)
     with pytest.raises(UserError, match=r"^problem\."):
         Problem.from_json(good | damage)

@@ -6,22 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
-from tzerlike.arith.enumerate import Grid
+from tzerlike.arith.enumerate import AssignmentGrid
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.model import Node, Problem, Variable, const, walk, well_typed
+from tzerlike.arith.model import Expr, Problem, Variable, const, walk, well_typed
 from tzerlike.arith.reduce import made_total, reduce, size, total
 from tzerlike.core.rng import rng_for
 
-X = Node("Var", "int32", (), "x")
-Y = Node("Var", "int32", (), "y")
+X = Expr("Var", "int32", (), "x")
+Y = Expr("Var", "int32", (), "y")
 
 
-def imm(value: int) -> Node:
+def imm(value: int) -> Expr:
     return const(value, "int32")
 
 
-def op(name: str, a: Node, b: Node) -> Node:
-    return Node(name, a.dtype, (a, b))
+def op(name: str, a: Expr, b: Expr) -> Expr:
+    return Expr(name, a.dtype, (a, b))
 
 
 def operators(problem: Problem) -> set[str]:
@@ -30,7 +30,7 @@ def operators(problem: Problem) -> set[str]:
 
 PREDICATES: dict[str, Callable[[Problem], bool]] = {
     "has a modulo": lambda p: "Mod" in operators(p) or "FloorMod" in operators(p),
-    "takes a negative value": lambda p: bool((Grid.of(p.variables).evaluate(p.root).values < 0).any()),
+    "takes a negative value": lambda p: bool((AssignmentGrid.of(p.variables).evaluate(p.root).values < 0).any()),
     "has a constraint": lambda p: bool(p.constraints),
     "anything": lambda p: True,
 }
@@ -59,7 +59,7 @@ def test_reductions_end_repeat_and_never_grow(name: str) -> None:
 
 def test_a_wrong_rule_comes_down_to_its_shape() -> None:
     variables = (Variable("x", "int64", tuple(range(-4, 9))), Variable("y", "int64", tuple(range(5))))
-    x, y = (Node("Var", "int64", (), name) for name in "xy")
+    x, y = (Expr("Var", "int64", (), name) for name in "xy")
     seven = const(7, "int64")
     root = op("Add", op("Mod", op("Sub", op("Mul", x, const(3, "int64")), y), seven), op("Max", y, seven))
 
@@ -67,7 +67,7 @@ def test_a_wrong_rule_comes_down_to_its_shape() -> None:
         """A rule that is wrong for truncmod of what may be negative."""
         if not total(problem):
             return False
-        grid = Grid.of(problem.variables)
+        grid = AssignmentGrid.of(problem.variables)
         found = [node for tree in problem.roots for node in walk(tree) if node.op == "Mod"]
         return any((grid.evaluate(node).values < 0).any() for node in found)
 
@@ -92,12 +92,12 @@ def test_a_budget_of_tries_is_kept() -> None:
 def test_total_means_defined_wherever_the_analyzer_may_look() -> None:
     quotient = op("FloorDiv", X, Y)
     domain = (Variable("x", "int32", (0, 1)), Variable("y", "int32", (0, 1, 2)))
-    nonzero = Node("NE", "bool", (Y, imm(0)))
+    nonzero = Expr("NE", "bool", (Y, imm(0)))
     assert not total(Problem(domain, (quotient,)))
     assert total(Problem(domain, (quotient,), (nonzero,)))
-    assert not total(Problem(domain, (X,), (Node("LT", "bool", (quotient, X)),)))
-    assert not total(Problem(domain, (X,), (Node("LT", "bool", (X, imm(-5))),)))
-    guarded = Node("if_then_else", "int32", (nonzero, quotient, X))
+    assert not total(Problem(domain, (X,), (Expr("LT", "bool", (quotient, X)),)))
+    assert not total(Problem(domain, (X,), (Expr("LT", "bool", (X, imm(-5))),)))
+    guarded = Expr("if_then_else", "int32", (nonzero, quotient, X))
     assert total(Problem(domain, (guarded,)))
     assert not total(Problem(domain, (guarded,)), eager=True)
 
@@ -110,6 +110,6 @@ def test_domains_are_cut_down_to_where_all_is_defined() -> None:
     assert [list(v.values) for v in cut.variables] == [[0, 1, 2, 3, 4, 5], [-3, -2, -1]]
     assert made_total(problem, {"x": 2, "y": 0}) is None
     sampled = (Variable("x", "int8", (-128, -1, 0, 1, 2, 127), "nothing"),)
-    x = Node("Var", "int8", (), "x")
+    x = Expr("Var", "int8", (), "x")
     cut = made_total(Problem(sampled, (op("Add", x, x),)), {"x": 1})
     assert cut is not None and cut.variables == (Variable("x", "int8", (-1, 0, 1, 2)),)

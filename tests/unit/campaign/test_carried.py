@@ -12,7 +12,7 @@ from tzerlike.campaign.shard import Shard
 from tzerlike.core.case import PassSpec
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.harnesses.tir import TirHarness
+from tzerlike.harnesses.tir.pairs import TirPairs
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_share_goes_on_where_it_stopped_although_files_came_and_went(corpus: P
 
 
 def test_what_does_not_fit_stays_behind_and_is_named(corpus: Path) -> None:
-    harness = TirHarness(CampaignConfig(seed=1), lambda *job: ([], None, 0))
+    harness = TirPairs(CampaignConfig(seed=1), lambda *job: ([], None, 0))
     good = set(case_ids(corpus))
     bad = {
         "not JSON": "ab" * 32,

@@ -80,7 +80,7 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
     total = open_coverage("breakpoint", library, 1, tmp_path, prefix=None).total
     (file,) = tmp_path.iterdir()
     good = file.read_bytes()
-    base = code_blocks.base_of(library)
+    base = code_blocks.load_bias(library)
     blocks, successors = code_blocks._decode(good, base)
     if damage == "empty":
         file.write_bytes(b"")
@@ -105,7 +105,7 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
 
 @needs_memcov
 def test_a_cache_far_from_the_code_is_refused(library: Path) -> None:
-    base = code_blocks.base_of(library)
+    base = code_blocks.load_bias(library)
     blocks, successors = coverage.find_chains(library, None)
     body = code_blocks._encode(blocks, successors, base)
     for decoded, given in zip(code_blocks._decode(body, base), (blocks, successors), strict=True):

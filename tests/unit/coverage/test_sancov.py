@@ -284,8 +284,8 @@ from tzerlike.coverage import open_coverage
 from tzerlike.core.errors import UserError
 memcov_first, kind, *paths = sys.argv[1:]
 if memcov_first == "yes":
-    from tzerlike.coverage.native import load
-    load()
+    from tzerlike.coverage.native import load_memcov
+    load_memcov()
 libraries = [ctypes.CDLL(path) for path in paths]
 try:
     cov = open_coverage(kind, Path(paths[0]), 1, Path(os.devnull), None)

@@ -12,10 +12,10 @@ from tzerlike import coverage
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
 from tzerlike.coverage.source.places import Places, joined, numbered
-from tzerlike.coverage.source.recover import recovered
-from tzerlike.coverage.source.show import page, ranges_text
+from tzerlike.coverage.source.recover import recovered_places
+from tzerlike.coverage.source.show import coverage_page, ranges_text
 from tzerlike.coverage.source.symbolise import symbolised
-from tzerlike.coverage.source.totals import UNKNOWN, Row, Tally
+from tzerlike.coverage.source.totals import UNKNOWN, BlockTally, Row
 from tzerlike.systems.builds.tools import find_symbolizer
 
 SIMPLIFY, UNROLL = "src/tirx/transform/simplify.cc", "src/tirx/transform/unroll.cc"
@@ -51,7 +51,7 @@ def brief(rows: list[Row]) -> dict[str, tuple[int, int]]:
 
 
 def test_totals() -> None:
-    tally = Tally(SMALL, bits(0, 2, 5, 7))
+    tally = BlockTally(SMALL, bits(0, 2, 5, 7))
     assert (tally.everything().covered, tally.everything().total) == (4, 8)
     assert brief(tally.files()) == {
         SIMPLIFY: (2, 4),
@@ -70,13 +70,13 @@ def test_totals() -> None:
 
 
 def test_a_pass_is_reached_where_its_constructor_is() -> None:
-    assert brief(Tally(SMALL, bits(0, 5)).passes()) == {"tirx.Simplify": (1, 4), "tirx.Unroll": (0, 2)}
+    assert brief(BlockTally(SMALL, bits(0, 5)).passes()) == {"tirx.Simplify": (1, 4), "tirx.Unroll": (0, 2)}
     vague = places(
         ("src/tirx/?", "tvm::tirx::transform::Simplify()", 0),
         ("src/tirx/?", "tvm::tirx::transform::CreatePrimFuncPass()", 0),
         ("src/tirx/?", "other()", 0),
     )
-    (row,) = Tally(vague, np.ones(3, np.bool_)).passes()
+    (row,) = BlockTally(vague, np.ones(3, np.bool_)).passes()
     assert (row.name, row.covered, row.total, row.where) == ("tirx.Simplify", 1, 1, "")
 
 
@@ -85,22 +85,22 @@ def test_a_lambda_of_a_constructor_is_no_other_pass() -> None:
     for names in ((made, f"{made}::$_0::operator()(int) const"), (f"{made}::$_0::operator()(int) const", made)):
         two = places(*((SIMPLIFY, name, 10) for name in names))
         reached = np.array([name == made for name in names])
-        assert [(row.name, row.covered) for row in Tally(two, reached).passes()] == [("tirx.Simplify", 1)]
+        assert [(row.name, row.covered) for row in BlockTally(two, reached).passes()] == [("tirx.Simplify", 1)]
 
 
 def test_lines_that_nobody_reached() -> None:
-    assert Tally(SMALL, bits(3)).unreached_lines() == {
+    assert BlockTally(SMALL, bits(3)).unreached_lines() == {
         SIMPLIFY: [(10, 20)],
         UNROLL: [(5, 6)],
         "/usr/include/vector": [(99, 99)],
     }
-    assert SIMPLIFY not in Tally(SMALL, bits(0, 1, 2)).unreached_lines()
+    assert SIMPLIFY not in BlockTally(SMALL, bits(0, 1, 2)).unreached_lines()
     assert ranges_text([(1, 1), (4, 9)]) == "1, 4-9"
-    assert Tally(places((SIMPLIFY, "visit(int)", 0)), np.zeros(1, np.bool_)).unreached_lines() == {}
+    assert BlockTally(places((SIMPLIFY, "visit(int)", 0)), np.zeros(1, np.bool_)).unreached_lines() == {}
 
 
 def test_the_difference_of_two_campaigns() -> None:
-    tally = Tally(SMALL, bits(0, 2, 4), bits(2, 3, 5, 6))
+    tally = BlockTally(SMALL, bits(0, 2, 4), bits(2, 3, 5, 6))
     whole = tally.everything()
     assert (whole.covered, whole.other, whole.unique, whole.missed) == (3, 4, 2, 3)
     rows = {row.name: row for row in tally.files()}
@@ -108,8 +108,8 @@ def test_the_difference_of_two_campaigns() -> None:
     (directory,) = (row for row in tally.directories() if row.name == "src")
     assert (directory.covered, directory.other, directory.unique, directory.missed) == (3, 3, 2, 2)
     assert tally.lines_unlike() == {SIMPLIFY: ([10], []), UNROLL: ([5], [6]), "/usr/include/vector": ([], [99])}
-    assert Tally(SMALL, bits(0)).lines_unlike() == {}
-    assert "other" not in Tally(SMALL, bits(0)).everything().to_json()
+    assert BlockTally(SMALL, bits(0)).lines_unlike() == {}
+    assert "other" not in BlockTally(SMALL, bits(0)).everything().to_json()
 
 
 def test_places_are_kept_and_joined(tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_places_are_kept_and_joined(tmp_path: Path) -> None:
 
 
 def test_a_page_says_it_all_and_quotes() -> None:
-    tally = Tally(places(("src/a.cc", "f<int>(T&)", 3)), np.zeros(1, np.bool_))
+    tally = BlockTally(places(("src/a.cc", "f<int>(T&)", 3)), np.zeros(1, np.bool_))
     lines = {name: list(ranges) for name, ranges in tally.unreached_lines().items()}
-    text = page("<my>", tally.everything(), tally.directories(), tally.files(), [Row("tirx.<X>", 0, 1)], lines)
+    text = coverage_page("<my>", tally.everything(), tally.directories(), tally.files(), [Row("tirx.<X>", 0, 1)], lines)
     seen: list[str] = []
 
     class Reader(html.parser.HTMLParser):
@@ -175,7 +175,7 @@ def test_what_a_stripped_library_still_tells(tmp_path: Path) -> None:
     flags = ["-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-toplevel-reorder", "-s"]
     subprocess.run(["g++", *flags, "-o", str(library), str(tmp_path / "code.cc")], check=True)
     blocks = coverage.find_chains(library, None)[0]
-    found = recovered(library, blocks, "/project/")
+    found = recovered_places(library, blocks, "/project/")
 
     def files_of(function: str) -> set[str]:
         inside = found.function == found.functions.index(function)
@@ -188,10 +188,10 @@ def test_what_a_stripped_library_still_tells(tmp_path: Path) -> None:
     assert f"{transform}/b.cc" not in files_of("a1")
     reached = np.zeros(len(blocks), np.bool_)
     reached[found.function == found.functions.index("tvm::tirx::transform::Simplify()")] = True
-    (row,) = Tally(found, reached).passes()
+    (row,) = BlockTally(found, reached).passes()
     assert row.name == "tirx.Simplify" and row.covered > 0
     with pytest.raises(UserError):
-        recovered(tmp_path / "code.cc", blocks, "/project/")
+        recovered_places(tmp_path / "code.cc", blocks, "/project/")
 
 
 def test_places_by_debug_information(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM, localised
+from tzerlike.execution.diagnosis.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM_OPTIMISATION, localised
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.passes.pipeline import default_pipeline
 
@@ -53,7 +53,7 @@ def test_the_later_of_two_passes_that_it_takes_together() -> None:
 def test_what_is_wrong_without_a_prefix_is_the_pipelines_or_llvms() -> None:
     assert guilty(Case("{}", PREFIX), lambda case: True) == DEFAULT_PIPELINE
     assert guilty(Case("{}"), lambda case: True) == DEFAULT_PIPELINE
-    assert guilty(Case("{}", PREFIX), lambda case: "opt-level" not in case.target) == LLVM
+    assert guilty(Case("{}", PREFIX), lambda case: "opt-level" not in case.target) == LLVM_OPTIMISATION
 
 
 def test_the_pass_that_a_pipeline_of_its_own_has_on_top() -> None:
@@ -99,7 +99,7 @@ def test_the_pass_of_a_walk_is_taken_at_its_word() -> None:
 
 def test_wrong_behind_innocent_passes_is_told_apart_by_llvms_level() -> None:
     case = Case("{}", PREFIX)
-    assert guilty(case, lambda case: not level_zero(case), Walk(9)) == LLVM
+    assert guilty(case, lambda case: not level_zero(case), Walk(9)) == LLVM_OPTIMISATION
     assert guilty(case, lambda case: True, Walk(9)) == CODE_GENERATION
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tzerlike.execution.cuda.device import devices
 from tzerlike.execution.cuda.source import LONG, SHARE, due, first_error, first_refusal
-from tzerlike.execution.cuda.toolchain import Compiler, Toolchain, find_toolchain
+from tzerlike.execution.cuda.toolchain import CudaCompiler, CudaToolchain, find_cuda_toolchain
 
 
 def tree(root: Path, *files: str) -> Path:
@@ -39,30 +39,30 @@ TOOLKIT = ("lib64/libnvrtc.so.12", "include/cuda_fp16.h", "include/mma.h")
 
 
 def test_the_wheels_of_either_generation_are_found(tmp_path: Path) -> None:
-    new = find_toolchain([str(tree(tmp_path / "new", *CUDA_13))], [], "")
+    new = find_cuda_toolchain([str(tree(tmp_path / "new", *CUDA_13))], [], "")
     assert new is not None and new.path.name == "libnvrtc.so.13"
     assert [path.name for path in new.includes] == ["include", "cccl"]
-    old = find_toolchain([str(tmp_path), str(tree(tmp_path / "old", *CUDA_12))], [], "")
+    old = find_cuda_toolchain([str(tmp_path), str(tree(tmp_path / "old", *CUDA_12))], [], "")
     assert old is not None and old.path.name == "libnvrtc.so.12"
     assert [path.parent.name for path in old.includes] == ["cuda_runtime"]
 
 
 def test_a_library_without_the_headers_of_half_precision_would_refuse_what_is_right(tmp_path: Path) -> None:
-    assert find_toolchain([str(tree(tmp_path, CUDA_13[0]))], [], "") is None
+    assert find_cuda_toolchain([str(tree(tmp_path, CUDA_13[0]))], [], "") is None
 
 
 def test_an_installed_toolkit_is_found_next_to_nvcc_and_nvcc_comes_last(tmp_path: Path) -> None:
     home = tree(tmp_path / "cuda", *TOOLKIT)
     nvcc = program(home / "bin" / "nvcc", "exit 0")
-    found = find_toolchain([], [], str(nvcc.parent))
-    assert found is not None and found.compiler is Compiler.NVRTC
+    found = find_cuda_toolchain([], [], str(nvcc.parent))
+    assert found is not None and found.compiler is CudaCompiler.NVRTC
     (home / "lib64" / "libnvrtc.so.12").unlink()
-    assert find_toolchain([], [str(home)], str(nvcc.parent)) == Toolchain(Compiler.NVCC, nvcc)
-    assert find_toolchain([], [str(home)], str(tmp_path)) is None
+    assert find_cuda_toolchain([], [str(home)], str(nvcc.parent)) == CudaToolchain(CudaCompiler.NVCC, nvcc)
+    assert find_cuda_toolchain([], [str(home)], str(tmp_path)) is None
 
 
 def test_what_is_dear_is_done_for_a_share_of_a_campaign_and_for_every_single_case() -> None:
-    nvcc, nvrtc = Toolchain(Compiler.NVCC, Path("nvcc")), Toolchain(Compiler.NVRTC, Path("libnvrtc.so"))
+    nvcc, nvrtc = CudaToolchain(CudaCompiler.NVCC, Path("nvcc")), CudaToolchain(CudaCompiler.NVRTC, Path("libnvrtc.so"))
     short, long = ["x" * 100], ["x" * LONG]
     cases = [f"{number:08x}{'0' * 56}" for number in range(8 * SHARE)]
     assert sum(due(nvcc, short, case, True) for case in cases) == 8
@@ -91,7 +91,7 @@ def test_the_first_error_is_told_without_its_place(said: str, error: str) -> Non
 
 
 def refused(directory: Path, answer: str) -> str | None:
-    nvcc = Toolchain(Compiler.NVCC, program(directory / "nvcc", answer))
+    nvcc = CudaToolchain(CudaCompiler.NVCC, program(directory / "nvcc", answer))
     return first_refusal(nvcc, [SOURCE], "sm_90")
 
 

@@ -17,8 +17,8 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Results
 from tzerlike.execution.diagnosis.ask import ask_walk
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION, LLVM
-from tzerlike.execution.diagnosis.search import State, last_known, turning_point
+from tzerlike.execution.diagnosis.localise import CODE_GENERATION, LLVM_OPTIMISATION
+from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
@@ -26,30 +26,30 @@ from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisec
 DIFFERENCE = Difference(1, "B", "float32", (0, 3), "2.0", "0.0", "nan", 3, 16, "nan")
 
 
-@given(st.lists(st.sampled_from(State)))
-def test_the_turn_is_the_last_one_from_right_to_wrong(states: list[State]) -> None:
+@given(st.lists(st.sampled_from(Correctness)))
+def test_the_turn_is_the_last_one_from_right_to_wrong(states: list[Correctness]) -> None:
     looked: list[int] = []
 
-    def look(step: int) -> State:
+    def look(step: int) -> Correctness:
         looked.append(step)
         return states[step]
 
     found = turning_point(len(states), look)
-    known = [state for state in states if state is not State.UNKNOWN]
-    assert (found is not None) == (bool(known) and known[-1] is State.WRONG)
+    known = [state for state in states if state is not Correctness.UNKNOWN]
+    assert (found is not None) == (bool(known) and known[-1] is Correctness.WRONG)
     if found is not None:
         right, wrong = found
-        assert right == -1 or states[right] is State.RIGHT
-        assert states[wrong] is State.WRONG
-        assert set(states[right + 1 : wrong]) <= {State.UNKNOWN}
-        assert State.RIGHT not in states[wrong:]
+        assert right == -1 or states[right] is Correctness.RIGHT
+        assert states[wrong] is Correctness.WRONG
+        assert set(states[right + 1 : wrong]) <= {Correctness.UNKNOWN}
+        assert Correctness.RIGHT not in states[wrong:]
         assert min(looked) >= max(right, 0), "nothing before the last right step is looked at"
 
 
-@given(st.lists(st.sampled_from(State)))
-def test_the_last_known_step(states: list[State]) -> None:
+@given(st.lists(st.sampled_from(Correctness)))
+def test_the_last_known_step(states: list[Correctness]) -> None:
     step = last_known(len(states), states.__getitem__)
-    assert step == max((i for i, state in enumerate(states) if state is not State.UNKNOWN), default=-1)
+    assert step == max((i for i, state in enumerate(states) if state is not Correctness.UNKNOWN), default=-1)
 
 
 class Child:
@@ -115,7 +115,7 @@ def seen(guilty: str) -> Observation:
     [
         (seen("B"), Walk(9, Change.RESULT, ("tirx.B",), 3), "tirx.B"),
         (seen("B to C"), Walk(9, Change.RESULT, ("tirx.B", "tirx.C"), 3), "B to C"),
-        (seen(LLVM), Walk(9), LLVM),
+        (seen(LLVM_OPTIMISATION), Walk(9), LLVM_OPTIMISATION),
         (seen(CODE_GENERATION), None, CODE_GENERATION),
         (SEGFAULT, Walk(9, Change.DIED, ("tirx.B",), 8), "tirx.B"),
         (SEGFAULT, Walk(9, Change.DIED), CODE_GENERATION),

@@ -20,7 +20,7 @@ from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.findings.bundles.bisection import Bisection, write_bisection
-from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
 from tzerlike.findings.reduction.place import is_bundle
 from tzerlike.findings.refresh import refresh_report, report_of
 
@@ -37,10 +37,8 @@ def bundle(tmp_path: Path) -> Path:
         StoredCase(case, Provenance("topi.add")),
         Limits(),
         Confirmation(2, 2),
-        "first = 1\nsecond = 2\nthird = 3\n",
-        "",
+        Texts("first = 1\nsecond = 2\nthird = 3\n", "", "def test_it():\n    assert 'long'\n"),
         {"tvm": "0.27.0"},
-        test="def test_it():\n    assert 'long'\n",
     )
     assert path is not None
     return path

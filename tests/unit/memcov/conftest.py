@@ -33,7 +33,7 @@ def blocks(path: Path) -> Indices:
 
 @pytest.fixture(scope="module")
 def base(path: Path, lib: ctypes.CDLL) -> int:
-    return code_blocks.base_of(path)
+    return code_blocks.load_bias(path)
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def test_two_libraries_at_once(lib: ctypes.CDLL, cov: BreakpointCoverage, path: 
     copy = tmp_path / "libother.so"
     copy.write_bytes(path.read_bytes())
     other_lib = ctypes.CDLL(str(copy))
-    other = BreakpointCoverage(code_blocks.base_of(copy), coverage.find_chains(copy, None)[0], 1)
+    other = BreakpointCoverage(code_blocks.load_bias(copy), coverage.find_chains(copy, None)[0], 1)
 
     def work() -> None:
         other.enter(0)
@@ -200,7 +200,7 @@ def test_exit_while_armed(path: Path, blocks: Indices) -> None:
         "from tzerlike.coverage import blocks as code_blocks\n"
         "path = Path(sys.argv[1])\n"
         "lib = ctypes.CDLL(str(path))\n"
-        "cov = coverage.BreakpointCoverage(code_blocks.base_of(path), coverage.find_chains(path, None)[0], 1)\n"
+        "cov = coverage.BreakpointCoverage(code_blocks.load_bias(path), coverage.find_chains(path, None)[0], 1)\n"
         "cov.enter(0)\n"
         "lib.fixture_classify(0)\n"
         "print(cov.new(0) > 0)\n"

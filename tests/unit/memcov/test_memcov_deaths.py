@@ -26,7 +26,7 @@ SEGV_MAPERR = 1
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
 
-def dying(record: DeathRecord, cov: BreakpointCoverage, work: Callable[[], object]) -> tuple[int, coverage.Death]:
+def dying(record: DeathRecord, cov: BreakpointCoverage, work: Callable[[], object]) -> tuple[int, coverage.SignalDeath]:
     """Let `work` die under coverage; return the signal of the wait status and the record."""
 
     def child() -> None:
@@ -40,7 +40,7 @@ def dying(record: DeathRecord, cov: BreakpointCoverage, work: Callable[[], objec
     return os.WTERMSIG(status), death
 
 
-def names(death: coverage.Death) -> list[str]:
+def names(death: coverage.SignalDeath) -> list[str]:
     return [frame.name if frame else "?" for frame in describe_death(death)]
 
 
@@ -210,7 +210,7 @@ def test_children_killed_at_any_moment_lose_nothing(lib: ctypes.CDLL, cov: Break
 
 def test_describe(lib: ctypes.CDLL, base: int) -> None:
     start = address_of(lib.fixture_switch)
-    assert describe(start) == describe(start + 5) == coverage.Frame("fixture_switch", "libfixture.so", start - base)
+    assert describe(start) == describe(start + 5) == coverage.CodeFrame("fixture_switch", "libfixture.so", start - base)
     assert describe(0x10) is None
     # A function without a symbol of its own is not given that of its neighbour.
     unnamed = [f for f in map(describe, range(base + 0x1000, base + 0x3000, 16)) if f and not f.name]

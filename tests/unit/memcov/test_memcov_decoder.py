@@ -21,7 +21,7 @@ def lengths_disagree(code: bytes | mmap.mmap, start: int, end: int) -> list[str]
     """Return where capstone and our decoder differ in sweeping code[start:end]."""
     capstone = pytest.importorskip("capstone")
     disassembler = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-    length = native.load().memcov_instruction_length
+    length = native.load_memcov().memcov_instruction_length
     buffer = ctypes.create_string_buffer(code[start:end], end - start)
     memory = ctypes.addressof(buffer)
     wrong, at = [], 0
@@ -110,4 +110,4 @@ def test_decoder_agrees_with_capstone_on_vector_code(tmp_path: Path) -> None:
 )
 def test_instruction_lengths(code: str, length: int) -> None:
     data = bytes.fromhex(code)
-    assert native.load().memcov_instruction_length(data, ctypes.c_size_t(len(data))) == length
+    assert native.load_memcov().memcov_instruction_length(data, ctypes.c_size_t(len(data))) == length

@@ -22,7 +22,7 @@ from tzerlike.passes.plan import (
     shrunk,
     varied_pipeline,
 )
-from tzerlike.passes.preconditions import RULES, facts_after, legal
+from tzerlike.passes.preconditions import PRECONDITIONS, facts_after, legal
 
 PIPELINE = parse_sequence(
     "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
@@ -32,7 +32,7 @@ PIPELINE = parse_sequence(
     "tirx.StorageRewrite; tirx.CommonSubexprElim; tirx.SplitHostDevice; tirx.MakePackedAPI; tirx.FP8StorageLegalize; "
     "tirx.BF16StorageLegalize"
 )
-CATALOG = tuple(PassInfo(name, name) for name in sorted(RULES))
+CATALOG = tuple(PassInfo(name, name) for name in sorted(PRECONDITIONS))
 POOL = Pool(CATALOG)
 FLAT: Facts = frozenset({Fact.TARGET, Fact.BUFFER_PARAMS})
 BLOCKS: Facts = FLAT | {Fact.S_TIR, Fact.BLOCKS, Fact.ITERATORS, Fact.INIT, Fact.ND, Fact.BLOCK_BUFFERS}

@@ -7,13 +7,13 @@ import pytest
 from tzerlike.core.case import ContextConfig, PassSpec
 from tzerlike.core.rng import rng_for
 from tzerlike.passes import sequence
-from tzerlike.passes.info import Parameter, PassInfo, Pool
+from tzerlike.passes.info import PassInfo, PassParameter, Pool
 
 CATALOG = (
-    PassInfo("s_tir.Sync", "s_tir.transform.Sync", (Parameter("scope", ("shared", "warp"), True),)),
-    PassInfo("tirx.Narrow", "tirx.transform.Narrow", (Parameter("bits", (8, 16, 32), True),)),
+    PassInfo("s_tir.Sync", "s_tir.transform.Sync", (PassParameter("scope", ("shared", "warp"), True),)),
+    PassInfo("tirx.Narrow", "tirx.transform.Narrow", (PassParameter("bits", (8, 16, 32), True),)),
     PassInfo("tirx.Unroll", "tirx.transform.Unroll"),
-    PassInfo("tirx.Vectorize", "tirx.transform.Vectorize", (Parameter("on", (True, False)),)),
+    PassInfo("tirx.Vectorize", "tirx.transform.Vectorize", (PassParameter("on", (True, False)),)),
 )
 POOL = Pool(CATALOG)
 A, B, C, D = (PassSpec(f"tirx.{name}") for name in "ABCD")
@@ -65,7 +65,7 @@ def test_each_operator_does_what_it_says() -> None:
         replaced = sequence.replace(passes, rng, POOL, ())
         assert replaced is not None and sum(p not in passes for p in replaced) == 1 and len(replaced) == 3
         assert sequence.swap(passes, rng, POOL, ()) in {(B, A, C), (C, B, A), (A, C, B)}
-        repeated = sequence.repeat(passes, rng, POOL, ())
+        repeated = sequence.repeat_pass(passes, rng, POOL, ())
         assert repeated is not None and sorted(map(str, repeated)) != sorted(map(str, passes))
         assert set(repeated) == set(passes) and len(repeated) == 4
         head = sequence.crossover_one(passes, rng, POOL, (D, D))
@@ -92,7 +92,7 @@ def test_operators_say_when_they_do_not_apply() -> None:
     assert sequence.delete((), rng, POOL, ()) is None
     assert sequence.replace((), rng, POOL, ()) is None
     assert sequence.swap((A,), rng, POOL, ()) is None
-    assert sequence.repeat((), rng, POOL, ()) is None
+    assert sequence.repeat_pass((), rng, POOL, ()) is None
     assert sequence.crossover_one((A,), rng, POOL, ()) is None
     assert sequence.crossover_two((), rng, POOL, (A,)) is None
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 from tzerlike.processes.restarts import Restarts
-from tzerlike.processes.vitals import SILENT_SECONDS, Role, Vital, Watchdog, state_of
+from tzerlike.processes.vitals import SILENT_SECONDS, SlotProcess, Vital, Watchdog, state_of
 
 WELL = Vital(0, "S", "S", 0.2, 7, "step", 0)
 STOPPED_WORKER = replace(WELL, worker="T")
@@ -17,7 +17,7 @@ STOPPED_RUNNER = replace(WELL, runner="T")
 SILENT = replace(WELL, silent=SILENT_SECONDS + 1)
 
 
-def killed(*moments: tuple[float, Vital]) -> list[tuple[float, Role]]:
+def killed(*moments: tuple[float, Vital]) -> list[tuple[float, SlotProcess]]:
     """When which process of the slot is ended, if so is looked at."""
     dog = Watchdog()
     return [(now, role) for now, vital in moments for _, role in dog.to_kill(now, [vital])]
@@ -32,8 +32,8 @@ def test_who_is_well_lives() -> None:
 
 
 def test_who_stays_stopped_is_ended() -> None:
-    assert killed(*each_second(STOPPED_WORKER, 7)) == [(105.0, Role.WORKER)]
-    assert killed(*each_second(STOPPED_RUNNER, 7)) == [(105.0, Role.RUNNER)]
+    assert killed(*each_second(STOPPED_WORKER, 7)) == [(105.0, SlotProcess.WORKER)]
+    assert killed(*each_second(STOPPED_RUNNER, 7)) == [(105.0, SlotProcess.RUNNER)]
 
 
 def test_who_is_stopped_now_and_then_lives() -> None:
@@ -41,13 +41,16 @@ def test_who_is_stopped_now_and_then_lives() -> None:
 
 
 def test_a_silent_worker_loses_its_runner_first_and_then_its_life() -> None:
-    assert killed(*each_second(SILENT, 22)) == [(110.0, Role.RUNNER), (120.0, Role.WORKER)]
+    assert killed(*each_second(SILENT, 22)) == [(110.0, SlotProcess.RUNNER), (120.0, SlotProcess.WORKER)]
 
 
 def test_a_worker_that_speaks_again_without_its_runner_lives() -> None:
     moments = [*each_second(SILENT, 12), *each_second(WELL, 60, 112.0)]
-    assert killed(*moments) == [(110.0, Role.RUNNER)]
-    assert killed(*moments, *each_second(SILENT, 12, 172.0)) == [(110.0, Role.RUNNER), (182.0, Role.RUNNER)]
+    assert killed(*moments) == [(110.0, SlotProcess.RUNNER)]
+    assert killed(*moments, *each_second(SILENT, 12, 172.0)) == [
+        (110.0, SlotProcess.RUNNER),
+        (182.0, SlotProcess.RUNNER),
+    ]
 
 
 def test_after_a_pause_of_everything_nobody_is_ended_at_once() -> None:
@@ -59,7 +62,7 @@ def test_a_slot_says_nothing_of_another() -> None:
     dog = Watchdog()
     for second in range(7):
         vitals = [STOPPED_WORKER, replace(WELL, slot=1)]
-        assert dog.to_kill(second, vitals) == ([(0, Role.WORKER)] if second == 5 else [])
+        assert dog.to_kill(second, vitals) == ([(0, SlotProcess.WORKER)] if second == 5 else [])
 
 
 def test_the_state_of_a_process_is_what_it_is() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from tests.bundles import crashed, program, refused, wrong
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.reporting.triage.cause import cause_of, failed_check, shape_of
+from tzerlike.reporting.triage.cause import cause_of, failed_check
+from tzerlike.tir.shape import shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"
 BIND = "void tvm::sym::TransitiveComparisonAnalyzer::Impl::Bind(const tvm::Var&, const tvm::Range&, bool)"

@@ -22,8 +22,8 @@ from tzerlike.findings.known import Known, KnownEntry
 from tzerlike.findings.replay import Replayed
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
-from tzerlike.reporting.ci.expectation import FIXED, SHOWS, judged, judged_replay
-from tzerlike.reporting.ci.outcome import Outcome, Status
+from tzerlike.reporting.ci.expectation import FIXED, SHOWS, judged_bundle, judged_replay
+from tzerlike.reporting.ci.outcome import CiOutcome, Status
 
 DEEP = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x2"))
 DEEPER = Signed("crash", ("passes", "Inject", "SIGSEGV", "lib+0x1", "lib+0x3"))
@@ -60,7 +60,7 @@ def carry(tmp_path: Path) -> Carry:
     return state
 
 
-def told(outcome: Outcome) -> dict[str, Status]:
+def told(outcome: CiOutcome) -> dict[str, Status]:
     return {signature: item.status for item in outcome.items for signature in item.signatures}
 
 
@@ -173,7 +173,7 @@ def replayed(campaign: CampaignDir, same: int, seen: str) -> Replayed:
     ],
 )
 def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, same: int, seen: str, good: bool) -> None:
-    item = judged(replayed(campaign, same, seen), expected)
+    item = judged_bundle(replayed(campaign, same, seen), expected)
     assert item.status is (Status.EXPECTED if good else Status.UNEXPECTED)
     assert f"{same} of 3 runs" in item.detail
 

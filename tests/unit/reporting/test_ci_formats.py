@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tzerlike.reporting.ci.files import write_files
 from tzerlike.reporting.ci.junit import junit_xml
 from tzerlike.reporting.ci.markdown import summary
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 from tzerlike.reporting.ci.sarif import sarif_log
 
 HOSTILE = 'a & b <script> "x" ]]> \x00\x1b[31m\ud800￾ | `code` \\| \n## new heading\r\n| a | b |'
@@ -28,8 +28,8 @@ EXPECTED = Item(Status.EXPECTED, "crash", "crash: z", ("3" * 12,), Path("out/z")
 UNEXPECTED = Item(Status.UNEXPECTED, "hang", "hang: z", (), Path("out/h"), "cannot be read")
 
 
-def outcome(*items: Item, mode: str = "batch", **more: Any) -> Outcome:
-    return Outcome(mode, items, 12.5, (("iterations", "40"),), **more)
+def outcome(*items: Item, mode: str = "batch", **more: Any) -> CiOutcome:
+    return CiOutcome(mode, items, 12.5, (("iterations", "40"),), **more)
 
 
 texts = st.one_of(st.text(), st.just(HOSTILE), st.text(st.characters(max_codepoint=31)))
@@ -45,7 +45,7 @@ items = st.builds(
     texts,
 )
 outcomes = st.builds(
-    Outcome,
+    CiOutcome,
     st.sampled_from(["batch", "pr", "replay"]),
     st.lists(items, max_size=4).map(tuple),
     st.floats(0, 1e6),
@@ -59,7 +59,7 @@ def parsed(document: str) -> ElementTree.Element:
 
 
 @given(outcomes)
-def test_junit_is_xml_whose_counts_are_right(found: Outcome) -> None:
+def test_junit_is_xml_whose_counts_are_right(found: CiOutcome) -> None:
     root = parsed(junit_xml(found))
     assert root.tag == "testsuites"
     (suite,) = root
@@ -91,7 +91,7 @@ def test_junit_keeps_the_text() -> None:
 
 
 @given(outcomes)
-def test_sarif_has_what_its_schema_asks_for(found: Outcome) -> None:
+def test_sarif_has_what_its_schema_asks_for(found: CiOutcome) -> None:
     log = json.loads(json.dumps(sarif_log(found, Path("/base"))))
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-schema-2.1.0.json")
@@ -136,7 +136,7 @@ def test_sarif_tells_new_from_known_from_carried(tmp_path: Path) -> None:
 
 
 @given(outcomes)
-def test_a_summary_is_a_heading_and_rows_that_hold(found: Outcome) -> None:
+def test_a_summary_is_a_heading_and_rows_that_hold(found: CiOutcome) -> None:
     lines = summary(found).split("\n")
     assert lines[0].startswith("## tzerlike ")
     assert sum(line.startswith("#") for line in lines) == 1
@@ -164,7 +164,7 @@ def test_a_summary_stays_short() -> None:
         (outcome(EXPECTED, UNEXPECTED, mode="replay"), "1 of 2 bundles not as expected"),
     ],
 )
-def test_the_verdict(found: Outcome, verdict: str) -> None:
+def test_the_verdict(found: CiOutcome, verdict: str) -> None:
     assert found.verdict == verdict
     assert verdict in summary(found).splitlines()[0]
 

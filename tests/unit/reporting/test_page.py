@@ -25,7 +25,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.core.storage import write_json
 from tzerlike.core.stored import StoredCase
-from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
+from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
 from tzerlike.reporting import shown
 from tzerlike.reporting.findings import diff_lines
 from tzerlike.reporting.overview import POINTS, read_overview, thinned
@@ -98,7 +98,7 @@ def bundle(directory: CampaignDir, word: str, script: str = "x = 1\n") -> Path:
     stored = StoredCase(Case("{}"), Provenance(word))
     finding = Finding("crash", ("passes", word), stored.case, seen)
     path = write_bundle(
-        directory.findings, finding, stored, Limits(), Confirmation(2, 2), script, "", {"tvm": "0.27.0"}
+        directory.findings, finding, stored, Limits(), Confirmation(2, 2), Texts(script, ""), {"tvm": "0.27.0"}
     )
     assert path is not None
     return path
@@ -153,7 +153,7 @@ def test_nothing_of_a_campaign_is_markup(tmp_path: Path) -> None:
     refused = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {HOSTILE}")
     finding = Finding("ice-on-valid", ("build", HOSTILE), Case("{}"), refused)
     stored = StoredCase(Case("{}"), Provenance("seed"))
-    write_bundle(directory.findings, finding, stored, Limits(), Confirmation(1, 1), "", "", {})
+    write_bundle(directory.findings, finding, stored, Limits(), Confirmation(1, 1), Texts("", ""), {})
     overview = read_overview(directory.root)
     assert [finding.guilty for finding in overview.findings] != [""]
     assert any(HOSTILE[:30] in finding.title for finding in overview.findings)

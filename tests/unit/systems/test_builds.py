@@ -25,7 +25,7 @@ from tzerlike.systems.builds.environment import make_environment
 from tzerlike.systems.builds.interruptions import space_needed
 from tzerlike.systems.builds.make import Maker
 from tzerlike.systems.builds.ninja import Progress, failure, progress_of, run_ninja
-from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.recipe import BuildRecipe
 from tzerlike.systems.builds.source import Release, tree
 from tzerlike.systems.builds.tools import Toolchain, find_toolchain
 
@@ -72,7 +72,7 @@ def make_wheel(directory: Path, version: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
-def furnished(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> dict[str, Any]:
+def furnished(build: BuildDir, recipe: BuildRecipe, environment: Mapping[str, str]) -> dict[str, Any]:
     """Make the environment of a build, and return what it holds."""
     make_environment(build, recipe, environment)
     code = (
@@ -99,13 +99,13 @@ class Bench:
     environment: dict[str, str]
     said: list[str] = field(default_factory=list)
     shown: list[Progress] = field(default_factory=list)
-    finish: Callable[[BuildDir, Recipe, Mapping[str, str]], dict[str, Any]] = lambda build, recipe, environment: {}
+    finish: Callable[[BuildDir, BuildRecipe, Mapping[str, str]], dict[str, Any]] = lambda build, recipe, environment: {}
 
     def make(self, name: str = "toy") -> dict[str, Any]:
         self.said.clear()
         self.shown.clear()
         maker = Maker(self.store, self.environment, self.said.append, self.shown.append, finish=self.finish)
-        return maker.make(Recipe(tree(self.source), self.tools), name, jobs=1)
+        return maker.make(BuildRecipe(tree(self.source), self.tools), name, jobs=1)
 
     def wrong(self, name: str = "toy") -> str:
         with pytest.raises(UserError) as caught:
@@ -176,7 +176,7 @@ def test_after_an_interrupt_it_goes_on_from_there(bench: Bench) -> None:
         raise KeyboardInterrupt
 
     maker = Maker(bench.store, bench.environment, bench.said.append, interrupt, finish=bench.finish)
-    recipe = Recipe(tree(bench.source), bench.tools)
+    recipe = BuildRecipe(tree(bench.source), bench.tools)
     with pytest.raises(KeyboardInterrupt):
         maker.make(recipe, "toy", jobs=1)
     (build,) = bench.store.builds()
@@ -226,7 +226,7 @@ def test_names_belong_to_one_build_each(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_two_at_one_build_do_not_meet(bench: Bench) -> None:
-    build = bench.store.at(Recipe(tree(bench.source), bench.tools).key)
+    build = bench.store.at(BuildRecipe(tree(bench.source), bench.tools).key)
     with build.locked():
         assert "wait for it" in bench.wrong()
 
@@ -255,9 +255,9 @@ def test_the_key_is_of_source_and_compiler(tmp_path: Path) -> None:
     tools = Toolchain("clang++", "clang 1", "llvm-config")
     one, other = tree(make_tree(tmp_path / "one")), tree(make_tree(tmp_path / "other"))
     newer = Toolchain("clang++", "clang 2", "llvm-config")
-    keys = [Recipe(one, tools).key, Recipe(other, tools).key, Recipe(one, newer).key]
+    keys = [BuildRecipe(one, tools).key, BuildRecipe(other, tools).key, BuildRecipe(one, newer).key]
     assert len(set(keys)) == 3
-    assert keys[0] == Recipe(tree(tmp_path / "one"), tools).key
+    assert keys[0] == BuildRecipe(tree(tmp_path / "one"), tools).key
 
 
 def test_progress_and_failures_of_ninja() -> None:

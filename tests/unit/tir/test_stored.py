@@ -13,9 +13,9 @@ import tzerlike
 from tests.bundles import write_case
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.errors import UserError
+from tzerlike.findings.cases import read_case
 from tzerlike.passes.arguments import ARGUMENTS, OPTIONS
 from tzerlike.tir.allowlist.stored import require_allowed, require_graph
-from tzerlike.tir.stored import read_stored_case
 
 PLAIN = Case('{"nodes": []}')
 
@@ -188,14 +188,14 @@ def test_a_file_is_refused_before_anything_else(tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     write_case(path, '{"nodes": []}', target='{"kind": "llvm", "cl-opt": ["-x"]}')
     with pytest.raises(UserError, match=r"case.json: case.target: .*cl-opt"):
-        read_stored_case(path)
+        read_case(path)
     case = write_case(path, '{"nodes": []}')
-    assert read_stored_case(path).case == case
+    assert read_case(path).case == case
 
 
 def test_there_is_one_way_to_compiled_code() -> None:
     root = Path(tzerlike.__file__).parent
-    ways = ("tvm_api.entry_point(", ".executable[", ".executable.jit(", "import entry_point")
+    ways = ("compiled_main", ".executable[", ".executable.jit(")
     found = {
         str(path.relative_to(root))
         for path in root.rglob("*.py")

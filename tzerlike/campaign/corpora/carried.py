@@ -14,7 +14,7 @@ from tzerlike.campaign.shard import Shard
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
-from tzerlike.tir.stored import read_stored_case
+from tzerlike.findings.cases import read_case
 
 _NAME = re.compile(r"([0-9a-f]{64})\.json")
 _MOST_PROBLEMS = 20
@@ -62,7 +62,7 @@ class Carried:
         while self._waiting:
             self.last = self._waiting.pop()
             try:
-                stored = read_stored_case(self._directory / f"{self.last}.json")
+                stored = read_case(self._directory / f"{self.last}.json")
                 self._admit(stored.case)
             except UserError as error:
                 self._leave_out(str(error))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy
 import numpy.typing as npt
 
-Indices = npt.NDArray[numpy.uint32]
+from tzerlike.coverage import Indices
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit
 from tzerlike.core.stored import StoredCase
+from tzerlike.findings.cases import read_case
 from tzerlike.processes.client import Client
-from tzerlike.tir.stored import read_stored_case
 
 _CASE_FILE = re.compile(r"[0-9a-f]{64}\.json")
 _BATCH = 200
@@ -48,7 +48,7 @@ def case_files(directory: Path) -> Files:
         if not _CASE_FILE.fullmatch(path.name):
             continue
         try:
-            if read_stored_case(path).case.id != path.stem:
+            if read_case(path).case.id != path.stem:
                 raise UserError(f"{path}: its content does not belong to its name")
             paths[path.stem] = path
         except UserError as error:
@@ -62,7 +62,7 @@ def listed(files: Files) -> list[dict[str, Any]]:
     """Return a row for each case: what it is, where it comes from, how large it is."""
     rows = []
     for case_id, path in files.paths.items():
-        stored = read_stored_case(path)
+        stored = read_case(path)
         origin = stored.provenance
         rows.append(
             {
@@ -172,6 +172,6 @@ def copy_cases(paths: Mapping[str, Path], out: Path) -> int:
     target.create(0)
     before = set(target.corpus_ids())
     for path in paths.values():
-        stored: StoredCase = read_stored_case(path)
+        stored: StoredCase = read_case(path)
         target.save_case(stored)
     return len(set(paths) - before)

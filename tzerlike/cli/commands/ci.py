@@ -21,7 +21,7 @@ from rich.console import Console
 from tzerlike import api
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.fuzz import known_file
-from tzerlike.cli.commands.shared import names_in, unconfined_option
+from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.core.errors import UserError
@@ -33,7 +33,8 @@ from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
 from tzerlike.reporting.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.reporting.ci.files import make_output, write_files
-from tzerlike.reporting.ci.outcome import Outcome
+from tzerlike.reporting.ci.outcome import CiOutcome
+from tzerlike.systems import choose
 
 PULL_REQUEST_SEED = 0
 """One seed for all pull requests, so that one is judged like the next."""
@@ -54,6 +55,7 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
         click.option("--iterations", type=int, default=None, help="Stop after so many pairs."),
         click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
+        system_option,
         click.option("--known", default="", help="known.toml of findings that are no news."),
         click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True),
         click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
@@ -121,6 +123,7 @@ def _run(
     budget: str,
     iterations: int | None,
     tvm: str,
+    system: str,
     known: str,
     oracles: str,
     jobs: int | None,
@@ -129,7 +132,8 @@ def _run(
     as_json: bool,
 ) -> None:
     """Run a campaign under `output`, judge it, and end with the status that this comes to."""
-    make_oracles(names_in(oracles))
+    choose(system)
+    make_oracles(comma_separated(oracles))
     entries = read_known(Path(known)) if known else Known()
     config = CampaignConfig(
         seed=seed,
@@ -139,7 +143,8 @@ def _run(
         corpus=str(carry.corpus.resolve()) if carry.ids() else "",
         known=str(known_file(Path(known))) if known else "",
         tvm=tvm,
-        oracles=names_in(oracles),
+        system=system,
+        oracles=comma_separated(oracles),
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
@@ -164,7 +169,7 @@ def _run(
     _conclude(outcome, output, as_json, done.stopped_by)
 
 
-def _conclude(outcome: Outcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:
+def _conclude(outcome: CiOutcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:
     write_files(outcome, output)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))

@@ -10,10 +10,13 @@ from pathlib import Path
 import click
 
 from tzerlike.campaign.corpora.tools import Files, case_files, copy_cases, listed, minimised
+from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.shared import print_table, unconfined_option
+from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.processes.caller import open_client
+from tzerlike.systems import TVM
 
 
 @click.group()
@@ -50,7 +53,7 @@ def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json
     if out is not None and out.resolve() == directory.resolve():
         raise UserError("--out: the directory itself; name another one, what is left out would be lost")
     files = case_files(directory)
-    found = minimised(directory, files, partial(open_client, unconfined=unconfined))
+    found = minimised(directory, files, partial(open_client, unconfined=unconfined, system=_system_of(directory)))
     if out is not None:
         copy_cases({case_id: files.paths[case_id] for case_id in found.kept}, out)
     if as_json:
@@ -81,6 +84,12 @@ def corpus_merge(directories: tuple[Path, ...], out: Path, as_json: bool) -> Non
     click.echo(f"{len(paths)} distinct cases of {sum(len(files.paths) for files in everything)}, {added} of them new")
     for files in everything:
         _tell(files)
+
+
+def _system_of(directory: Path) -> str:
+    """The campaign's compiler; TVM for a bare directory of cases."""
+    config = CampaignDir(directory).config
+    return CampaignConfig.from_toml(config).system if config.is_file() else TVM.name
 
 
 def _tell(files: Files) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,16 +15,17 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.coverage.source.places import Places
-from tzerlike.coverage.source.show import page, percent, ranges_text
-from tzerlike.coverage.source.totals import Row, Tally
+from tzerlike.coverage.source.show import coverage_page, percent, ranges_text
+from tzerlike.coverage.source.totals import BlockTally, Row
 from tzerlike.processes.caller import open_client
-from tzerlike.reporting.source_coverage import Covered, places_of, read_covered
+from tzerlike.reporting.source_coverage import CampaignCoverage, places_of, read_covered
+from tzerlike.systems import choose
 
-_TABLES: dict[str, Callable[[Tally], list[Row]]] = {
-    "directory": Tally.directories,
-    "file": Tally.files,
-    "function": Tally.functions,
-    "pass": Tally.passes,
+_TABLES: dict[str, Callable[[BlockTally], list[Row]]] = {
+    "directory": BlockTally.directories,
+    "file": BlockTally.files,
+    "function": BlockTally.functions,
+    "pass": BlockTally.passes,
 }
 
 
@@ -40,7 +42,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
     other = None if against is None else read_covered(against)
     if other is not None and other.facts != covered.facts:
         raise UserError(f"--against: {against} ran on another TVM or with other coverage than {campaign}")
-    tally = Tally(_places(covered), covered.reached, None if other is None else other.reached)
+    tally = BlockTally(_places(covered), covered.reached, None if other is None else other.reached)
     if page_file is not None:
         write_atomic(page_file, _page(campaign, tally, match))
     if as_json:
@@ -51,18 +53,19 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
         _print_rows(tally, by, match)
 
 
-def _places(covered: Covered) -> Places:
-    cache, interpreter = tvm_of(CampaignConfig.from_toml(covered.directory.config).tvm)
-    return places_of(
-        covered, cache, lambda backend: open_client(coverage=backend, interpreter=interpreter, unconfined=True)
-    )
+def _places(covered: CampaignCoverage) -> Places:
+    config = CampaignConfig.from_toml(covered.directory.config)
+    choose(config.system)
+    cache, interpreter = tvm_of(config.tvm)
+    opened = partial(open_client, interpreter=interpreter, unconfined=True, system=config.system)
+    return places_of(covered, cache, lambda backend: opened(coverage=backend))
 
 
 def _named(rows: Sequence[Row], match: str) -> list[Row]:
     return [row for row in rows if match in row.name]
 
 
-def _everything(covered: Covered, tally: Tally, match: str) -> dict[str, object]:
+def _everything(covered: CampaignCoverage, tally: BlockTally, match: str) -> dict[str, object]:
     return {
         "campaign": str(covered.directory.root),
         "backend": covered.facts[1],
@@ -77,7 +80,7 @@ def _everything(covered: Covered, tally: Tally, match: str) -> dict[str, object]
     }
 
 
-def _print_rows(tally: Tally, by: str, match: str) -> None:
+def _print_rows(tally: BlockTally, by: str, match: str) -> None:
     whole = tally.everything()
     rows = _named(_TABLES[by](tally), match)
     compared = tally.other is not None
@@ -105,7 +108,7 @@ def _print_rows(tally: Tally, by: str, match: str) -> None:
         click.echo(f"{len(never)} passes that no case has reached: {', '.join(never)}")
 
 
-def _print_lines(tally: Tally, match: str) -> None:
+def _print_lines(tally: BlockTally, match: str) -> None:
     if not tally.places.line.any():
         raise UserError("--by line: the stock wheel says nothing of lines; run the campaign on a build of `tvm build`")
     if tally.other is None:
@@ -120,8 +123,8 @@ def _print_lines(tally: Tally, match: str) -> None:
                     click.echo(f"{mark} {name}: {', '.join(map(str, lines))}")
 
 
-def _page(campaign: Path, tally: Tally, match: str) -> str:
-    return page(
+def _page(campaign: Path, tally: BlockTally, match: str) -> str:
+    return coverage_page(
         f"Coverage of {campaign.resolve().name}",
         tally.everything(),
         tally.directories(),

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.core.health import Check
+from tzerlike.core.health import HealthCheck
 from tzerlike.core.package import MEMCOV
 from tzerlike.execution.cuda.doctor import examine_cuda
 from tzerlike.processes.caller import cache_directory, zygote_environment
@@ -26,7 +26,7 @@ from tzerlike.systems import TVM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> None:
     """Say what works on this machine and what to do about the rest."""
-    checks = examine(cache_directory(), zygote_environment())
+    checks = examine_machine(cache_directory(), zygote_environment())
     if as_json:
         click.echo(json.dumps([check.to_json() for check in checks]))
     else:
@@ -35,7 +35,7 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if all(check.good or not check.needed for check in checks) else 2)
 
 
-def examine(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
+def examine_machine(cache_dir: Path, environment: Mapping[str, str]) -> list[HealthCheck]:
     """Run all checks; the last ones start TVM as a campaign does."""
     checks = [_processor(), _python(), _tvm_pair(), _memcov(), _cache(cache_dir)]
     if all(check.good for check in checks if check.needed):
@@ -43,58 +43,62 @@ def examine(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
     return [*checks, *examine_cuda()]
 
 
-def _processor() -> Check:
+def _processor() -> HealthCheck:
     seen = f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores"
     good = platform.machine() == "x86_64" and platform.system() == "Linux"
-    return Check("processor", good, seen, "breakpoint coverage needs x86-64 Linux; use --coverage none elsewhere")
+    return HealthCheck("processor", good, seen, "breakpoint coverage needs x86-64 Linux; use --coverage none elsewhere")
 
 
-def _python() -> Check:
-    return Check("python", sys.version_info >= (3, 11), platform.python_version(), "use Python 3.11 or newer")
+def _python() -> HealthCheck:
+    return HealthCheck("python", sys.version_info >= (3, 11), platform.python_version(), "use Python 3.11 or newer")
 
 
-def _tvm_pair() -> Check:
+def _tvm_pair() -> HealthCheck:
     try:
         tvm, ffi = version("apache-tvm"), version("apache-tvm-ffi")
     except PackageNotFoundError as error:
-        return Check("tvm", False, f"{error.name} is missing", "make setup, or pip install -r constraints.txt")
+        return HealthCheck("tvm", False, f"{error.name} is missing", "make setup, or pip install -r constraints.txt")
     wanted = TVM.releases.get(tvm)
     seen = f"apache-tvm {tvm} with apache-tvm-ffi {ffi}"
     if wanted is None:
         advice = f"this TVM was never tried; tried ones are {', '.join(TVM.releases)}"
-        return Check("tvm", False, seen, advice, needed=False)
-    return Check("tvm", ffi == wanted, seen, f"saving IR dies with this pair; pip install apache-tvm-ffi=={wanted}")
+        return HealthCheck("tvm", False, seen, advice, needed=False)
+    return HealthCheck(
+        "tvm", ffi == wanted, seen, f"saving IR dies with this pair; pip install apache-tvm-ffi=={wanted}"
+    )
 
 
-def _memcov() -> Check:
+def _memcov() -> HealthCheck:
     built = MEMCOV.is_file()
-    return Check("memcov", built, "built" if built else "not built", "make setup (needs g++)")
+    return HealthCheck("memcov", built, "built" if built else "not built", "make setup (needs g++)")
 
 
-def _cache(cache_dir: Path) -> Check:
+def _cache(cache_dir: Path) -> HealthCheck:
     free = shutil.disk_usage(cache_dir).free
     seen = f"{cache_dir}, {free >> 20} MiB free"
-    return Check("cache", free > 200 << 20, seen, "make room: a campaign writes some 10 MB an hour")
+    return HealthCheck("cache", free > 200 << 20, seen, "make room: a campaign writes some 10 MB an hour")
 
 
-def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[Check]:
+def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[HealthCheck]:
     try:
         with Client(slots=1, coverage="auto", cache_dir=cache_dir, environment=environment) as client:
             facts = client.facts
     except TzerlikeError as error:
-        return [Check("compiler", False, str(error).splitlines()[0], "see the lines above")]
+        return [HealthCheck("compiler", False, str(error).splitlines()[0], "see the lines above")]
     blocks = facts["coverage_total"]
     return [
-        Check("compiler", True, f"TVM {facts['tvm']} with LLVM {facts['llvm']} compiles"),
-        Check("coverage", blocks > 0, f"{facts['coverage_backend']}, {blocks:,} blocks", "runs blind", needed=False),
-        Check(
+        HealthCheck("compiler", True, f"TVM {facts['tvm']} with LLVM {facts['llvm']} compiles"),
+        HealthCheck(
+            "coverage", blocks > 0, f"{facts['coverage_backend']}, {blocks:,} blocks", "runs blind", needed=False
+        ),
+        HealthCheck(
             "confinement",
             facts["confinement"] == "on",
             f"{facts['confinement']} for programs that are run",
             "bundles from others run with --unconfined only; allow seccomp(2) in the container",
             needed=False,
         ),
-        Check(
+        HealthCheck(
             "address randomisation",
             facts["address_randomisation"] == "off",
             f"{facts['address_randomisation']} in the processes that run TVM",

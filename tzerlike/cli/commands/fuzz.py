@@ -17,8 +17,9 @@ from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import resolve
-from tzerlike.cli.commands.shared import names_in, unconfined_option
+from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
 from tzerlike.cli.screen import make_screen, print_line, stats_line
+from tzerlike.core.case import TIR
 from tzerlike.core.config import (
     COVERAGE,
     DEFAULT_ORACLES,
@@ -31,12 +32,13 @@ from tzerlike.core.config import (
     parse_size,
 )
 from tzerlike.core.errors import UserError
-from tzerlike.core.harness import HARNESSES
 from tzerlike.core.targets import DEFAULT_ARCH
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
+from tzerlike.oracles import default_oracles
+from tzerlike.plugins import harness_named
 from tzerlike.processes.signals import exit_status
-from tzerlike.systems import TVM, system_named
+from tzerlike.systems import system_named
 
 
 @click.command()
@@ -46,7 +48,7 @@ from tzerlike.systems import TVM, system_named
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
 @click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
-@click.option("--system", default=TVM.name, show_default=True, help="Compiler under test; plugin:name is a plug-in's.")
+@system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
@@ -58,17 +60,17 @@ from tzerlike.systems import TVM, system_named
 @click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
 @click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
 @click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
-@click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True, help="Comma-separated names.")
+@click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
 @click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
 @click.option("--pairs-per-fork", type=int, default=1, show_default=True, help="Cases that one child takes in turn.")
 @click.option(
     "--harness",
-    type=click.Choice(tuple(HARNESSES)),
-    default="tir",
+    default=TIR,
     show_default=True,
-    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions.",
+    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions; "
+    "plugin:name is a plug-in's.",
 )
 @unconfined_option
 @click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
@@ -91,7 +93,7 @@ def fuzz(
     plugins: tuple[str, ...],
     mutator_choice: str,
     pass_mode: str,
-    oracles: str,
+    oracles: str | None,
     jobs: int | None,
     timeout: float,
     memory_limit: str,
@@ -101,8 +103,8 @@ def fuzz(
     ui: str,
 ) -> None:
     """Run a coverage-guided campaign."""
-    if harness == "arith":
-        _refuse_options_of_tir()
+    if not harness_named(harness).has_cases:
+        _refuse_options_of_cases(harness)
         coverage = "none"
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
@@ -117,11 +119,11 @@ def fuzz(
         corpus=str(corpus_directory(Path(corpus))) if corpus else "",
         known=str(known_file(Path(known))) if known else "",
         n_max=n_max,
-        mutators=names_in(mutators),
+        mutators=comma_separated(mutators),
         plugins=plugins,
         mutator_choice=mutator_choice,
         pass_mode=pass_mode,
-        oracles=names_in(oracles),
+        oracles=default_oracles(harness) if oracles is None else comma_separated(oracles),
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
@@ -147,7 +149,7 @@ def fuzz(
         sys.exit(exit_status(done.stopped_by))
 
 
-_TIR_ONLY = (
+_OF_CASES = (
     "target",
     "arch",
     "coverage",
@@ -160,7 +162,7 @@ _TIR_ONLY = (
     "oracles",
     "pairs_per_fork",
 )
-"""Options of `fuzz` that say nothing to the arithmetic harness."""
+"""Options of `fuzz` that say nothing to a harness without Cases."""
 
 
 def _given() -> frozenset[str]:
@@ -171,12 +173,12 @@ def _given() -> frozenset[str]:
     )
 
 
-def _refuse_options_of_tir() -> None:
+def _refuse_options_of_cases(harness: str) -> None:
     given = _given()
-    for name in _TIR_ONLY:
+    for name in _OF_CASES:
         if name in given:
             option = "--" + name.replace("_", "-")
-            raise UserError(f"{option}: has no meaning with --harness arith, which has neither programs nor passes")
+            raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 
 
 def _existing_directory(text: str) -> Path:

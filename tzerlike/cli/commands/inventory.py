@@ -11,8 +11,9 @@ import click
 
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import read_stats
-from tzerlike.cli.commands.shared import print_table
+from tzerlike.cli.commands.shared import print_table, system_option
 from tzerlike.processes.caller import cache_directory
+from tzerlike.systems import choose
 
 
 @click.group()
@@ -21,9 +22,11 @@ def seeds() -> None:
 
 
 @seeds.command("list")
+@system_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def seeds_list(as_json: bool) -> None:
+def seeds_list(system: str, as_json: bool) -> None:
     """List the built-in seeds: name, origin, target, size in IR nodes."""
+    choose(system)
     from tzerlike.tir.seeds import builtin_seeds
 
     rows = [
@@ -58,10 +61,12 @@ def passes() -> None:
 
 
 @passes.command("list")
+@system_option
 @click.option("--campaign", type=click.Path(path_type=Path), default=None, help="Show the yields of a campaign.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def passes_list(campaign: Path | None, as_json: bool) -> None:
+def passes_list(system: str, campaign: Path | None, as_json: bool) -> None:
     """List the passes of the installed TVM: arguments, preconditions, and the yields of a campaign."""
+    choose(system)
     from tzerlike.passes.catalog import discover
     from tzerlike.passes.preconditions import rule_of
 

@@ -13,7 +13,7 @@ import msgspec
 
 from tzerlike import api
 from tzerlike.api import JUDGES, Replayed, judge, open_tvm
-from tzerlike.cli.commands.shared import names_in, print_table, unconfined_option
+from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
@@ -30,6 +30,7 @@ from tzerlike.processes.caller import zygote_environment
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option(
@@ -45,6 +46,7 @@ def run(
     passes: str,
     function: str | None,
     tvm: str,
+    system: str,
     target: str,
     arch: str,
     oracles: str,
@@ -60,10 +62,10 @@ def run(
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
-        oracles=names_in(oracles),
+        oracles=comma_separated(oracles),
         input_seed=input_seed,
         limits=Limits(timeout, parse_size(memory_limit)),
-        client=partial(open_tvm, tvm, unconfined=unconfined),
+        client=partial(open_tvm, tvm, unconfined=unconfined, system=system),
     )
     finding = judgement.finding
     if as_json:

@@ -8,8 +8,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from tzerlike.systems import TVM
 
-def names_in(text: str) -> tuple[str, ...]:
+
+def comma_separated(text: str) -> tuple[str, ...]:
     """The names of a comma-separated list."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
@@ -18,6 +20,11 @@ unconfined_option = click.option(
     "--unconfined", is_flag=True, help="Go on where this machine cannot confine a case: trust whoever wrote it."
 )
 """The option of commands that run cases from elsewhere."""
+
+system_option = click.option(
+    "--system", default=TVM.name, show_default=True, help="Compiler under test; plugin:name is a plug-in's."
+)
+"""The option of commands that are given no bundle or campaign, which would name the compiler."""
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

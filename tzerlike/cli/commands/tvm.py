@@ -17,9 +17,9 @@ from tzerlike.processes.signals import status_of
 from tzerlike.systems.builds.interruptions import GOES_ON, space_needed
 from tzerlike.systems.builds.make import Maker
 from tzerlike.systems.builds.ninja import Progress
-from tzerlike.systems.builds.recipe import Recipe
+from tzerlike.systems.builds.recipe import BuildRecipe
 from tzerlike.systems.builds.source import KNOWN, tree
-from tzerlike.systems.builds.store import size_of
+from tzerlike.systems.builds.store import disk_size
 from tzerlike.systems.builds.tools import find_toolchain
 
 _LINE_EVERY = 30.0
@@ -48,7 +48,7 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
             found = tree(source) if source is not None else KNOWN.fetch(store.sources, environment, screen.tell)
             maker = Maker(store, environment, tell=screen.tell, show=screen.show)
             usual = (source.resolve().name if source else found.version) + "-asan" * asan
-            made = maker.make(Recipe(found, tools, asan), name or usual, jobs)
+            made = maker.make(BuildRecipe(found, tools, asan), name or usual, jobs)
     except KeyboardInterrupt as interruption:
         screen.tell(f"interrupted; {GOES_ON}")
         sys.exit(status_of(interruption))
@@ -66,7 +66,7 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
 def list_builds(as_json: bool) -> None:
     """List the builds: name, state, TVM's version, edges, size, source."""
     rows: list[dict[str, Any]] = [
-        {**found.described, "path": str(found.root), "python": str(found.python), "bytes": size_of(found.root)}
+        {**found.described, "path": str(found.root), "python": str(found.python), "bytes": disk_size(found.root)}
         for found in open_store().builds()
     ]
     if as_json:

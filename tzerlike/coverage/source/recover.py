@@ -34,7 +34,7 @@ class _Section:
     size: int
 
 
-def recovered(library: Path, addresses: npt.NDArray[np.uint32], prefix: str) -> Places:
+def recovered_places(library: Path, addresses: npt.NDArray[np.uint32], prefix: str) -> Places:
     """Return the places of `addresses`, ascending, as in the file `library`.
 
     `prefix` is what the paths of its sources begin with. UserError when it is no library that can be looked into.

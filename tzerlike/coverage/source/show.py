@@ -18,7 +18,7 @@ def ranges_text(ranges: Ranges) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
-def page(
+def coverage_page(
     title: str,
     whole: Row,
     directories: Sequence[Row],

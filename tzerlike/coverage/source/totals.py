@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class BlockTally:
     """Blocks with their places, those that a campaign reached, and those of another one if there is any."""
 
     places: Places

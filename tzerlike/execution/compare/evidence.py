@@ -12,7 +12,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Results
 from tzerlike.execution.compare.inputs import Parameter, pack_inputs
-from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.systems import tvm_api
 
 
@@ -32,7 +32,7 @@ def evidence_for(case: Case, results: Results | None) -> Evidence:
     if results is None or not results.defined:
         return Evidence(no_arrays())
     func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
-    inputs, judgement, _ = interpret(func, case.input_seed, Effort().thorough())
+    inputs, judgement, _ = interpret_seeded(func, case.input_seed, Effort().thorough())
     if inputs is None or judgement is None:
         return Evidence(no_arrays())
     expected: dict[str, NDArray[Any]] = {}

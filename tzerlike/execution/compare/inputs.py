@@ -97,7 +97,7 @@ _FIRST = ("small",) * 9 + ("positive",) * 3 + ("reals",) * 3 + ("unit",)
 
 _THEN = ("positive", "unit", "one", "zero")
 
-ATTEMPTS = 4
+_ATTEMPTS = 4
 """Schemes tried on one program at most."""
 
 
@@ -121,7 +121,7 @@ def inputs_for(func: Any, input_seed: int) -> Iterator[Inputs]:
     if parameters is None:
         return
     names = list(dict.fromkeys((rng.choice(_FIRST), *_THEN)))
-    for name in names[:ATTEMPTS]:
+    for name in names[:_ATTEMPTS]:
         generator = numpy.random.Generator(numpy.random.PCG64(rng_for(input_seed, "inputs", name).getrandbits(64)))
         arguments = tuple(_argument(parameter, SCHEMES[name], generator) for parameter in parameters)
         yield Inputs(name, parameters, arguments)

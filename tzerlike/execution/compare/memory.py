@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from tzerlike.core.results import Difference, Ending, Ran
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs
 from tzerlike.execution.compare.islands import Sealed
-from tzerlike.execution.compare.storage import Cell
+from tzerlike.execution.compare.storage import BufferCell
 from tzerlike.tir.interpreter import Expected
 
 _INACCURATE = 1e-3
 _ALIKE = 1e-2
 
 
-class Memory:
+class CallMemory:
     """The arguments of one call, in memory of its own, and what is expected of it; `cells` are the buffers by position.
 
     What is expected is out of reach of the call.
@@ -28,7 +28,7 @@ class Memory:
         """MemoryError where there is no room for it."""
         self._inputs = inputs
         self.cells = {
-            position: Cell(numpy.asarray(argument), parameter.dtype, parameter.shape, parameter.strides)
+            position: BufferCell(numpy.asarray(argument), parameter.dtype, parameter.shape, parameter.strides)
             for position, (parameter, argument) in enumerate(zip(inputs.parameters, inputs.arguments, strict=True))
             if isinstance(parameter, BufferParameter)
         }

@@ -17,12 +17,12 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import NOT_ALLOWED, Ending, Ran, Results
 from tzerlike.coverage import sealed
 from tzerlike.execution.compare.inputs import Inputs, inputs_for, unpack_inputs
-from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.execution.compare.timing import looks_slow, take_timing
 from tzerlike.processes.stack import soil_stack
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.systems.compilation import Compilation, Notes
+from tzerlike.systems.compilation import Compilation, StepNotes
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist import native
@@ -53,7 +53,7 @@ STRAYED = Ran(Ending.DIED, "it wrote over memory of its process")
 """How a build ended behind which comparing fails."""
 
 
-class Program(Protocol):
+class Interpretable(Protocol):
     """A program ready to be interpreted; tzerlike.tir.interpreter.Program is one."""
 
     @property
@@ -73,7 +73,7 @@ class Builds:
     optimised: Callable[[], Function]
 
 
-def compile_baseline(module: Any, notes: Notes) -> Function:
+def compile_baseline(module: Any, notes: StepNotes) -> Function:
     """Return the compiled `main` of `module` without optimisation, neither TVM's nor LLVM's.
 
     CompilerRefused when TVM raises, NotAllowed where it may not run.
@@ -87,9 +87,9 @@ def judge_builds(
     builds: Builds,
     input_seed: int,
     effort: Effort,
-    notes: Notes,
+    notes: StepNotes,
     paced: Callable[[bool], None] = lambda limited: None,
-    prepare: Callable[[Any], Program] = interpreter.prepare,
+    prepare: Callable[[Any], Interpretable] = interpreter.prepare,
 ) -> Results:
     """Interpret `func` on inputs drawn from `input_seed`; run what `builds` gives on the same inputs, and compare.
 
@@ -98,7 +98,7 @@ def judge_builds(
     """
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
-    inputs, judgement, results = interpret(func, input_seed, effort, prepare)
+    inputs, judgement, results = interpret_seeded(func, input_seed, effort, prepare)
     paced(True)
     notes.note_results(results)
     if inputs is None or judgement is None:
@@ -132,12 +132,12 @@ def _run_both(
     expected: Mapping[int, Expected] | None,
     results: Results,
     effort: Effort,
-    notes: Notes,
+    notes: StepNotes,
 ) -> Results:
     """Run the build without optimisation and the other, each on its own memory; time them where that is wanted."""
     built = {Stage.RUN_BASELINE: first, Stage.RUN: second}
     # All memory before either runs, too; and what is wrong with comparing shows before: later it is the run's doing.
-    memories = {stage: Memory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
+    memories = {stage: CallMemory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
     for memory in list(memories.values())[:1]:
         memory.compared()
         memory.as_expected()
@@ -185,8 +185,8 @@ def _after_run(look: Callable[[], Ran]) -> Ran:
         return STRAYED
 
 
-def interpret(
-    func: Any, input_seed: int, effort: Effort, prepare: Callable[[Any], Program] = interpreter.prepare
+def interpret_seeded(
+    func: Any, input_seed: int, effort: Effort, prepare: Callable[[Any], Interpretable] = interpreter.prepare
 ) -> tuple[Inputs | None, Judgement | None, Results]:
     """Interpret `func` under one scheme of inputs after another, until nothing exceptional arises.
 
@@ -225,13 +225,13 @@ def _takes_integers(inputs: Inputs) -> bool:
     return any(not parameter.dtype.is_float for parameter in inputs.parameters)
 
 
-def _called(function: Function, memory: Memory, layout: int) -> None:
+def _called(function: Function, memory: CallMemory, layout: int) -> None:
     soil_stack(layout)
     with sealed():
         function(*memory.arguments)
 
 
-def _timed(results: Results, first: tuple[Function, Memory], second: tuple[Function, Memory]) -> Results:
+def _timed(results: Results, first: tuple[Function, CallMemory], second: tuple[Function, CallMemory]) -> Results:
     """Time both builds where a first look says that the optimised one is slow; only a defined program counts."""
 
     def reset() -> None:

@@ -53,7 +53,7 @@ def representable(values: NDArray[numpy.float64], dtype: DType) -> NDArray[numpy
     return numpy.asarray(values).astype(element_type(dtype)).astype(numpy.float64)
 
 
-class Cell:
+class BufferCell:
     """One buffer argument in memory; `tensor` is what compiled code gets."""
 
     def __init__(self, values: NDArray[Any], dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:

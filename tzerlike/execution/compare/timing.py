@@ -20,10 +20,10 @@ _REPEATS = 40
 _LONGEST_SECONDS = 0.02
 """Programs that take longer are not timed: the repeats would take seconds."""
 
-Run = Callable[[], None]
+_Run = Callable[[], None]
 
 
-def looks_slow(reference: Run, optimised: Run, reset: Run) -> bool:
+def looks_slow(reference: _Run, optimised: _Run, reset: _Run) -> bool:
     """Whether a few runs of each build suggest that the optimised one is the slower; `reset` puts the inputs back."""
     second = _seconds(optimised, reset)
     if not LEAST_SECONDS <= second <= _LONGEST_SECONDS:
@@ -33,7 +33,7 @@ def looks_slow(reference: Run, optimised: Run, reset: Run) -> bool:
     return second >= LEAST_SECONDS and second > SUSPICIOUS * first
 
 
-def take_timing(reference: Run, optimised: Run, reset: Run) -> Timing:
+def take_timing(reference: _Run, optimised: _Run, reset: _Run) -> Timing:
     """Run both builds in turn on one core; which of the two goes first changes from turn to turn."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
@@ -49,7 +49,7 @@ def take_timing(reference: Run, optimised: Run, reset: Run) -> Timing:
     return Timing(tuple(first), tuple(second), max(noise(first), noise(second)))
 
 
-def _seconds(run: Run, reset: Run) -> float:
+def _seconds(run: _Run, reset: _Run) -> float:
     reset()
     began = time.perf_counter()
     run()

@@ -16,13 +16,13 @@ from tzerlike.core.case import ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ending, Ran, Results
-from tzerlike.execution.compare.results import interpret
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads
-from tzerlike.execution.diagnosis.meaning import Look, Meaning
-from tzerlike.execution.diagnosis.search import State
+from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
+from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.systems import tvm_api
-from tzerlike.systems.compilation import Notes
+from tzerlike.systems.compilation import StepNotes
 from tzerlike.systems.tvm_api import array_items, structural_walk, tirx
 
 JUDGED_BEFORE = "s_tir.LowerThreadAllreduce"
@@ -43,7 +43,7 @@ def judge_lowered(
     config: ContextConfig,
     input_seed: int,
     effort: Effort,
-    notes: Notes,
+    notes: StepNotes,
     paced: Callable[[bool], None] = lambda limited: None,
 ) -> Results:
     """Interpret `func` on inputs drawn from `input_seed`, and `lowered`, what the device passes made of it.
@@ -52,7 +52,9 @@ def judge_lowered(
     """
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
-    inputs, judgement, results = interpret(func, input_seed, replace(effort, steps=max(effort.steps, KERNEL_STEPS)))
+    inputs, judgement, results = interpret_seeded(
+        func, input_seed, replace(effort, steps=max(effort.steps, KERNEL_STEPS))
+    )
     notes.note_results(results)
     # In a pipeline of a case's own, the pass may run before there are barriers.
     judged = results.defined and lowered is not None and config.pipeline == "default"
@@ -67,9 +69,9 @@ def judge_lowered(
     return results
 
 
-def _ran(look: Look, config: ContextConfig) -> Ran:
+def _ran(look: Inspection, config: ContextConfig) -> Ran:
     """How the lowered form ended; NOT_RUN where nothing can be said."""
-    if look.state is State.RIGHT:
+    if look.state is Correctness.RIGHT:
         return Ran(Ending.AGREES)
     if look.change is Change.RESULT:
         return Ran(Ending.DIFFERS, difference=look.difference)

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-PROGRAM = "compute-sanitizer"
-REPORT = "compute-sanitizer.txt"
+COMPUTE_SANITIZER = "compute-sanitizer"
+SANITIZER_REPORT = "compute-sanitizer.txt"
 
 _TOOLS = ("memcheck", "racecheck", "synccheck")
 _COMPLAINS = 86
@@ -26,7 +26,7 @@ def checked(script: Path, find: Callable[[str], str | None] = shutil.which) -> s
 
     A tool that takes more than two minutes, as a kernel without end does, has nothing to say.
     """
-    program = find(PROGRAM)
+    program = find(COMPUTE_SANITIZER)
     if program is None:
         return ""
     complaints = {tool: _complaint(program, tool, script) for tool in _TOOLS}

@@ -6,14 +6,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tzerlike.execution.cuda.toolchain import Toolchain
+from tzerlike.execution.cuda.toolchain import CudaToolchain
 
 _OPTIONS = ("--cubin", "-w", "--use_fast_math", "--expt-relaxed-constexpr", "--expt-extended-lambda")
 
 _SECONDS = 120.0
 
 
-def refusal(toolchain: Toolchain, source: str, arch: str) -> str | None:
+def refusal(toolchain: CudaToolchain, source: str, arch: str) -> str | None:
     """Return what nvcc says where it refuses `source`, or None where it compiles, cannot tell, or takes too long."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-cuda-") as directory:
         text = Path(directory) / "kernels.cu"

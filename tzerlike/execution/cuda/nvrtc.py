@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.execution.cuda.toolchain import Toolchain
+from tzerlike.execution.cuda.toolchain import CudaToolchain
 
 _SUCCESS, _REFUSED = 0, 6
 """nvrtcResult: NVRTC_SUCCESS and NVRTC_ERROR_COMPILATION."""
@@ -70,7 +70,7 @@ template <class T, class F> struct conditional<false, T, F> { typedef F type; };
 _SHORT_HEADERS = ("cuda/std/cstdint", "cuda/std/type_traits", "cuda/std/limits")
 
 
-def refusal(toolchain: Toolchain, source: str, arch: str) -> str | None:
+def refusal(toolchain: CudaToolchain, source: str, arch: str) -> str | None:
     """Return what NVRTC says where it refuses `source`, or None where it compiles or cannot tell.
 
     TzerlikeError when the library does not load.
@@ -80,7 +80,7 @@ def refusal(toolchain: Toolchain, source: str, arch: str) -> str | None:
     return _compile(toolchain, source, arch, short=False)
 
 
-def _compile(toolchain: Toolchain, source: str, arch: str, short: bool) -> str | None:
+def _compile(toolchain: CudaToolchain, source: str, arch: str, short: bool) -> str | None:
     library = _load(toolchain.path)
     names = _SHORT_HEADERS if short else ()
     contents = _texts([_SHORT] * len(names))

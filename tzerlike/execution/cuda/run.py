@@ -21,7 +21,7 @@ from tzerlike.core.effort import Check
 from tzerlike.core.results import BASELINE, Ending, Ran, Timing
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
-from tzerlike.execution.compare.memory import Memory
+from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.execution.compare.timing import noise
 from tzerlike.execution.cuda.device import TAINTED
 from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
@@ -66,7 +66,7 @@ def trial(target: str) -> str:
         return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
-def is_fault(message: str, target: str) -> bool:
+def is_device_fault(message: str, target: str) -> bool:
     """Whether an exception of a compiled function says that it did something wrong.
 
     A kernel is compiled and launched by its first call: what CUDA refuses to compile, or has not the resources for, is
@@ -102,7 +102,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     ran = memory.ran(function)
     record: dict[str, Any] = {"optimised": asdict(ran)}
     if ran.ending is Ending.RAISED:
-        return {TAINTED: True} | (record if is_fault(ran.message, case.target) else {})
+        return {TAINTED: True} | (record if is_device_fault(ran.message, case.target) else {})
     if not launches_threads(func):
         record[BASELINE] = asdict(_on_host(module, inputs, expected))
     elif Check.SPEED in item["checks"] and ran.ending is Ending.AGREES:
@@ -132,7 +132,7 @@ class _DeviceMemory:
     def __init__(self, inputs: Inputs, expected: Mapping[int, Expected], kind: str) -> None:
         """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
         self._device = tvm_api.device_of(kind)
-        self._here = Memory(inputs, expected)
+        self._here = CallMemory(inputs, expected)
         self._there: dict[int, Any] = {}
         self.arguments: list[Any] = list(inputs.arguments)
         for position, parameter in enumerate(inputs.parameters):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tzerlike.execution.cuda import nvcc, nvrtc
-from tzerlike.execution.cuda.toolchain import Compiler, Toolchain
+from tzerlike.execution.cuda.toolchain import CudaCompiler, CudaToolchain
 
 SHARE = 8
 """One case in so many has its source compiled where that is dear: with nvcc alone, which takes 0.8 s of processor time,
@@ -24,25 +24,25 @@ _QUOTED = re.compile(r"\"([A-Za-z_]\w*)\"")
 _NOT_THE_SOURCE = ("could not open source file", "cannot open source file", "unsupported gpu architecture")
 """What says that the installation lacks something."""
 
-_REFUSERS = {Compiler.NVRTC: nvrtc.refusal, Compiler.NVCC: nvcc.refusal}
+_REFUSERS = {CudaCompiler.NVRTC: nvrtc.refusal, CudaCompiler.NVCC: nvcc.refusal}
 
 
 class SourceRefused(Exception):
     """The CUDA compiler refuses source that TVM generated."""
 
 
-def due(toolchain: Toolchain, sources: Sequence[str], case_id: str, exploring: bool) -> bool:
+def due(toolchain: CudaToolchain, sources: Sequence[str], case_id: str, exploring: bool) -> bool:
     """Whether the sources of a case are to be compiled: always where a single case is looked at."""
-    cheap = toolchain.compiler is Compiler.NVRTC and sum(map(len, sources)) < LONG
+    cheap = toolchain.compiler is CudaCompiler.NVRTC and sum(map(len, sources)) < LONG
     return cheap or not exploring or int(case_id[:8], 16) % SHARE == 0
 
 
-def runs_confined(toolchain: Toolchain) -> bool:
+def runs_confined(toolchain: CudaToolchain) -> bool:
     """Whether a confined child can use it: a library, and no program."""
-    return toolchain.compiler is Compiler.NVRTC
+    return toolchain.compiler is CudaCompiler.NVRTC
 
 
-def first_refusal(toolchain: Toolchain, sources: Sequence[str], arch: str) -> str | None:
+def first_refusal(toolchain: CudaToolchain, sources: Sequence[str], arch: str) -> str | None:
     """Return the compiler's complaint about the first source that it refuses, its first error in front; else None."""
     for source in sources:
         said = _REFUSERS[toolchain.compiler](toolchain, source, arch)

@@ -21,16 +21,16 @@ _WHEEL_PARTS = ("cu13", "cuda_nvrtc", "cuda_runtime", "cuda_cccl", "cuda_nvcc")
 """The directories of NVIDIA's wheels below `nvidia`: all of CUDA 13 in one, of CUDA 12 one for each wheel."""
 
 
-class Compiler(StrEnum):
+class CudaCompiler(StrEnum):
     NVRTC = "nvrtc"
     NVCC = "nvcc"
 
 
 @dataclass(frozen=True, slots=True)
-class Toolchain:
+class CudaToolchain:
     """A compiler and where it is; `includes` are the directories of its headers (nvcc knows its own)."""
 
-    compiler: Compiler
+    compiler: CudaCompiler
     path: Path
     includes: tuple[Path, ...] = ()
 
@@ -38,9 +38,9 @@ class Toolchain:
         return f"{self.compiler} at {self.path}"
 
 
-def find_toolchain(
+def find_cuda_toolchain(
     packages: Sequence[str] | None = None, toolkits: Iterable[str] = TOOLKITS, programs: str | None = None
-) -> Toolchain | None:
+) -> CudaToolchain | None:
     """Return the CUDA compiler to use, or None where there is none.
 
     `packages` are the directories that Python imports from, and `programs` a PATH; both are this process's by default.
@@ -52,8 +52,8 @@ def find_toolchain(
         includes = tuple(path for part in parts for path in _includes(part))
         # Half precision and tensor cores are headers: without them NVRTC would refuse what is right.
         if library is not None and all(_holds(includes, name) for name in ("cuda_fp16.h", "mma.h")):
-            return Toolchain(Compiler.NVRTC, library, includes)
-    return Toolchain(Compiler.NVCC, Path(nvcc)) if nvcc is not None else None
+            return CudaToolchain(CudaCompiler.NVRTC, library, includes)
+    return CudaToolchain(CudaCompiler.NVCC, Path(nvcc)) if nvcc is not None else None
 
 
 def _candidates(roots: Iterable[Path], toolkits: Iterable[str], nvcc: str | None) -> Iterator[list[Path]]:

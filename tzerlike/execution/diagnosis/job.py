@@ -16,9 +16,9 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
-from tzerlike.execution.compare.results import interpret
-from tzerlike.execution.diagnosis.meaning import Look, Meaning
-from tzerlike.execution.diagnosis.search import State, last_known, turning_point
+from tzerlike.execution.compare.results import interpret_seeded
+from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
+from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
 from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
@@ -81,7 +81,7 @@ def _compile(case: Case, trail: PassTrail) -> tuple[CompilerRefused | None, Any]
 def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
     """What the program means; None where it means nothing on these inputs, or the interpreter cannot tell."""
     func = tvm_api.entry_of(module)
-    drawn, judgement, results = interpret(func, case.input_seed, Effort(inputs=inputs).thorough())
+    drawn, judgement, results = interpret_seeded(func, case.input_seed, Effort(inputs=inputs).thorough())
     return Meaning(func, drawn, judgement) if drawn and judgement and results.defined else None
 
 
@@ -92,10 +92,10 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
         return Walk(trail.begun, unjudged=_names(turns)), None
 
     @cache
-    def look(step: int) -> Look:
+    def look(step: int) -> Inspection:
         return meaning.look(turns[step].after)
 
-    def state(step: int) -> State:
+    def state(step: int) -> Correctness:
         return look(step).state
 
     found = turning_point(len(turns), state)
@@ -120,7 +120,7 @@ def _where_it_fails(
     """
     turns = trail.turns
     given = turns[-1].after if turns else module
-    if meaning is None or meaning.look(given).state is State.UNKNOWN:
+    if meaning is None or meaning.look(given).state is Correctness.UNKNOWN:
         earlier = None if module is None else verifiers.refuse_after([module, *(turn.after for turn in turns)])
         if earlier is not None:
             turn = turns[earlier]

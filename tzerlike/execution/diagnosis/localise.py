@@ -29,7 +29,7 @@ CODE_GENERATION = "code generation"
 The interpreter knows little of what LowerTVMBuiltin and LowerIntrin leave: they count as code generation then.
 """
 
-LLVM = "LLVM optimisation"
+LLVM_OPTIMISATION = "LLVM optimisation"
 """The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""
 
 OPTIONAL = (
@@ -60,14 +60,14 @@ OPTIONAL = (
 _OVERLOOKED = 4.0
 """A difference of fewer bounds may be no difference to the walk."""
 
-Run = Callable[[Case], Observation]
+_Run = Callable[[Case], Observation]
 TakeWalk = Callable[[Case], Walk | None]
 """Walks along the passes of a case (tzerlike.execution.diagnosis.ask); None where that gave nothing."""
 
 Test = Callable[[Case], bool]
 
 
-def localised(case: Case, seen: Observation, run: Run, take_walk: TakeWalk) -> Observation:
+def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk) -> Observation:
     """Return `seen` with `results.guilty` set where a build is to blame; `run` runs a case once.
 
     Wrong code of the baseline build, or of both, is looked for in the passes of the baseline build. The answer
@@ -103,7 +103,7 @@ def _marginal(ran: Ran) -> bool:
     return abs(float(found.got) - float(found.expected)) <= _OVERLOOKED * float(found.bound)
 
 
-def _of_wrong_code(case: Case, run: Run, take_walk: TakeWalk, marginal: bool) -> str:
+def _of_wrong_code(case: Case, run: _Run, take_walk: TakeWalk, marginal: bool) -> str:
     def faulty(other: Case) -> bool:
         again = run(other).results
         return again is not None and again.defined and again.optimised.ending.wrong
@@ -120,7 +120,7 @@ def _of_wrong_code(case: Case, run: Run, take_walk: TakeWalk, marginal: bool) ->
         return _short(walk.suspects[0])
     if not walk.suspects:
         if not _at_level_zero(case) and cured(_without_llvm(case)):
-            return LLVM
+            return LLVM_OPTIMISATION
         if not suspects:
             found = (name for name in OPTIONAL if marginal and cured(_disabled(case, name)))
             return next(map(_short, found), CODE_GENERATION)
@@ -143,7 +143,7 @@ def _guilty(case: Case, faulty: Test, cured: Test) -> str:
     plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
     if (case.config.pipeline == "default" and not case.passes) or faulty(plain):
         if kind_of_target(case.target) == "llvm" and cured(_without_llvm(plain)):
-            return LLVM
+            return LLVM_OPTIMISATION
         return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
     if case.config.pipeline == "default":
         return _short(first_fault(case, faulty).name)

@@ -12,7 +12,7 @@ from tzerlike.core.results import Difference
 from tzerlike.execution.compare.inputs import Inputs
 from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.storage import element_type
-from tzerlike.execution.diagnosis.search import State
+from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.execution.diagnosis.unpack import unpacked
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.systems import tvm_api
@@ -26,10 +26,10 @@ _SOME_STEPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Inspection:
     """What a look at a program came to; `change`, `detail` and `difference` say what is wrong with a WRONG one."""
 
-    state: State
+    state: Correctness
     change: Change = Change.NONE
     detail: str = ""
     difference: Difference | None = None
@@ -43,7 +43,7 @@ class Meaning:
     inputs: Inputs
     judgement: Judgement
 
-    def look(self, module: Any) -> Look:
+    def look(self, module: Any) -> Inspection:
         """Compare what the `main` of `module` means with this.
 
         UNKNOWN where the interpreter cannot tell: other parameters, something that it does not model, or a result that
@@ -54,21 +54,21 @@ class Meaning:
             func = unpacked(func, self.func)
         arguments = None if func is None else self._arguments(func)
         if arguments is None:
-            return Look(State.UNKNOWN)
+            return Inspection(Correctness.UNKNOWN)
         limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
         try:
             seen = interpreter.prepare(func).run(arguments, limit)
         except (MemoryError, RecursionError):
-            return Look(State.UNKNOWN)
+            return Inspection(Correctness.UNKNOWN)
         if seen.verdict is Verdict.UNDEFINED or seen.rule == "exceptional-value":
-            return Look(State.WRONG, Change.UNDEFINED, f"{seen.rule}: {seen.where}")
+            return Inspection(Correctness.WRONG, Change.UNDEFINED, f"{seen.rule}: {seen.where}")
         if seen.verdict is not Verdict.DEFINED:
-            return Look(State.UNKNOWN)
+            return Inspection(Correctness.UNKNOWN)
         for position, expected in self.judgement.expected.items():
             difference = self._difference(position, expected, seen.expected[position])
             if difference is not None:
-                return Look(State.WRONG, Change.RESULT, str(difference), difference)
-        return Look(State.RIGHT)
+                return Inspection(Correctness.WRONG, Change.RESULT, str(difference), difference)
+        return Inspection(Correctness.RIGHT)
 
     def _arguments(self, func: Any) -> list[Argument] | None:
         """The arguments as `func` takes them: small floats may have become the integers with their bits."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 
-class State(StrEnum):
+class Correctness(StrEnum):
     """What a look at a program came to."""
 
     RIGHT = "right"
@@ -14,7 +14,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-def turning_point(count: int, look: Callable[[int], State]) -> tuple[int, int] | None:
+def turning_point(count: int, look: Callable[[int], Correctness]) -> tuple[int, int] | None:
     """Return where right turns to wrong for good: the last step that is right, and the first wrong one behind it.
 
     Steps are numbered from 0; -1 stands for the beginning, which is right. Steps between the two that are returned
@@ -23,14 +23,14 @@ def turning_point(count: int, look: Callable[[int], State]) -> tuple[int, int] |
     """
     wrong: int | None = None
     for step in reversed(range(-1, count)):
-        state = State.RIGHT if step < 0 else look(step)
-        if state is State.RIGHT:
+        state = Correctness.RIGHT if step < 0 else look(step)
+        if state is Correctness.RIGHT:
             return None if wrong is None else (step, wrong)
-        if state is State.WRONG:
+        if state is Correctness.WRONG:
             wrong = step
     return None
 
 
-def last_known(count: int, look: Callable[[int], State]) -> int:
+def last_known(count: int, look: Callable[[int], Correctness]) -> int:
     """Return the last step that is not UNKNOWN; -1 when there is none."""
-    return next((step for step in reversed(range(count)) if look(step) is not State.UNKNOWN), -1)
+    return next((step for step in reversed(range(count)) if look(step) is not Correctness.UNKNOWN), -1)

@@ -11,6 +11,7 @@ from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisec
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.replay import load_bundle, oracles_of, system_of
+from tzerlike.plugins import harness_named
 from tzerlike.processes.client import Client
 
 
@@ -51,9 +52,11 @@ def bisect_bundles(
 
 
 def _compilation(path: Path) -> Bundle | None:
-    """The bundle at `path`; None where what it holds did not occur in a compilation."""
+    """The bundle at `path`; None where what it holds did not occur in a compilation that can be followed."""
     bundle = load_bundle(path)
-    return bundle if isinstance(bundle, Bundle) and bundle.probe is None else None
+    if not isinstance(bundle, Bundle) or bundle.probe is not None:
+        return None
+    return bundle if harness_named(bundle.stored.case.harness).traced else None
 
 
 def _bisected(bundle: Bundle, client: Client) -> Bisected:

@@ -19,12 +19,12 @@ from tzerlike.core.observation import Observation
 from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.storage import json_text, write_directory
 from tzerlike.core.stored import StoredCase
+from tzerlike.findings.cases import read_case
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
-from tzerlike.tir.stored import read_stored_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +45,32 @@ class Confirmation:
         return self.same < self.runs
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What a bundle has for people to read and to run.
+
+    `script` is the source of its program, "" where that cannot be printed; `repro` the text of repro.py; `test` a
+    regression test, "" where there is none.
+    """
+
+    script: str
+    repro: str
+    test: str = ""
+
+
 def write_bundle(
     directory: Path,
     finding: Finding,
     stored: StoredCase,
     limits: Limits,
     confirmation: Confirmation,
-    script: str,
-    repro: str,
+    texts: Texts,
     environment: Mapping[str, Any],
     inputs: bytes | None = None,
-    test: str = "",
 ) -> Path | None:
     """Write a bundle under `directory`, whole or not at all; None when its signature has one already.
 
-    `script` is the module's TVMScript, empty where TVM cannot print it; `repro` the text of repro.py; `inputs` the
-    archive of what the program ran on, if it ran; `test` the regression test, empty where there is none.
+    `inputs` is the archive of what the program ran on, if it ran.
     """
     subject = Subject(
         finding,
@@ -69,17 +79,17 @@ def write_bundle(
         confirmation.runs,
         confirmation.same,
         environment,
-        script,
-        test,
+        texts.script,
+        texts.test,
     )
     files: dict[str, str | bytes] = {
         "case.json": json_text(stored.to_json()),
-        "module.py": script or "# TVM cannot print this module; case.json holds it.\n",
+        "module.py": texts.script or "# TVM cannot print this module; case.json holds it.\n",
         "inputs.npz": no_arrays() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
-        "repro.py": repro,
+        "repro.py": texts.repro,
         "report.md": report(subject),
-        **({TEST_FILE: test} if test else {}),
+        **({TEST_FILE: texts.test} if texts.test else {}),
     }
     return store_bundle(directory, finding, files)
 
@@ -169,14 +179,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class OtherBundle(Record):
-    """A bundle of another harness than that of tensor IR, as far as running it again takes."""
+    """A bundle of a harness whose programs are no Cases, as far as running it again takes."""
 
     harness: HarnessRow
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle(Record):
-    """A bundle of tensor IR with its case."""
+    """A bundle with its case."""
 
     stored: StoredCase
 
@@ -205,7 +215,7 @@ def _fields(bundle: Path) -> dict[str, Any]:
 def read_other_bundle(path: Path, harness: HarnessRow) -> OtherBundle:
     """Read a bundle; UserError in one line that names the file at fault."""
     fields = _fields(path)
-    harness.check(path / "case.json")
+    harness.load("reader")(path / "case.json")
     return OtherBundle(**fields, harness=harness)
 
 
@@ -216,5 +226,5 @@ def read_bundle(path: Path) -> Bundle:
     """
     if not path.is_dir():
         raise UserError(f"{path}: not a bundle (no such directory)")
-    stored = read_stored_case(path / "case.json")
+    stored = read_case(path / "case.json")
     return Bundle(**_fields(path), stored=stored)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.storage import json_text, write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import one_line
-from tzerlike.execution.compare.evidence import Evidence, evidence_for
+from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.rendering import Rendering, rendered
 from tzerlike.findings.bundles.bundle import Confirmation, observation_text, store_bundle, write_bundle
-from tzerlike.findings.issue.regression import regression_test
-from tzerlike.findings.repro.parts import replaying
-from tzerlike.findings.repro.script import repro_script
+from tzerlike.findings.programs import JudgeCase, Programs
+from tzerlike.findings.repro import replaying
 from tzerlike.processes.heap import layouts_for
 
 _HANG_FACTOR = 3.0
@@ -46,56 +43,19 @@ def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int
 def bundle_compilation(
     directory: Path,
     executor: ForkExecutor,
+    programs: Programs,
     finding: Finding,
     stored: StoredCase,
     limits: Limits,
     confirmation: Confirmation,
     evidence: Evidence,
-    judge: Callable[[Case], Iterable[Finding]],
+    judge: JudgeCase,
     environment: Mapping[str, Any],
 ) -> Path | None:
-    """Write the bundle of a finding that was confirmed; None when its signature has one already.
-
-    `judge` runs a case once and returns what is found.
-    """
-    rendering = rendered(executor, finding.case)
-    readable = readable_script(rendering, finding, evidence, judge)
-    return write_bundle(
-        directory,
-        finding,
-        replace(stored, case=finding.case),
-        limits,
-        confirmation,
-        rendering.script,
-        repro_script(finding, limits, readable, evidence.parameters),
-        environment,
-        evidence.archive,
-        regression_test(
-            finding, confirming_limits(finding.kind, limits), readable, evidence.parameters, evidence.archive
-        ),
-    )
-
-
-def readable_script(
-    rendering: Rendering, finding: Finding, evidence: Evidence, judge: Callable[[Case], Iterable[Finding]]
-) -> str:
-    """Return the TVMScript that may stand for a program in what people read and run; "" where its JSON has to.
-
-    Not every program comes back from its own text: TVMScript's operators simplify, and some attributes have no syntax.
-    A text that gives another program stands for the first one where that shows the very same `finding`, on the same
-    inputs with the same results, which are its `evidence`. `judge` runs a case once and returns what is found.
-    """
-    if rendering.faithful:
-        return rendering.script
-    if not rendering.again:
-        return ""
-    twin = replace(finding.case, ir=rendering.again)
-    found = next((other for other in judge(twin) if other.signature == finding.signature), None)
-    if found is None:
-        return ""
-    if evidence.parameters and evidence_for(twin, found.observation.results) != evidence:
-        return ""
-    return rendering.script
+    """Write the bundle of a finding that was confirmed; None when its signature has one already."""
+    texts = programs.texts(executor, finding, limits, evidence, judge)
+    kept = replace(stored, case=finding.case)
+    return write_bundle(directory, finding, kept, limits, confirmation, texts, environment, evidence.archive)
 
 
 def bundle_plainly(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import Case
-from tzerlike.core.limits import Limits
 from tzerlike.core.stored import StoredCase
-from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.rendering import rendered
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
-from tzerlike.findings.repro.parts import build_source, head_source, program_source, quotable, replaying
-from tzerlike.findings.repro.running import RUN_IMPORTS, WRONG_END, run_source
-from tzerlike.oracles.examiner import Look, Pieces, ask_for, examiner_of
+from tzerlike.findings.programs import Programs
+from tzerlike.oracles.examiner import Look, ask_for, examiner_of
 from tzerlike.oracles.protocol import Environment, Probe
 
 _CONFIRMATIONS = 2
@@ -31,6 +27,7 @@ def look_again(
 def bundle_examined(
     directory: Path,
     executor: ForkExecutor,
+    programs: Programs,
     probe: Probe,
     look: Look,
     stored: StoredCase,
@@ -45,22 +42,7 @@ def bundle_examined(
     confirmation = Confirmation(_CONFIRMATIONS, sum(other.shows(finding) for other in again))
     if not confirmation.same:
         return None
-    printed = rendered(executor, finding.case)
-    program = program_source(finding.case, printed.script if printed.faithful else "")
-
-    def run(behaviour: str, steps: str, parameters: Sequence[Parameter]) -> str:
-        head = head_source(finding.title, quotable(behaviour), program, Limits(), RUN_IMPORTS)
-        return head + steps + run_source(parameters) + build_source("build", finding.case) + WRONG_END
-
-    pieces = Pieces(quotable(finding.title), program, run)
-    return write_bundle(
-        directory,
-        finding,
-        StoredCase(finding.case, stored.provenance),
-        executor.limits,
-        confirmation,
-        printed.script,
-        replaying(pieces.title) if look.repro is None else look.repro(pieces),
-        {**environment, **look.held},
-        look.archive,
-    )
+    texts = programs.texts_of_look(executor, finding, look)
+    kept = StoredCase(finding.case, stored.provenance)
+    held = {**environment, **look.held}
+    return write_bundle(directory, finding, kept, executor.limits, confirmation, texts, held, look.archive)

@@ -6,7 +6,7 @@ the program gives by itself, or with a pass or two in front of the default pipel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from tzerlike.core.case import Case
@@ -15,16 +15,13 @@ from tzerlike.core.finding import Finding
 MOST_PASSES = 2
 """Passes in front of the default pipeline that an internal error may need."""
 
-Judge = Callable[[Case], list[Finding]]
-"""Runs a case and returns its findings."""
-
 
 def is_short(case: Case) -> bool:
     """Whether an internal error may be reported with the case as it is."""
     return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
 
 
-def shortened(finding: Finding, judge: Judge) -> Finding | None:
+def shortened(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> Finding | None:
     """Return the finding of the same kind with the fewest passes, or None when it takes more than MOST_PASSES.
 
     First the program alone, where any finding of the kind will do; then without each pass in turn, last to first,

@@ -14,14 +14,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from tzerlike.core.case import Case
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import Fault
+from tzerlike.core.errors import Fault, UserError
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.storage import json_text, write_directory
 from tzerlike.core.stored import StoredCase
-from tzerlike.tir.allowlist.stored import require_graph
-from tzerlike.tir.stored import read_stored_case
+from tzerlike.findings.cases import read_case, require_runnable
 
 SCHEMA_VERSION = 1
 FILE = "fault.json"
@@ -142,6 +142,9 @@ def read_fault(path: Path) -> FaultBundle:
     place = path / FILE
     file = _SCHEMA.read(place)
     for donor in file.donors:
-        require_graph(donor.ir, f"{place}: donors")
-    stored, parent = (read_stored_case(path / name) if (path / name).exists() else None for name in (_CASE, _PARENT))
+        try:
+            require_runnable(Case(donor.ir, harness=file.campaign.harness))
+        except UserError as error:
+            raise UserError(f"{place}: donors: {error}") from error
+    stored, parent = (read_case(path / name) if (path / name).exists() else None for name in (_CASE, _PARENT))
     return FaultBundle(path, file, Occasion(file.iteration, stored, file.mutation, parent, file.donors))

@@ -13,6 +13,7 @@ from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.protocol import Account
+from tzerlike.plugins import harness_named
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows itself; a longer one stays in its file."""
@@ -59,7 +60,7 @@ def headline(subject: Subject) -> str:
             "slow-code": "The optimised code is slower than the code without optimisation",
         }.get(kind, subject.finding.title)
     text = " ".join(text.split())
-    return f"[Bug][TIR] {text if len(text) <= 150 else text[:147] + '...'}"
+    return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
 
 
 _STAGES = {

@@ -5,45 +5,45 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.finding import Finding
+from tzerlike.findings.programs import Programs
 from tzerlike.findings.retrial import Retrial
-from tzerlike.processes.forked import in_child
-from tzerlike.systems import tvm_api
 
 
-class Judge:
+class FindingJudge:
     """Says whether a case shows the finding `signature`, on the inputs that its seed gives.
 
     Definedness is the oracles' to demand. `well_formed` is whether the program `start` that was found is well-formed;
     smaller ones then have to be.
     """
 
-    def __init__(self, retrial: Retrial, signature: str, start: Case) -> None:
-        self._retrial = retrial
+    def __init__(self, retrial: Retrial, signature: str, start: Case, programs: Programs) -> None:
+        self.retrial = retrial
         self._signature = signature
         self._start = start
-        self.well_formed = is_well_formed(start)
+        self._programs = programs
+        self.well_formed = programs.well_formed(start)
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""
-        found = self._retrial.look(case, layout).findings
+        found = self.retrial.look(case, layout).findings
         return next((finding for finding in found if finding.signature == self._signature), None)
 
     def times_shown(self, case: Case) -> tuple[int, int]:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
-        layouts = self._retrial.layouts
+        layouts = self.retrial.layouts
         return sum(self.finding(case, layout) is not None for layout in layouts), len(layouts)
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""
         try:
-            first, *others = self._retrial.few
+            first, *others = self.retrial.few
             # Few cases get past the first run. The verifiers come next: they take a process of their own, since some
             # programs kill them, and that is still less than a run.
             return (
                 self.finding(case, first) is not None
-                and (not self.well_formed or is_well_formed(case))
+                and (not self.well_formed or self._programs.well_formed(case))
                 and all(self.finding(case, layout) is not None for layout in others)
             )
         except UserError:
@@ -53,8 +53,3 @@ class Judge:
             self.finding(self._start)
             self.faults.append(str(fault).strip())
             return False
-
-
-def is_well_formed(case: Case) -> bool:
-    """Whether TVM's verifiers accept the program of a case, and survive it."""
-    return in_child(lambda: "accepted" if tvm_api.well_formed(tvm_api.load_ir(case.ir)) else None)[0] is not None

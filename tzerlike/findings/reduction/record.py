@@ -12,11 +12,10 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.storage import remove
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.reduction.judge import Judge
+from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import put_in_place
-from tzerlike.findings.retrial import Retrial
 
-SAVE_EVERY = 10.0
+_SAVE_EVERY = 10.0
 """Seconds between two saves while the search goes on, at least: a kill loses no more than that."""
 
 _SAVING_SHARE = 0.1
@@ -29,12 +28,11 @@ class Recorder:
     `environment` is what the reduction ran under.
     """
 
-    def __init__(self, bundle: Bundle, judge: Judge, retrial: Retrial, environment: Mapping[str, Any]) -> None:
+    def __init__(self, bundle: Bundle, judge: FindingJudge, environment: Mapping[str, Any]) -> None:
         self._bundle = bundle
         self._judge = judge
-        self._retrial = retrial
         self._environment = environment
-        self._next_save = time.monotonic() + SAVE_EVERY
+        self._next_save = time.monotonic() + _SAVE_EVERY
         self.saved: Case | None = None
 
     def note(self, case: Case) -> None:
@@ -43,7 +41,7 @@ class Recorder:
         if began >= self._next_save:
             self.save(case)
             now = time.monotonic()
-            self._next_save = now + max(SAVE_EVERY, (now - began) / _SAVING_SHARE)
+            self._next_save = now + max(_SAVE_EVERY, (now - began) / _SAVING_SHARE)
 
     def save(self, case: Case) -> bool:
         """Write `case` as the reduced bundle; False, with everything left as it was, when it does not show again."""
@@ -56,7 +54,7 @@ class Recorder:
         remove(temporary)
         try:
             temporary.mkdir()
-            path = self._retrial.write(temporary, finding, self._bundle.stored, self._environment)
+            path = self._judge.retrial.write(temporary, finding, self._bundle.stored, self._environment)
             if path is None:
                 return False
             put_in_place(path, self._bundle.path / REDUCED)

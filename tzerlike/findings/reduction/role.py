@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import time
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -12,18 +11,16 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.shrink import Outcome, Task, search
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.fitness import require_fit
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.programs import CaseSize, Programs
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.reduction.judge import Judge
+from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import recovered
 from tzerlike.findings.reduction.record import Recorder
 from tzerlike.findings.retrial import retrial_of
 from tzerlike.oracles import effort_for
 from tzerlike.processes.lane import Lane, Report
 from tzerlike.processes.stop import on_stop
-from tzerlike.tir.order import Size, size_of
-from tzerlike.tir.reducers.catalogue import REDUCERS
 
 _HASTE = 0.2
 """Part of its time limit that a hang gets in the first search."""
@@ -44,39 +41,45 @@ class _Patience:
         return self.interrupted or time.monotonic() >= self._end
 
 
-def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Reduce the bundle at `path` for at most `seconds`, and report what came of it.
+def reduce_bundle(
+    bundle: Bundle, programs: Programs, lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]
+) -> None:
+    """Reduce a bundle for at most `seconds`, and report what came of it.
 
     Reports `status`: reduced (nothing smaller is on offer), budget or interrupted (the best so far), flaky, or "does
     not show" with nothing written.
     """
     patience = _Patience(params["seconds"])
     began = time.monotonic()
-    bundle = read_bundle(Path(params["path"]))
     executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     first = bundle.stored.case
-    before = _measured(bundle)
-    judge = Judge(retrial_of(bundle, executor, params["oracles"]), bundle.signature, first)
+    before = _measured(bundle, programs)
+
+    def judge_by(executor: ForkExecutor) -> FindingJudge:
+        return FindingJudge(
+            retrial_of(bundle, executor, params["oracles"], programs), bundle.signature, first, programs
+        )
+
+    judge = judge_by(executor)
     # Another, so that what it remembers of the search does not come into what is written down.
     witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
     environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
-    last_retrial = retrial_of(bundle, witness, params["oracles"])
-    recorder = Recorder(bundle, Judge(last_retrial, bundle.signature, first), last_retrial, environment)
+    recorder = Recorder(bundle, judge_by(witness), environment)
 
-    def tell(status: str, size: Size | None, asked: int = 0, why: str = "") -> None:
+    def tell(status: str, size: CaseSize | None, asked: int = 0, why: str = "") -> None:
         report(
             {
                 "event": "reduced",
                 "status": status,
                 "why": why or _reported(judge.faults),
-                "before": _numbers(before),
-                "after": None if size is None else _numbers(size),
+                "before": before.numbers,
+                "after": None if size is None else size.numbers,
                 "tried": asked,
                 "seconds": round(time.monotonic() - began, 2),
             }
         )
 
-    require_fit(executor.call, first)
+    programs.require_fit(executor, first)
     earlier = _earlier(bundle)
     same, times = judge.times_shown(first)
     if same < times:
@@ -85,28 +88,28 @@ def reduce_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         tell("flaky" if same else "does not show", None, why=why)
         return
     start = first
-    if earlier is not None and size_of(earlier) < before and judge.keeps(earlier):
+    if earlier is not None and programs.size(earlier) < before and judge.keeps(earlier):
         start = recorder.saved = earlier
 
-    def searched(case: Case, judge: Judge) -> Outcome[Case]:
-        task = Task(tuple(REDUCERS.values()), size_of, lambda case: case.id, judge.keeps)
+    def searched(case: Case, judge: FindingJudge) -> Outcome[Case]:
+        task = Task(tuple(programs.reducers.values()), programs.size, lambda case: case.id, judge.keeps)
         return search(case, task, stop=patience.ended, taken=recorder.note)
 
     asked = 0
     if bundle.kind == "hang":
         # Every hang takes all of its time: look for what still hangs after a part of it, and see whether it goes on.
         hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
-        found = searched(start, Judge(retrial_of(bundle, hasty, params["oracles"]), bundle.signature, first))
+        found = searched(start, judge_by(hasty))
         asked = found.asked
         if found.value != start and judge.keeps(found.value):
             start = found.value
     outcome = searched(start, judge)
     asked += outcome.asked
     if not recorder.save(outcome.value):
-        tell("flaky", None if recorder.saved is None else size_of(recorder.saved), asked)
+        tell("flaky", None if recorder.saved is None else programs.size(recorder.saved), asked)
         return
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
-    tell(status, size_of(outcome.value), asked)
+    tell(status, programs.size(outcome.value), asked)
 
 
 def _reported(faults: list[str]) -> str:
@@ -116,9 +119,9 @@ def _reported(faults: list[str]) -> str:
     return f"a fault of tzerlike itself in {len(faults)} smaller cases, please report it: {last}"
 
 
-def _measured(bundle: Bundle) -> Size:
+def _measured(bundle: Bundle, programs: Programs) -> CaseSize:
     try:
-        return size_of(bundle.stored.case)
+        return programs.size(bundle.stored.case)
     except Exception as error:
         raise UserError(f"{bundle.path / 'case.json'}: this TVM cannot read the program ({error})") from error
 
@@ -133,7 +136,3 @@ def _earlier(bundle: Bundle) -> Case | None:
     except UserError:
         return None
     return earlier.stored.case if earlier.signature == bundle.signature else None
-
-
-def _numbers(size: Size) -> dict[str, int]:
-    return {name: getattr(size, name) for name in ("statements", "passes", "options", "nodes")}

@@ -27,7 +27,7 @@ class Reduction:
     """What became of one bundle.
 
     `status` is reduced, budget or interrupted (the best so far is on disk), flaky, does not show, failed, not begun,
-    or left alone; `why` says more. `before` and `after` count statements, passes, options and nodes.
+    or left alone; `why` says more. `before` and `after` are counts, of statements and passes for example.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class Reduction:
         why = f" ({self.why})" if self.why else ""
         if self.before is None or self.after is None:
             return f"{status}: {self.path}{why}"
-        sizes = ", ".join(f"{self.before[n]} → {self.after[n]} {n}" for n in ("statements", "passes", "nodes"))
+        sizes = ", ".join(f"{count} → {self.after[what]} {what}" for what, count in self.before.items())
         return f"{status}: {sizes} in {self.seconds:.0f} s  {self.path / REDUCED}{why}"
 
     def to_json(self) -> dict[str, Any]:

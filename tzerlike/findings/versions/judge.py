@@ -13,7 +13,7 @@ from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.dtypes import parse
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Exit, Stage
-from tzerlike.execution.compare.storage import Cell, stores
+from tzerlike.execution.compare.storage import BufferCell, stores
 from tzerlike.passes.catalog import discover, steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
@@ -102,7 +102,7 @@ def _first_line(message: str) -> str:
 def _wrong(function: Any, module: Any, inputs: Path, channel: Channel) -> bool:
     """Run the compiled function on the archive's arguments; whether a buffer is not as the archive says."""
     arrays = read_arrays(inputs)
-    cells: dict[int, Cell] = {}
+    cells: dict[int, BufferCell] = {}
     arguments: list[Any] = []
     for index, (text, shape) in enumerate(tvm_api.parameter_types(tvm_api.entry_of(module))):
         dtype = parse(text)
@@ -117,7 +117,7 @@ def _wrong(function: Any, module: Any, inputs: Path, channel: Channel) -> bool:
             known not in (None, size) for known, size in zip(shape, extents, strict=True)
         ):
             raise UserError(f"argument{index} does not fit its parameter")
-        cells[index] = Cell(values, dtype, extents, ())
+        cells[index] = BufferCell(values, dtype, extents, ())
         arguments.append(cells[index].tensor)
     channel.enter_stage(Stage.RUN)
     try:

@@ -24,7 +24,7 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import load_ir
 from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
 
-SHARE = 1 / 8
+_SHARE = 1 / 8
 """Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
 
 _BY_DESIGN = (
@@ -67,7 +67,7 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 
 def wants(made: Made) -> bool:
-    return made.inserted and made.rng("text").random() < SHARE
+    return made.inserted and made.rng("text").random() < _SHARE
 
 
 def look(ask: Ask, made: Made) -> Look:

@@ -19,9 +19,9 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
 from tzerlike.execution.compare.memory import compare
-from tzerlike.execution.compare.results import Builds, compile_baseline, interpret, judge_builds
+from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
-from tzerlike.mutators.schedule import BLOCKS, LOOPS, Schedules, product_intrinsic
+from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
 from tzerlike.oracles.metamorphic import OTHER_VALUES
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.processes.channel import Channel
@@ -70,7 +70,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ScheduleClaim:
     """How a scheduled program compares with the original.
 
     `word` is SAME, SUSPECT, or why nothing can be said. For a suspect, `what` says what is wrong by the interpreter:
@@ -87,7 +87,7 @@ class Suspect:
     """A schedule that looks wrong, cut behind the instruction that is to blame."""
 
     primitive: str
-    claim: Claim
+    claim: ScheduleClaim
     trace: Any
     child: Any
 
@@ -98,29 +98,29 @@ def base_of(ir: str, input_seed: int, effort: Effort) -> Base | str:
         func = ask_compiler(lambda: tvm_api.entry_of(tvm_api.load_ir(ir)))
     except CompilerRefused:
         return "does not load"
-    inputs, judgement, results = interpret(func, input_seed, effort)
+    inputs, judgement, results = interpret_seeded(func, input_seed, effort)
     if inputs is None or judgement is None or not results.defined:
         return f"{results.verdict} before"
     return Base(ir, inputs, judgement)
 
 
-def claim_of(base: Base, child: Any) -> Claim:
+def claim_of(base: Base, child: Any) -> ScheduleClaim:
     """Interpret a scheduled program on the inputs of the original and compare."""
     if _kinds(child) != _kinds(base.func()):
-        return Claim("other parameters")
+        return ScheduleClaim("other parameters")
     judgement = interpreter.prepare(child).run(base.inputs.arguments, 4 * STEPS)
     if judgement.verdict is Verdict.UNDEFINED and judgement.rule in _TELLING:
-        return Claim(SUSPECT, judgement.rule, judgement.where)
+        return ScheduleClaim(SUSPECT, judgement.rule, judgement.where)
     if judgement.verdict is not Verdict.DEFINED:
-        return Claim(f"{judgement.verdict.value} after")
+        return ScheduleClaim(f"{judgement.verdict.value} after")
     for position, expected in _widened(base.judgement, judgement).items():
         parameter = base.inputs.parameters[position]
         first: Any = base.inputs.arguments[position]
         got = judgement.expected[position].values
         difference = compare(position, parameter.name, str(parameter.dtype), got, expected, first)
         if difference is not None:
-            return Claim(SUSPECT, OTHER_VALUES, str(difference))
-    return Claim(SAME)
+            return ScheduleClaim(SUSPECT, OTHER_VALUES, str(difference))
+    return ScheduleClaim(SAME)
 
 
 def _kinds(func: Any) -> list[tuple[Any, ...]]:
@@ -210,7 +210,7 @@ def _schedule_by(text: str, func: Any) -> Any:
     return schedule
 
 
-MAKERS: Mapping[str, Schedules] = {"schedule-loops": LOOPS, "schedule-blocks": BLOCKS}
+MAKERS: Mapping[str, Schedules] = {"schedule-loops": LOOP_SCHEDULES, "schedule-blocks": BLOCK_SCHEDULES}
 """The mutators that schedule, by name."""
 
 
@@ -232,7 +232,7 @@ def judge_mutation(item: Mapping[str, Any], channel: Channel, seconds: float) ->
     child = tvm_api.entry_of(tvm_api.load_ir(item["child"]))
     effort = Effort(steps=STEPS)
     base = base_of(item["parent"], item["input_seed"], effort)
-    claim = Claim(base) if isinstance(base, str) else claim_of(base, child)
+    claim = ScheduleClaim(base) if isinstance(base, str) else claim_of(base, child)
     if isinstance(base, str) or claim.word != SUSPECT:
         channel.add_result({"word": claim.word})
         return

@@ -12,18 +12,20 @@ from tzerlike.core.units import duration
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import Known
 from tzerlike.reporting.ci.carry import Carry
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 from tzerlike.reporting.triage.groups import Group, Triage, triage
 from tzerlike.reporting.triage.sightings import collect
 
 
-def judged_campaign(mode: str, campaign: CampaignDir, carry: Carry, known: Known, stats: Mapping[str, Any]) -> Outcome:
+def judged_campaign(
+    mode: str, campaign: CampaignDir, carry: Carry, known: Known, stats: Mapping[str, Any]
+) -> CiOutcome:
     """Return the outcome of a campaign that ended with `stats`: an item for each group that it has a bundle of."""
     earlier = [carry.root] if carry.findings.is_dir() else []
     found = triage(collect([campaign.root, *earlier]), known)
     groups = [(group, _own(group, campaign.findings)) for group in found.groups]
     items = tuple(_item(group, own, carry) for group, own in groups if own is not None)
-    return Outcome(
+    return CiOutcome(
         mode,
         tuple(sorted(items, key=lambda item: not item.status.fails)),
         float(stats["elapsed_s"]),

@@ -11,7 +11,7 @@ from tzerlike.core.finding import KINDS, kind_of
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, system_of
 from tzerlike.processes.client import Client
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 from tzerlike.reporting.triage.sightings import bundles_in
 
 SHOWS, FIXED = "shows", "fixed"
@@ -21,7 +21,7 @@ _NO_END = (*KINDS, "timeout", "signal", "confined")
 """How the description of a run begins in which something was wrong, if not what was recorded."""
 
 
-def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client: Callable[[], Client]) -> Outcome:
+def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client: Callable[[], Client]) -> CiOutcome:
     """Run every bundle `times` times. One that cannot be read is not as expected; UserError when there are none.
 
     A bundle still shows when any run does. It no longer does when no run shows anything at all.
@@ -34,7 +34,7 @@ def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client:
     items = [_item(path, results[path], expected) for path in bundles]
     facts = (("bundles", str(len(bundles))), ("runs of each", str(times)), ("expected", expected))
     ordered = tuple(sorted(items, key=lambda item: not item.status.fails))
-    return Outcome("replay", ordered, time.monotonic() - began, facts)
+    return CiOutcome("replay", ordered, time.monotonic() - began, facts)
 
 
 def _replayed(
@@ -61,11 +61,11 @@ def _replayed(
 
 def _item(path: Path, result: Replayed | UserError, expected: str) -> Item:
     if isinstance(result, Replayed):
-        return judged(result, expected)
+        return judged_bundle(result, expected)
     return Item(Status.UNEXPECTED, kind_of(path.name), path.name, (), path, str(result))
 
 
-def judged(ran: Replayed, expected: str) -> Item:
+def judged_bundle(ran: Replayed, expected: str) -> Item:
     """Judge what became of one bundle."""
     otherwise = ran.same < ran.times and ran.seen.partition(" ")[0] in _NO_END
     good = ran.same > 0 if expected == SHOWS else ran.same == 0 and not otherwise

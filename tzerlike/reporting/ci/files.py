@@ -9,13 +9,13 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.reporting.ci.junit import junit_xml
 from tzerlike.reporting.ci.markdown import summary
-from tzerlike.reporting.ci.outcome import Outcome
+from tzerlike.reporting.ci.outcome import CiOutcome
 from tzerlike.reporting.ci.sarif import sarif_log
 
 JUNIT, SARIF, SUMMARY = "junit.xml", "results.sarif", "summary.md"
 
 
-def write_files(outcome: Outcome, output: Path) -> None:
+def write_files(outcome: CiOutcome, output: Path) -> None:
     """Write the three files into `output`; paths in SARIF are relative to the working directory. UserError if not."""
     make_output(output)
     texts = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write, not even escaped."""
@@ -13,7 +13,7 @@ _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _LONGEST = 20_000
 
 
-def junit_xml(outcome: Outcome) -> str:
+def junit_xml(outcome: CiOutcome) -> str:
     """Return the document; findings that are known or were carried over count as skipped."""
     mode, seconds = _legal(outcome.mode), f"{outcome.seconds:.3f}"
     counts = {

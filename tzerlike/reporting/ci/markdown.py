@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from tzerlike.core.untrusted import one_line
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 
 _MOST_ROWS = 20
 _MOST_NOTES = 10
 _BAR = re.compile(r"\\*\|")
 
 
-def summary(outcome: Outcome) -> str:
+def summary(outcome: CiOutcome) -> str:
     """Return the summary: the verdict, the facts, and a table of what fails; it is short whatever the outcome."""
     lines = [f"## tzerlike {outcome.mode}: {outcome.verdict}", ""]
     if outcome.facts:

@@ -50,7 +50,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CiOutcome:
     """A whole run of `mode`, which took so many `seconds`. `facts` are what a reader wants to know of it, `notes` what
     went by the way: files left out, known findings that did not show."""
 

@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import quote
 
 from tzerlike import __version__
-from tzerlike.reporting.ci.outcome import Item, Outcome, Status
+from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-RULES = {
+_RULES = {
     "crash": "The compiler process dies.",
     "hang": "The compiler does not end.",
     "oom": "The compiler runs out of memory.",
@@ -27,11 +27,11 @@ RULES = {
 _LEVELS = {"slow-code": "warning"}
 
 
-def sarif_log(outcome: Outcome, base: Path) -> dict[str, Any]:
+def sarif_log(outcome: CiOutcome, base: Path) -> dict[str, Any]:
     """Return the log as JSON values; files under `base` are named relative to it."""
     shown = [item for item in outcome.items if item.status is not Status.EXPECTED]
     kinds = sorted({item.kind for item in shown})
-    rules = [{"id": kind, "shortDescription": {"text": RULES.get(kind, kind)}} for kind in kinds]
+    rules = [{"id": kind, "shortDescription": {"text": _RULES.get(kind, kind)}} for kind in kinds]
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",

@@ -17,13 +17,12 @@ from tzerlike.campaign.events import event_lines
 from tzerlike.campaign.stats import read_stats
 from tzerlike.core.case import canonical_json, content_hash
 from tzerlike.core.errors import UserError
-from tzerlike.core.harness import TIR, harness_of
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import read_record
-from tzerlike.reporting.triage.cause import Cause, cause_of, shape_of
-from tzerlike.tir.stored import read_stored_case
+from tzerlike.findings.cases import harness_of, read_case
+from tzerlike.reporting.triage.cause import Cause, cause_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +146,15 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     """UserError when the bundle cannot be read."""
     record = read_record(path)
     harness = harness_of(path)
-    if harness.name != TIR:
+    if not harness.has_cases:
         text = canonical_json(read_json(path / "case.json"))
         case_id, size = content_hash(text), len(text)
     else:
-        case = read_stored_case(path / "case.json").case
+        case = read_case(path / "case.json").case
         case_id, size = case.id, len(case.ir)
     seen, signature = record.observation, record.signature
-    reduced = _reduced(path) if harness.name == TIR else ""
+    reduced = _reduced(path) if harness.has_cases else ""
+    shape = harness.load("shape")(reduced) if harness.shape else ()
     guilty = _bisected(path, signature)
     localised = seen.results.guilty if seen.results is not None else ""
     # What has a blank in it is no pass.
@@ -169,7 +169,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         signature=signature,
         title=record.title,
         message=seen.message,
-        cause=cause_of(record.kind, seen, harness.culprit or known, shape_of(reduced)),
+        cause=cause_of(record.kind, seen, harness.culprit or known, shape),
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
@@ -184,7 +184,7 @@ def _reduced(path: Path) -> str:
     """The reduced program's text, or "": a reduction that cannot be read is none."""
     reduced = path / "reduced"
     try:
-        return read_stored_case(reduced / "case.json").case.ir if is_directory(reduced) else ""
+        return read_case(reduced / "case.json").case.ir if is_directory(reduced) else ""
     except UserError:
         return ""
 

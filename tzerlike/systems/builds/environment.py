@@ -13,19 +13,19 @@ from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import PACKAGE
-from tzerlike.systems.builds.recipe import TARGETS, Recipe
+from tzerlike.systems.builds.recipe import CMAKE_TARGETS, BuildRecipe
 from tzerlike.systems.builds.store import BuildDir, with_debug_information
 
 _FFI_PACKAGE = "apache-tvm-ffi"
 
 
-def finished(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> dict[str, Any]:
+def finished(build: BuildDir, recipe: BuildRecipe, environment: Mapping[str, str]) -> dict[str, Any]:
     """Make the environment of what was compiled, load its TVM, and return what tvm_builds/inspect.py finds there."""
     make_environment(build, recipe, environment)
     return inspect_environment(build, environment)
 
 
-def make_environment(build: BuildDir, recipe: Recipe, environment: Mapping[str, str]) -> None:
+def make_environment(build: BuildDir, recipe: BuildRecipe, environment: Mapping[str, str]) -> None:
     """Make `build.env`, or bring it up to what was compiled; UserError when tvm-ffi cannot be had."""
     source = recipe.source
     if not build.python.exists():
@@ -49,7 +49,7 @@ def make_environment(build: BuildDir, recipe: Recipe, environment: Mapping[str, 
     _copy_package(recipe, build, packages, environment)
 
 
-def _copy_package(recipe: Recipe, build: BuildDir, packages: Path, environment: Mapping[str, str]) -> None:
+def _copy_package(recipe: BuildRecipe, build: BuildDir, packages: Path, environment: Mapping[str, str]) -> None:
     """Put TVM's Python code with the libraries in its place in one step, so that nobody meets a half of it.
 
     What is loaded has no debug information: TVM would look up the line of each frame of each exception's backtrace
@@ -62,7 +62,7 @@ def _copy_package(recipe: Recipe, build: BuildDir, packages: Path, environment: 
         recipe.source.directory / "python" / "tvm", fresh, ignore=shutil.ignore_patterns("__pycache__", "*.so")
     )
     (fresh / "lib").mkdir()
-    for target in TARGETS:
+    for target in CMAKE_TARGETS:
         library, whole = fresh / "lib" / f"lib{target}.so", build.libraries / f"lib{target}.so"
         # The linker writes a new file each time, so that a second name costs no space and changes under nobody.
         os.link(whole, with_debug_information(library))

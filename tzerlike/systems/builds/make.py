@@ -20,7 +20,7 @@ from tzerlike.core.package import MEMCOV
 from tzerlike.core.storage import write_atomic, write_json
 from tzerlike.systems.builds.environment import finished
 from tzerlike.systems.builds.ninja import Progress, run_ninja
-from tzerlike.systems.builds.recipe import TARGETS, Recipe
+from tzerlike.systems.builds.recipe import CMAKE_TARGETS, BuildRecipe
 from tzerlike.systems.builds.store import BuildDir, Store
 
 _SPACE = 6 << 30
@@ -42,9 +42,9 @@ class Maker:
     tell: Callable[[str], None]
     show: Callable[[Progress], None]
     hooks: Path = MEMCOV.parent
-    finish: Callable[[BuildDir, Recipe, Mapping[str, str]], dict[str, Any]] = finished
+    finish: Callable[[BuildDir, BuildRecipe, Mapping[str, str]], dict[str, Any]] = finished
 
-    def make(self, recipe: Recipe, name: str, jobs: int | None) -> dict[str, Any]:
+    def make(self, recipe: BuildRecipe, name: str, jobs: int | None) -> dict[str, Any]:
         """Make the build of `recipe` and return its description.
 
         Where it was begun before, it goes on; where it is ready, only what changed in the source is compiled.
@@ -66,7 +66,7 @@ class Maker:
             began = time.monotonic()
             self._configure(recipe, build)
             self.tell(f"compiling; all that is said goes to {build.log}")
-            run_ninja(build.build, TARGETS, jobs or _sensible_jobs(), build.log, self.show, self.environment)
+            run_ninja(build.build, CMAKE_TARGETS, jobs or _sensible_jobs(), build.log, self.show, self.environment)
             self.tell("putting the Python environment together")
             found = self.finish(build, recipe, self.environment)
             write_json(build.ready, {**found, "seconds": round(time.monotonic() - began)})
@@ -88,7 +88,7 @@ class Maker:
                 "XDG_CACHE_HOME to a directory on another disk"
             )
 
-    def _configure(self, recipe: Recipe, build: BuildDir) -> None:
+    def _configure(self, recipe: BuildRecipe, build: BuildDir) -> None:
         batches = build.root / "batches.cmake"
         if recipe.in_batches:
             _write_if_new(batches, recipe.batches())

@@ -10,7 +10,7 @@ from tzerlike.systems import TVM
 from tzerlike.systems.builds.source import KNOWN, Source
 from tzerlike.systems.builds.tools import Toolchain
 
-TARGETS = ("tvm_runtime", "tvm_compiler")
+CMAKE_TARGETS = ("tvm_runtime", "tvm_compiler")
 
 _FLAGS = ("-O1", "-g1", "-fsanitize-coverage=inline-bool-flag,pc-table")
 _SANITIZER = ("-fsanitize=address", "-fno-omit-frame-pointer")
@@ -50,7 +50,7 @@ file. Batches follow the list of files: a change here compiles nearly everything
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class BuildRecipe:
     """`sanitized` says that AddressSanitizer watches every access to memory."""
 
     source: Source

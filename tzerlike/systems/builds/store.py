@@ -136,12 +136,12 @@ class Store:
         """Remove a build and what no other build needs; return the bytes that this freed."""
         build = self.named(name)
         with build.locked():
-            freed = size_of(build.root)
+            freed = disk_size(build.root)
             shutil.rmtree(build.root)
         used = {str(other.described["directory"]) for other in self.builds()}
         for source in self.sources.glob("*"):
             if not any(directory.startswith(f"{source}/") for directory in used):
-                freed += size_of(source)
+                freed += disk_size(source)
                 shutil.rmtree(source)
         return freed
 
@@ -151,7 +151,7 @@ def with_debug_information(library: Path) -> Path:
     return library.with_name(f"{library.name}.debug")
 
 
-def size_of(root: Path) -> int:
+def disk_size(root: Path) -> int:
     """Return the bytes that the files under `root` take on the disk; one that has two names counts once."""
     files = {(s.st_dev, s.st_ino): s.st_blocks * 512 for path in root.rglob("*") for s in (path.lstat(),)}
     return sum(files.values())

@@ -23,7 +23,7 @@ _PACKED = ("tirx.tvm_call_packed", "tirx.tvm_call_packed_lowered")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Allowlist:
     """What a module may hold: operators by name, callees of calls that name one, names of functions, and symbols."""
 
     calls: frozenset[str]
@@ -33,7 +33,7 @@ class Table:
     symbols: re.Pattern[str]
 
 
-SOURCE = Table(
+SOURCE = Allowlist(
     names.SOURCE_CALLS,
     names.LIBRARY_FUNCTIONS,
     packed=re.compile("(?!)"),
@@ -42,7 +42,7 @@ SOURCE = Table(
 )
 """A program as a case has it: one function."""
 
-HOST = Table(
+HOST = Allowlist(
     names.LOWERED_CALLS,
     names.LIBRARY_FUNCTIONS,
     packed=re.compile(rf"__tvm_set_device|device_api\.cpu\.dma_(copy|wait|start_group|end_group)|{_KERNEL}"),
@@ -51,7 +51,7 @@ HOST = Table(
 )
 """What LLVM code is generated from. No TVM has the functions for copies by DMA on a CPU: calling one is an error."""
 
-DEVICE = Table(
+DEVICE = Allowlist(
     names.DEVICE_CALLS,
     names.LIBRARY_FUNCTIONS | names.CUDA_FUNCTIONS,
     packed=re.compile("(?!)"),
@@ -61,7 +61,7 @@ DEVICE = Table(
 """What CUDA source is generated from."""
 
 
-def objection(module: Any, table: Table) -> str:
+def objection(module: Any, table: Allowlist) -> str:
     """Return something in an IRModule that is not in `table`, "" where everything is."""
     visitor = _Visitor(module, table)
     visitor.look()
@@ -74,7 +74,7 @@ _ALLOCATIONS = tuple(getattr(tirx, name) for name in ("AllocBuffer", "Allocate",
 class _Visitor:
     """Walks over a module; `found` is the last thing met that is not in the table."""
 
-    def __init__(self, module: Any, table: Table) -> None:
+    def __init__(self, module: Any, table: Allowlist) -> None:
         self.module = module
         self.table = table
         self.operators = _operators(table.calls)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import ask_compiler
-from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, Table, objection
+from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, Allowlist, objection
 
 
 class NotAllowed(Exception):
@@ -24,10 +24,10 @@ def entry_point(program: Any, built: tvm_api.Built) -> Callable[..., Any]:
     _require(built.host, HOST, ", as lowered")
     for device in built.devices:
         _require(device, DEVICE, ", as lowered for the device")
-    return ask_compiler(lambda: tvm_api.entry_point(built))
+    return ask_compiler(lambda: tvm_api.compiled_main(built))
 
 
-def _require(module: Any, table: Table, form: str) -> None:
+def _require(module: Any, table: Allowlist, form: str) -> None:
     found = ask_compiler(lambda: objection(module, table))
     if found:
         raise NotAllowed(f"{found}{form}")

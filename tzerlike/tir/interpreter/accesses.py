@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.tir.interpreter.fault import Fault
-from tzerlike.tir.interpreter.memory import View
+from tzerlike.tir.interpreter.fault import BrokenRule
+from tzerlike.tir.interpreter.memory import BufferView
 from tzerlike.tir.interpreter.state import State
 
-Run = Callable[[], Any]
+Thunk = Callable[[], Any]
 
-Step = Callable[[View, int, Any], Any]
+AccessStep = Callable[[BufferView, int, Any], Any]
 """The access of one element: view, position in memory, and the value to store or None."""
 
 
-def load_step(state: State, tracked: bool) -> Step:
-    def load(view: View, position: int, value: Any) -> Any:
+def load_step(state: State, tracked: bool) -> AccessStep:
+    def load(view: BufferView, position: int, value: Any) -> Any:
         memory = view.memory
         if tracked:
             memory.note_read(position, state.path)
         found = memory.values[position]
         if found is None:
-            raise Fault("uninitialised")
+            raise BrokenRule("uninitialised")
         return found
 
     return load
 
 
-def store_step(state: State, tracked: bool) -> Step:
-    def store(view: View, position: int, value: Any) -> None:
+def store_step(state: State, tracked: bool) -> AccessStep:
+    def store(view: BufferView, position: int, value: Any) -> None:
         memory = view.memory
         if tracked:
             memory.note_write(position, state.path)
@@ -39,8 +39,8 @@ def store_step(state: State, tracked: bool) -> Step:
 
 
 def scalar_access(
-    frame: list[Any], slot: int, places: list[Run], value: Run | None, step: Step, check: Run | None
-) -> Run:
+    frame: list[Any], slot: int, places: list[Thunk], value: Thunk | None, step: AccessStep, check: Thunk | None
+) -> Thunk:
     def run() -> Any:
         stored = value() if value is not None else None
         indices = tuple([place() for place in places])
@@ -48,7 +48,7 @@ def scalar_access(
             check()
         view = frame[slot]
         if view is None:
-            raise Fault("unsupported", "a buffer before it has memory")
+            raise BrokenRule("unsupported", "a buffer before it has memory")
         return step(view, view.locate(indices), stored)
 
     return run
@@ -57,12 +57,12 @@ def scalar_access(
 def vector_access(
     frame: list[Any],
     slot: int,
-    places: list[Run],
+    places: list[Thunk],
     widths: list[int],
-    value: Run | None,
-    step: Step,
-    check: Run | None,
-) -> Run:
+    value: Thunk | None,
+    step: AccessStep,
+    check: Thunk | None,
+) -> Thunk:
     """Several lanes: of the index, of the buffer's elements, or both."""
     lanes = max(widths, default=1)
 
@@ -71,9 +71,9 @@ def vector_access(
         columns = [place() if width > 1 else [place()] * lanes for place, width in zip(places, widths, strict=True)]
         if check is not None:
             check()
-        view: View | None = frame[slot]
+        view: BufferView | None = frame[slot]
         if view is None:
-            raise Fault("unsupported", "a buffer before it has memory")
+            raise BrokenRule("unsupported", "a buffer before it has memory")
         positions = [
             view.locate(indices) + lane
             for indices in (zip(*columns, strict=True) if columns else [()])
@@ -82,7 +82,7 @@ def vector_access(
         if stored is None:
             return [step(view, position, None) for position in positions]
         if len(set(positions)) < len(positions):
-            raise Fault("race", "two lanes of a store write one element")
+            raise BrokenRule("race", "two lanes of a store write one element")
         for position, element in zip(positions, stored, strict=True):
             step(view, position, element)
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from tzerlike.core.dtypes import DType
 from tzerlike.tir.interpreter import floats, integers
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.formats import FLOATS, Float, FloatFormat
 
 
@@ -22,7 +22,7 @@ def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
         if form is None:
             return None
         if source.is_float:
-            return lambda x: floats.converted(x[0], x[1], form)
+            return lambda x: floats.converted_float(x[0], x[1], form)
         return lambda x: _from_integer(int(x), form)
     if target.is_bool:
         if source.is_float:
@@ -38,18 +38,18 @@ def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
 
 def _from_integer(value: int, form: FloatFormat) -> Float:
     number = float(value)
-    return floats.converted(number, abs(float(value - int(number))), form)
+    return floats.converted_float(number, abs(float(value - int(number))), form)
 
 
 def _to_integer(x: Float, low: int, high: int) -> int:
     value, bound = x
     if value - value != 0.0:
-        raise Fault("cast-range", f"{value}")
+        raise BrokenRule("cast-range", f"{value}")
     result = math.trunc(value)
     if bound and not (math.trunc(value - bound) == result == math.trunc(value + bound)):
-        raise Fault("float-rounding", f"{value:g} +- {bound:g}")
+        raise BrokenRule("float-rounding", f"{value:g} +- {bound:g}")
     if not low <= result <= high:
-        raise Fault("cast-range", f"{value:g}")
+        raise BrokenRule("cast-range", f"{value:g}")
     return result
 
 
@@ -75,12 +75,12 @@ def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | Non
     def run(value: Any) -> Any:
         if source.is_float:
             if value[1]:
-                raise Fault("float-rounding", "the bits of an inexact value")
+                raise BrokenRule("float-rounding", "the bits of an inexact value")
             value = value[0]
         bits = read.pack(value)
         if source.scalar == _UPPER_HALF:
             if any(bits[:2]):
-                raise Fault("float-rounding", "the bits of a value that is yet to be rounded")
+                raise BrokenRule("float-rounding", "the bits of a value that is yet to be rounded")
             bits = bits[2:]
         if target.scalar == _UPPER_HALF:
             bits = bytes(2) + bits
@@ -88,7 +88,7 @@ def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | Non
         if not target.is_float:
             return result
         if result - result != 0.0:
-            raise Fault("exceptional-value", "reinterpreted bits")
+            raise BrokenRule("exceptional-value", "reinterpreted bits")
         return result, 0.0
 
     return run

@@ -19,13 +19,13 @@ from tzerlike.tir.allowlist.module import llvm_intrinsics
 from tzerlike.tir.interpreter import floats, integers
 from tzerlike.tir.interpreter.accesses import load_step, scalar_access, store_step, vector_access
 from tzerlike.tir.interpreter.conversions import conversion, reinterpretation
-from tzerlike.tir.interpreter.fault import Fault, raising
+from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS, FloatFormat
 from tzerlike.tir.interpreter.intrinsics import FLOAT, INTEGER
-from tzerlike.tir.interpreter.state import Node, Slots, State, dtype_text, name_of
+from tzerlike.tir.interpreter.state import Node, Slots, State, dtype_text, shown_name
 from tzerlike.tir.interpreter.wellformed import access_misfit, dtype_of, misfit
 
-Run = Callable[[], Any]
+Thunk = Callable[[], Any]
 
 _INTEGER_BINARY: Mapping[Any, Callable[[int, int], Callable[[int, int], int]]] = {
     tirx.Add: integers.add,
@@ -95,8 +95,8 @@ _EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos":
 _LLVM = {"llvm.fabs": "tirx.fabs"}
 
 
-def unsupported(what: str) -> Run:
-    """A closure for what is not modelled: a Fault when it is reached."""
+def unsupported(what: str) -> Thunk:
+    """A closure for what is not modelled: a BrokenRule when it is reached."""
     return raising("unsupported", what)
 
 
@@ -111,12 +111,12 @@ class Compiler:
     state: State
     slots: Slots
     tracked: bool
-    allow: Callable[[Node, bool, Sequence[Node]], Run | None]
+    allow: Callable[[Node, bool, Sequence[Node]], Thunk | None]
     cost: int = 0
     """Scalar operations compiled since the owner last set it to zero."""
 
-    def compile(self, node: Node) -> Run:
-        """The closure of `node`; nodes that are not modelled give one that raises Fault."""
+    def compile(self, node: Node) -> Thunk:
+        """The closure of `node`; nodes that are not modelled give one that raises BrokenRule."""
         kind = type(node)
         compiler = _TABLE.get(kind)
         if compiler is None:
@@ -124,14 +124,14 @@ class Compiler:
         wrong = misfit(node)
         return unsupported(wrong) if wrong else compiler(self, node)
 
-    def number(self, node: Node) -> Run:
+    def number(self, node: Node) -> Thunk:
         """The closure of an expression where one integer or truth value is meant: extents, bounds, conditions."""
         dtype = dtype_of(node)
         if dtype is None or dtype.lanes != 1 or not (dtype.is_int or dtype.is_bool):
             return unsupported(f"{dtype_text(node) or 'something'} where one number is meant")
         return self.compile(node)
 
-    def binary(self, node: Node) -> Run:
+    def binary(self, node: Node) -> Thunk:
         dtype = parse(dtype_text(node.a))
         kind = type(node)
         function: Any = None
@@ -155,7 +155,7 @@ class Compiler:
         self.cost += dtype.lanes
         return _apply(function, (left, right), dtype.lanes)
 
-    def unary_not(self, node: Node) -> Run:
+    def unary_not(self, node: Node) -> Thunk:
         dtype = parse(dtype_text(node.a))
         value = self.compile(node.a)
         if dtype is None or not dtype.is_bool or dtype.scalable:
@@ -163,7 +163,7 @@ class Compiler:
         self.cost += dtype.lanes
         return _apply(operator.not_, (value,), dtype.lanes)
 
-    def bitwise_not(self, node: Node) -> Run:
+    def bitwise_not(self, node: Node) -> Thunk:
         dtype = parse(dtype_text(node.a))
         value = self.compile(node.a)
         if dtype is None or not dtype.is_int or dtype.scalable:
@@ -171,7 +171,7 @@ class Compiler:
         self.cost += dtype.lanes
         return _apply(integers.complement(dtype.low, dtype.high), (value,), dtype.lanes)
 
-    def integer(self, node: Node) -> Run:
+    def integer(self, node: Node) -> Thunk:
         value: Any = int(node.value)
         dtype = dtype_text(node)
         if dtype == "bool":
@@ -180,7 +180,7 @@ class Compiler:
             value += 1 << 64
         return lambda: value
 
-    def float_constant(self, node: Node) -> Run:
+    def float_constant(self, node: Node) -> Thunk:
         dtype = dtype_text(node)
         if dtype not in FLOATS:
             return unsupported(f"a constant of {dtype}")
@@ -189,28 +189,28 @@ class Compiler:
             return lambda: (number, 0.0)
         form = FLOATS[dtype]
         try:
-            value = floats.converted(number, 0.0, form)
-        except Fault as fault:
-            return raising(fault.rule, fault.detail)
+            value = floats.converted_float(number, 0.0, form)
+        except BrokenRule as broken:
+            return raising(broken.rule, broken.detail)
         return lambda: value
 
-    def variable(self, node: Node) -> Run:
+    def variable(self, node: Node) -> Thunk:
         slot = self.slots.find(node)
         if slot is None or not dtype_text(node):
-            return unsupported(f"the variable {name_of(node)}")
-        frame, name = self.state.frame, name_of(node)
+            return unsupported(f"the variable {shown_name(node)}")
+        frame, name = self.state.frame, shown_name(node)
         if slot in self.slots.bound:
             return lambda: frame[slot]
 
         def run() -> Any:
             value = frame[slot]
             if value is None:
-                raise Fault("unsupported", f"the variable {name} before it has a value")
+                raise BrokenRule("unsupported", f"the variable {name} before it has a value")
             return value
 
         return run
 
-    def select(self, node: Node) -> Run:
+    def select(self, node: Node) -> Thunk:
         condition = self.compile(node.condition)
         first, second = self.compile(node.true_value), self.compile(node.false_value)
         lanes = _lanes(node)
@@ -224,7 +224,7 @@ class Compiler:
 
         return run
 
-    def let(self, node: Node) -> Run:
+    def let(self, node: Node) -> Thunk:
         value = self.compile(node.value)
         slot = self.slots.define(node.var)
         with self.slots.binding(slot):
@@ -237,7 +237,7 @@ class Compiler:
 
         return run
 
-    def ramp(self, node: Node) -> Run:
+    def ramp(self, node: Node) -> Thunk:
         dtype = parse(dtype_text(node))
         if dtype is None or not dtype.is_int or dtype.scalable or _lanes(node.base) > 1:
             return unsupported(f"Ramp of {dtype}")
@@ -249,12 +249,12 @@ class Compiler:
             first, step = base(), stride()
             values = [first + k * step for k in range(lanes)]
             if not (low <= values[-1] <= high):
-                raise Fault("integer-overflow", "in a Ramp")
+                raise BrokenRule("integer-overflow", "in a Ramp")
             return values
 
         return run
 
-    def broadcast(self, node: Node) -> Run:
+    def broadcast(self, node: Node) -> Thunk:
         dtype = parse(dtype_text(node))
         if dtype is None or dtype.scalable:
             return unsupported(f"Broadcast of {dtype}")
@@ -265,7 +265,7 @@ class Compiler:
             return lambda: value() * (lanes // inner)
         return lambda: [value()] * lanes
 
-    def shuffle(self, node: Node) -> Run:
+    def shuffle(self, node: Node) -> Thunk:
         vectors = [self.compile(vector) for vector in array_items(node.vectors)]
         widths = [_lanes(vector) for vector in array_items(node.vectors)]
         picks = [self.compile(index) for index in array_items(node.indices)]
@@ -281,13 +281,13 @@ class Compiler:
             for pick in picks:
                 index = pick()
                 if not 0 <= index < total:
-                    raise Fault("out-of-bounds", f"lane {index} of {total}")
+                    raise BrokenRule("out-of-bounds", f"lane {index} of {total}")
                 chosen.append(pool[index])
             return chosen[0] if single else chosen
 
         return run
 
-    def cast(self, node: Node) -> Run:
+    def cast(self, node: Node) -> Thunk:
         source, target = parse(dtype_text(node.value)), parse(dtype_text(node))
         value = self.compile(node.value)
         if source is None or target is None or source.scalable:
@@ -298,14 +298,14 @@ class Compiler:
         self.cost += target.lanes
         return _apply(function, (value,), target.lanes)
 
-    def load(self, node: Node) -> Run:
+    def load(self, node: Node) -> Thunk:
         return self.access(node.source, array_items(node.indices), None, dtype_of(node))
 
-    def access(self, buffer: Node, indices: Sequence[Node], value: Run | None, dtype: DType | None) -> Run:
+    def access(self, buffer: Node, indices: Sequence[Node], value: Thunk | None, dtype: DType | None) -> Thunk:
         """The load of a `dtype` from `buffer`, or the store of what `value` gives to it."""
         slot, wrong = self.slots.find(buffer), access_misfit(buffer, indices, dtype)
         if slot is None or dtype is None or wrong:
-            return unsupported(wrong or f"the buffer {name_of(buffer)}")
+            return unsupported(wrong or f"the buffer {shown_name(buffer)}")
         lanes = dtype.lanes
         check = self.allow(buffer, value is not None, indices)
         frame, state = self.state.frame, self.state
@@ -317,7 +317,7 @@ class Compiler:
             return scalar_access(frame, slot, places, value, step, check)
         return vector_access(frame, slot, places, widths, value, step, check)
 
-    def call(self, node: Node) -> Run:
+    def call(self, node: Node) -> Thunk:
         name = str(getattr(node.op, "name", ""))
         arguments = array_items(node.args)
         if name in ("tirx.call_llvm_pure_intrin", "tirx.call_pure_extern", "tirx.call_extern"):
@@ -329,7 +329,7 @@ class Compiler:
             return self.compile(arguments[0])
         return self._function(node, name, arguments)
 
-    def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Run:
+    def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Thunk:
         named: Any = arguments[0] if arguments else None
         if name == "tirx.call_llvm_pure_intrin" and type(named) is tirx.IntImm:
             function = llvm_intrinsics().get(int(named.value), f"the LLVM intrinsic {named.value}")
@@ -343,7 +343,7 @@ class Compiler:
             operands = operands[:1]
         return self._function(node, function, operands)
 
-    def _function(self, node: Node, name: str, arguments: list[Node]) -> Run:
+    def _function(self, node: Node, name: str, arguments: list[Node]) -> Thunk:
         """A call of one of the tables of intrinsics, lane by lane."""
         dtype = parse(dtype_text(node))
         given = [parse(dtype_text(argument)) for argument in arguments]
@@ -364,14 +364,14 @@ class Compiler:
         self.cost += dtype.lanes * 2
         return _apply(function, tuple(operands), dtype.lanes)
 
-    def if_then_else(self, node: Node, arguments: list[Node]) -> Run:
+    def if_then_else(self, node: Node, arguments: list[Node]) -> Thunk:
         own = dtype_text(node)
         if [dtype_text(argument) for argument in arguments] != ["bool", own, own]:
             return unsupported("if_then_else")
         condition, first, second = (self.compile(argument) for argument in arguments[:3])
         return lambda: first() if condition() else second()
 
-    def fused(self, node: Node, arguments: list[Node]) -> Run:
+    def fused(self, node: Node, arguments: list[Node]) -> Thunk:
         form = FLOATS.get(str(getattr(parse(dtype_text(node)), "scalar", "")))
         if form is None or any(dtype_text(argument) != dtype_text(node) for argument in arguments[:3]):
             return unsupported("fma")
@@ -379,14 +379,14 @@ class Compiler:
         a, b, c = (self.compile(argument) for argument in arguments[:3])
         return _apply(lambda x, y, z: add(multiply(x, y), z), (a, b, c), _lanes(node))
 
-    def is_nan(self, node: Node, arguments: list[Node]) -> Run:
+    def is_nan(self, node: Node, arguments: list[Node]) -> Thunk:
         """False: an exceptional value ends the interpretation where it arises."""
         if dtype_text(node) != with_lanes("bool", _lanes(arguments[0])):
             return unsupported("isnan")
         value = self.compile(arguments[0])
         return _apply(lambda x: False, (value,), _lanes(node))
 
-    def reinterpret(self, node: Node, arguments: list[Node]) -> Run:
+    def reinterpret(self, node: Node, arguments: list[Node]) -> Thunk:
         source, target = parse(dtype_text(arguments[0])), parse(dtype_text(node))
         value = self.compile(arguments[0])
         if source is None or target is None or source.lanes != target.lanes or source.bits != target.bits:
@@ -396,7 +396,7 @@ class Compiler:
             return unsupported(f"reinterpret from {source} to {target}")
         return _apply(function, (value,), target.lanes)
 
-    def vector_half(self, node: Node, arguments: list[Node]) -> Run:
+    def vector_half(self, node: Node, arguments: list[Node]) -> Thunk:
         whole, own = dtype_of(arguments[0]), dtype_of(node)
         if whole is None or own is None or whole.scalar != own.scalar or whole.lanes != 2 * own.lanes:
             return unsupported("half of a vector")
@@ -410,7 +410,7 @@ class Compiler:
 
         return run
 
-    def combine(self, node: Node, arguments: list[Node]) -> Run:
+    def combine(self, node: Node, arguments: list[Node]) -> Thunk:
         own, given = dtype_of(node), [dtype_of(argument) for argument in arguments]
         widths = [part.lanes for part in given if part is not None and own is not None and part.scalar == own.scalar]
         if own is None or len(widths) < len(given) or sum(widths) != own.lanes:
@@ -418,7 +418,7 @@ class Compiler:
         parts = [(self.compile(argument), width) for argument, width in zip(arguments, widths, strict=True)]
         return lambda: [lane for part, width in parts for lane in (part() if width > 1 else [part()])]
 
-    def lane_mask(self, node: Node, arguments: list[Node]) -> Run:
+    def lane_mask(self, node: Node, arguments: list[Node]) -> Thunk:
         lanes = _lanes(node)
         if len(arguments) != 2 or lanes == 1 or dtype_text(node) != with_lanes("bool", lanes):
             return unsupported("an active lane mask")
@@ -427,12 +427,12 @@ class Compiler:
         def run() -> list[bool]:
             first, end = base(), limit()
             if first < 0 or end < 0:
-                raise Fault("intrinsic-domain", "a negative bound of an active lane mask")
+                raise BrokenRule("intrinsic-domain", "a negative bound of an active lane mask")
             return [first + k < end for k in range(lanes)]
 
         return run
 
-    def masked_load(self, node: Node, arguments: list[Node]) -> Run:
+    def masked_load(self, node: Node, arguments: list[Node]) -> Thunk:
         """A predicated load; what a lane that is switched off holds is not defined, so all have to be on."""
         buffer, *indices, mask = arguments
         dtype = dtype_of(node)
@@ -443,19 +443,19 @@ class Compiler:
 
         def run() -> Any:
             if not all(active()):
-                raise Fault("unsupported", "a predicated load with lanes switched off")
+                raise BrokenRule("unsupported", "a predicated load with lanes switched off")
             return load()
 
         return run
 
-    def not_null(self, node: Node, arguments: list[Node]) -> Run:
+    def not_null(self, node: Node, arguments: list[Node]) -> Thunk:
         pointer = arguments[0]
         if type(pointer) is tvm.ir.Call and str(getattr(pointer.op, "name", "")) == "tirx.buffer_data":
             return lambda: False
         return unsupported("isnullptr")
 
 
-_TABLE: Mapping[Any, Callable[[Compiler, Node], Run]] = {
+_TABLE: Mapping[Any, Callable[[Compiler, Node], Thunk]] = {
     **{kind: Compiler.binary for kind in (*_INTEGER_BINARY, *_COMPARISONS, tirx.And, tirx.Or)},
     tirx.Not: Compiler.unary_not,
     tirx.BitwiseNot: Compiler.bitwise_not,
@@ -472,7 +472,7 @@ _TABLE: Mapping[Any, Callable[[Compiler, Node], Run]] = {
     tvm.ir.Call: Compiler.call,
 }
 
-_CALLS: Mapping[str, tuple[Callable[[Compiler, Node, list[Node]], Run] | None, int]] = {
+_CALLS: Mapping[str, tuple[Callable[[Compiler, Node, list[Node]], Thunk] | None, int]] = {
     "prim.if_then_else": (Compiler.if_then_else, 3),
     "tirx.fma": (Compiler.fused, 3),
     "tirx.isnan": (Compiler.is_nan, 1),
@@ -492,7 +492,7 @@ def _lanes(node: Node) -> int:
     return dtype.lanes if dtype is not None else 1
 
 
-def _apply(function: Callable[..., Any], operands: tuple[Run, ...], lanes: int) -> Run:
+def _apply(function: Callable[..., Any], operands: tuple[Thunk, ...], lanes: int) -> Thunk:
     """`function` of the operands, once or for each lane; an operand that is a scalar counts for every lane."""
     if lanes > 1:
         if len(operands) == 1:

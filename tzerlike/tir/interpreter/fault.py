@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from tzerlike.tir.interpreter.verdict import RULES
 
 
-class Fault(Exception):
+class BrokenRule(Exception):
     """A rule of RULES does not hold; `detail` says what exactly, `place` is the innermost statement."""
 
     def __init__(self, rule: str, detail: str = "") -> None:
@@ -19,17 +19,17 @@ class Fault(Exception):
         self.detail = detail
         self.place: Any = None
 
-    def at(self, statement: Any) -> Fault:
-        """This fault with its place, unless an inner statement has given it one."""
+    def at(self, statement: Any) -> BrokenRule:
+        """This with its place, unless an inner statement has given it one."""
         if self.place is None:
             self.place = statement
         return self
 
 
 def raising(rule: str, detail: str = "") -> Callable[[], NoReturn]:
-    """A closure for what must not be reached: it raises the Fault."""
+    """A closure for what must not be reached: it raises the BrokenRule."""
 
     def run() -> NoReturn:
-        raise Fault(rule, detail)
+        raise BrokenRule(rule, detail)
 
     return run

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.formats import Float, FloatFormat
 
 Binary = Callable[[Float, Float], Float]
@@ -25,7 +25,7 @@ _SLACK = 1.0 + 2.0**-40
 def rounding(form: FloatFormat) -> Callable[[float, float], Float]:
     """Return the function (value, bound so far) -> the value after an inexact operation of the format.
 
-    Fault where the value is not finite, or could be beyond the format's range.
+    BrokenRule where the value is not finite, or could be beyond the format's range.
     """
     unit, tiny, largest = form.unit, form.tiny, form.largest
 
@@ -33,17 +33,17 @@ def rounding(form: FloatFormat) -> Callable[[float, float], Float]:
         bound = (bound + unit * (abs(value) + bound) + tiny) * _SLACK
         if abs(value) + bound <= largest:
             return value, bound
-        raise Fault("exceptional-value", f"{value:g} +- {bound:g}")
+        raise BrokenRule("exceptional-value", f"{value:g} +- {bound:g}")
 
     return finish
 
 
-def converted(value: float, bound: float, form: FloatFormat) -> Float:
+def converted_float(value: float, bound: float, form: FloatFormat) -> Float:
     """A value of any format, converted to `form`."""
     if value - value != 0.0:
         if value == value and bound == 0.0:
             return value, 0.0
-        raise Fault("exceptional-value", f"{value}")
+        raise BrokenRule("exceptional-value", f"{value}")
     if bound == 0.0 and form.represents(value):
         return value, 0.0
     return rounding(form)(value, bound)
@@ -103,7 +103,7 @@ def divide(form: FloatFormat) -> Binary:
         b, f = y
         least = abs(b) - f
         if least <= 0.0:
-            raise Fault("exceptional-value", "division by zero")
+            raise BrokenRule("exceptional-value", "division by zero")
         result = a / b
         if d == 0.0 and f == 0.0:
             if (narrow or (result.is_integer() and abs(a) <= 2.0**53)) and represents(result) and result * b == a:
@@ -123,7 +123,7 @@ def _separated(decide: Callable[[float, float], bool]) -> Comparison:
         margin = d + f
         if margin == 0.0 or abs(a - b) > margin:
             return decide(a, b)
-        raise Fault("float-branch", f"{a:g} compared with {b:g} +- {margin:g}")
+        raise BrokenRule("float-branch", f"{a:g} compared with {b:g} +- {margin:g}")
 
     return apply
 

@@ -1,4 +1,4 @@
-"""Integer operations of TIR on Python integers: exact, or a Fault.
+"""Integer operations of TIR on Python integers: exact, or a BrokenRule.
 
 Each factory takes the least and the greatest value of the dtype and returns a function of two operands.
 An operation whose exact result does not fit is undefined in every width: LLVM code carries nsw and nuw for 32 bits
@@ -10,20 +10,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 
 Binary = Callable[[int, int], int]
 
 
 def _checked(exact: Binary, symbol: str = "") -> Callable[[int, int], Binary]:
-    """The operation on a range; with a `symbol` the Fault says what overflowed."""
+    """The operation on a range; with a `symbol` the BrokenRule says what overflowed."""
 
     def factory(low: int, high: int) -> Binary:
         def apply(a: int, b: int) -> int:
             result = exact(a, b)
             if low <= result <= high:
                 return result
-            raise Fault("integer-overflow", f"{a} {symbol} {b}" if symbol else "")
+            raise BrokenRule("integer-overflow", f"{a} {symbol} {b}" if symbol else "")
 
         return apply
 
@@ -36,17 +36,17 @@ multiply = _checked(operator.mul, "*")
 
 
 def truncated_quotient(a: int, b: int) -> int:
-    """The quotient rounded towards zero; Fault when `b` is zero."""
+    """The quotient rounded towards zero; BrokenRule when `b` is zero."""
     if b == 0:
-        raise Fault("division-by-zero")
+        raise BrokenRule("division-by-zero")
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
 def floor_quotient(a: int, b: int) -> int:
-    """The quotient rounded down; Fault when `b` is zero."""
+    """The quotient rounded down; BrokenRule when `b` is zero."""
     if b == 0:
-        raise Fault("division-by-zero")
+        raise BrokenRule("division-by-zero")
     return a // b
 
 
@@ -55,7 +55,7 @@ def _remainder(quotient: Binary) -> Callable[[int, int], Binary]:
         def apply(a: int, b: int) -> int:
             q = quotient(a, b)
             if not low <= q <= high:
-                raise Fault("integer-overflow", f"{a} divided by {b}")
+                raise BrokenRule("integer-overflow", f"{a} divided by {b}")
             return a - q * b
 
         return apply
@@ -75,11 +75,11 @@ def _shift(exact: Binary) -> Callable[[int, int], Binary]:
 
         def apply(a: int, b: int) -> int:
             if not 0 <= b < width:
-                raise Fault("shift-range", f"by {b}")
+                raise BrokenRule("shift-range", f"by {b}")
             result = exact(a, b)
             if low <= result <= high:
                 return result
-            raise Fault("integer-overflow", f"{a} shifted by {b}")
+            raise BrokenRule("integer-overflow", f"{a} shifted by {b}")
 
         return apply
 
@@ -97,7 +97,7 @@ def fitting(low: int, high: int) -> Callable[[int], int]:
         value = int(value)
         if low <= value <= high:
             return value
-        raise Fault("cast-range", f"{value}")
+        raise BrokenRule("cast-range", f"{value}")
 
     return apply
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.floats import rounding
 from tzerlike.tir.interpreter.formats import Float, FloatFormat
 
@@ -36,7 +36,7 @@ def _finite(compute: Callable[[float], float], x: float) -> float:
     try:
         return compute(x)
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise Fault("exceptional-value", f"at {x:g}") from None
+        raise BrokenRule("exceptional-value", f"at {x:g}") from None
 
 
 def _monotone(compute: Callable[[float], float], x: float, value: float, bound: float) -> float:
@@ -52,7 +52,7 @@ def _smooth(limit: float) -> Callable[[Callable[[float], float], float, float, f
 def _tangent(compute: Callable[[float], float], x: float, value: float, bound: float) -> float:
     room = abs(math.cos(x)) - bound
     if room <= 0:
-        raise Fault("exceptional-value", "near a pole")
+        raise BrokenRule("exceptional-value", "near a pole")
     return bound / (room * room)
 
 
@@ -83,7 +83,7 @@ def _whole(compute: Callable[[float], float]) -> FloatFactory:
         def apply(x: Float) -> Float:
             value = float(_finite(compute, x[0]))
             if x[1] and not (compute(x[0] - x[1]) == value == compute(x[0] + x[1])):
-                raise Fault("float-rounding", f"{x[0]:g} +- {x[1]:g}")
+                raise BrokenRule("float-rounding", f"{x[0]:g} +- {x[1]:g}")
             return value, 0.0
 
         return apply
@@ -141,12 +141,12 @@ def _power(form: FloatFormat) -> FloatFunction:
         b, f = y
         whole = f == 0.0 and b.is_integer()
         if a - d <= 0.0 and not (whole and (b > 0 or abs(a) > d)):
-            raise Fault("exceptional-value", f"pow({a:g}, {b:g})")
+            raise BrokenRule("exceptional-value", f"pow({a:g}, {b:g})")
         try:
             value = math.pow(a, b)
             corners = [math.pow(p, q) for p in (a - d, a + d) for q in (b - f, b + f)] if d or f else []
         except (ValueError, OverflowError, ZeroDivisionError):
-            raise Fault("exceptional-value", f"pow({a:g}, {b:g})") from None
+            raise BrokenRule("exceptional-value", f"pow({a:g}, {b:g})") from None
         bound = max((abs(corner - value) for corner in corners), default=0.0)
         if d and abs(a) <= d:
             bound = max(bound, abs(value))
@@ -161,10 +161,10 @@ def _angle(form: FloatFormat) -> FloatFunction:
     def apply(y: Float, x: Float) -> Float:
         (b, f), (a, d) = y, x
         if abs(b) <= f and a <= d:
-            raise Fault("float-branch", "atan2 next to its cut")
+            raise BrokenRule("float-branch", "atan2 next to its cut")
         radius = math.hypot(max(0.0, abs(a) - d), max(0.0, abs(b) - f))
         if radius <= 0.0:
-            raise Fault("float-branch", "atan2 next to the origin")
+            raise BrokenRule("float-branch", "atan2 next to the origin")
         value = math.atan2(b, a)
         return finish(value, (d + f) / radius + 4 * form.unit * abs(value))
 
@@ -184,7 +184,7 @@ def _hypotenuse(form: FloatFormat) -> FloatFunction:
 def _copy_sign(form: FloatFormat) -> FloatFunction:
     def apply(x: Float, y: Float) -> Float:
         if abs(y[0]) <= y[1]:
-            raise Fault("float-branch", "the sign of zero")
+            raise BrokenRule("float-branch", "the sign of zero")
         return math.copysign(x[0], y[0]), x[1]
 
     return apply
@@ -197,7 +197,7 @@ def _scale(form: FloatFormat) -> Callable[[Float, int], Float]:
         try:
             value, bound = math.ldexp(x[0], power), math.ldexp(x[1], power)
         except OverflowError:
-            raise Fault("exceptional-value", "ldexp") from None
+            raise BrokenRule("exceptional-value", "ldexp") from None
         return (value, 0.0) if bound == 0.0 and form.represents(value) else finish(value, bound)
 
     return apply
@@ -256,7 +256,7 @@ def _leading_zeros(low: int, high: int) -> Callable[[int], int]:
 
     def apply(a: int) -> int:
         if a == 0:
-            raise Fault("intrinsic-domain", "clz(0)")
+            raise BrokenRule("intrinsic-domain", "clz(0)")
         return width - (a & (high - low)).bit_length()
 
     return apply
@@ -270,7 +270,7 @@ def _trailing_zeros(low: int, high: int) -> Callable[[int], int]:
 def _magnitude(low: int, high: int) -> Callable[[int], int]:
     def apply(a: int) -> int:
         if a == low:
-            raise Fault("integer-overflow", "abs of the least value")
+            raise BrokenRule("integer-overflow", "abs of the least value")
         return abs(a)
 
     return apply

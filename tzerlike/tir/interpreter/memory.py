@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 
 Path = tuple[tuple[object, object], ...]
 
@@ -53,9 +53,9 @@ class Memory:
 
     @classmethod
     def of_size(cls, dtype: str, size: int, tracked: bool, versioned: bool = False) -> Memory:
-        """Uninitialised memory; Fault when it is more than the interpreter holds."""
+        """Uninitialised memory; BrokenRule when it is more than the interpreter holds."""
         if size > MOST_ELEMENTS:
-            raise Fault("step-budget", f"{size} elements of memory")
+            raise BrokenRule("step-budget", f"{size} elements of memory")
         memory = cls(dtype, [None] * size, versioned)
         if tracked:
             memory.track()
@@ -67,10 +67,10 @@ class Memory:
         self.readers = [()] * len(self.values)
 
     def note_read(self, index: int, path: Path) -> None:
-        """Fault when a concurrent iteration writes what is read here."""
+        """BrokenRule when a concurrent iteration writes what is read here."""
         writer = self.writers[index]
         if writer is not path and (concurrent(writer, path) or (self.versioned and _other_version(writer, path))):
-            raise Fault("race", "read and written by different iterations")
+            raise BrokenRule("race", "read and written by different iterations")
         reader = self.readers[index]
         if reader is not path:
             place = divergence(reader, path)
@@ -80,15 +80,15 @@ class Memory:
                 self.readers[index] = (*path[:place], (path[place][0], _SEVERAL))
 
     def note_write(self, index: int, path: Path) -> None:
-        """Fault when a concurrent iteration reads or writes what is written here."""
+        """BrokenRule when a concurrent iteration reads or writes what is written here."""
         writer = self.writers[index]
         if writer is not path:
             if concurrent(writer, path, self.versioned):
-                raise Fault("race", "written by different iterations")
+                raise BrokenRule("race", "written by different iterations")
             self.writers[index] = path
         reader = self.readers[index]
         if reader is not path and concurrent(reader, path, self.versioned):
-            raise Fault("race", "read and written by different iterations")
+            raise BrokenRule("race", "read and written by different iterations")
 
 
 def divergence(first: Path, second: Path) -> int | None:
@@ -127,7 +127,7 @@ def _other_version(first: Path, second: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class BufferView:
     """A buffer: a shape laid over memory. `lanes` elements of memory make one element of a vector dtype."""
 
     memory: Memory
@@ -137,19 +137,19 @@ class View:
     lanes: int = 1
 
     @classmethod
-    def compact(cls, memory: Memory, shape: tuple[int, ...], lanes: int = 1) -> View:
+    def compact(cls, memory: Memory, shape: tuple[int, ...], lanes: int = 1) -> BufferView:
         return cls(memory, shape, row_major(shape), 0, lanes)
 
     def locate(self, indices: tuple[int, ...]) -> int:
-        """The position in memory of an element; Fault outside of the shape or of the memory."""
+        """The position in memory of an element; BrokenRule outside of the shape or of the memory."""
         position = self.offset
         for index, extent, stride in zip(indices, self.shape, self.strides, strict=True):
             if not 0 <= index < extent:
-                raise Fault("out-of-bounds", f"index {list(indices)} of a buffer of shape {list(self.shape)}")
+                raise BrokenRule("out-of-bounds", f"index {list(indices)} of a buffer of shape {list(self.shape)}")
             position += index * stride
         position *= self.lanes
         if not 0 <= position <= len(self.memory.values) - self.lanes:
-            raise Fault("out-of-bounds", f"index {list(indices)} is outside of the memory of its view")
+            raise BrokenRule("out-of-bounds", f"index {list(indices)} is outside of the memory of its view")
         return position
 
 
@@ -164,7 +164,7 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def size_of(shape: tuple[int, ...]) -> int:
-    """The number of elements; Fault where an extent is negative."""
+    """The number of elements; BrokenRule where an extent is negative."""
     if any(extent < 0 for extent in shape):
-        raise Fault("negative-extent", f"a buffer of shape {list(shape)}")
+        raise BrokenRule("negative-extent", f"a buffer of shape {list(shape)}")
     return math.prod(shape)

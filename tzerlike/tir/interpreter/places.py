@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx, tvm
-from tzerlike.tir.interpreter.state import Node, name_of
+from tzerlike.tir.interpreter.state import Node, shown_name
 
 DEEPEST = 4
 LONGEST = 160
@@ -58,7 +58,7 @@ def text_of(node: Node, depth: int = DEEPEST) -> str:
     """The text of an expression down to `depth`."""
     kind = type(node)
     if kind is tirx.Var:
-        return name_of(node)
+        return shown_name(node)
     if kind is tirx.IntImm or kind is tirx.FloatImm:
         return str(node.value)
     if depth == 0:
@@ -82,21 +82,21 @@ def _applied(name: str, operands: Sequence[Node], depth: int) -> str:
 
 
 def _element(buffer: Node, indices: Sequence[Node], depth: int) -> str:
-    return f"{name_of(buffer)}[{', '.join(text_of(index, depth - 1) for index in indices)}]"
+    return f"{shown_name(buffer)}[{', '.join(text_of(index, depth - 1) for index in indices)}]"
 
 
 _STATEMENTS: Mapping[Any, Callable[[Node], str]] = {
     tirx.BufferStore: lambda node: (
         f"{_element(node.buffer, array_items(node.indices), DEEPEST)} = {text_of(node.value)}"
     ),
-    tirx.For: lambda node: f"for {name_of(node.loop_var)} from {text_of(node.min)}, {text_of(node.extent)} times",
+    tirx.For: lambda node: f"for {shown_name(node.loop_var)} from {text_of(node.min)}, {text_of(node.extent)} times",
     tirx.While: lambda node: f"while {text_of(node.condition)}",
     tirx.IfThenElse: lambda node: f"if {text_of(node.condition)}",
-    tirx.Bind: lambda node: f"{name_of(node.var)} = {text_of(node.value)}",
+    tirx.Bind: lambda node: f"{shown_name(node.var)} = {text_of(node.value)}",
     tirx.Evaluate: lambda node: text_of(node.value),
     tirx.AssertStmt: lambda node: f"assert {text_of(node.condition)}",
-    tirx.AllocBuffer: lambda node: f"buffer {name_of(node.buffer)}",
-    tirx.DeclBuffer: lambda node: f"buffer {name_of(node.buffer)}",
+    tirx.AllocBuffer: lambda node: f"buffer {shown_name(node.buffer)}",
+    tirx.DeclBuffer: lambda node: f"buffer {shown_name(node.buffer)}",
     tirx.AttrStmt: lambda node: f"attribute {node.attr_key}",
     s_tir.SBlockRealize: lambda node: f"block {node.block.name_hint}",
 }

@@ -10,13 +10,13 @@ import numpy
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, tirx, tvm
-from tzerlike.tir.interpreter.expressions import Run
-from tzerlike.tir.interpreter.fault import Fault, raising
+from tzerlike.tir.interpreter.expressions import Thunk
+from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
-from tzerlike.tir.interpreter.memory import Memory, View, row_major
+from tzerlike.tir.interpreter.memory import BufferView, Memory, row_major
 from tzerlike.tir.interpreter.places import place_of
-from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, name_of, tracked
-from tzerlike.tir.interpreter.statements import StatementCompiler, Step
+from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, shown_name, tracked
+from tzerlike.tir.interpreter.statements import Action, StatementCompiler
 from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict
 from tzerlike.tir.interpreter.wellformed import layout_misfit
 from tzerlike.tir.scope import shape_variables
@@ -34,10 +34,10 @@ class Program:
     func: Node
     state: State
     slots: Slots
-    body: Step
+    body: Action
     cost: int | None
     tracked: bool
-    extents: list[tuple[Run, int, int]]
+    extents: list[tuple[Thunk, int, int]]
     """Extents of parameters that follow from others, with the parameter's position and the axis."""
 
     def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
@@ -50,12 +50,12 @@ class Program:
             buffers = self._bind(arguments)
             # Branches may make a run cheaper than its bound by far; up to here it is tried.
             if self.cost is not None and self.cost > 8 * max_steps:
-                raise Fault("step-budget", f"up to {self.cost} operations")
+                raise BrokenRule("step-budget", f"up to {self.cost} operations")
             self.body()
             return Judgement(Verdict.DEFINED, steps=state.steps, expected=self._results(buffers))
-        except Fault as fault:
-            verdict, _ = RULES[fault.rule]
-            return Judgement(verdict, fault.rule, _describe(fault), state.steps)
+        except BrokenRule as broken:
+            verdict, _ = RULES[broken.rule]
+            return Judgement(verdict, broken.rule, _describe(broken), state.steps)
         except RecursionError:
             return Judgement(Verdict.UNKNOWN, "unsupported", "nested too deeply", state.steps)
 
@@ -67,19 +67,19 @@ class Program:
         """
         return all(domain.covered for domain in self.state.domains)
 
-    def _bind(self, arguments: Sequence[Argument]) -> dict[int, View]:
+    def _bind(self, arguments: Sequence[Argument]) -> dict[int, BufferView]:
         frame = self.state.frame
         params = array_items(self.func.params)
         if len(params) != len(arguments):
             raise ValueError(f"{len(arguments)} arguments for {len(params)} parameters")
-        buffers: dict[int, View] = {}
+        buffers: dict[int, BufferView] = {}
         bound: dict[int, int] = {}
         for param, argument in zip(params, arguments, strict=True):
             if not tirx.is_buffer_var(param):
                 slot = self.slots.find(param)
                 dtype = parse(str(param.ty.dtype)) if type(param.ty) is tvm.ir.PrimType else None
                 if slot is None or dtype is None:
-                    raise Fault("unsupported", f"the parameter {name_of(param)}")
+                    raise BrokenRule("unsupported", f"the parameter {shown_name(param)}")
                 frame[slot] = _scalar(argument, dtype.is_float)
                 bound[slot] = frame[slot]
         for position, (param, argument) in enumerate(zip(params, arguments, strict=True)):
@@ -91,22 +91,23 @@ class Program:
                 buffers[position] = view
         for run, position, axis in self.extents:
             if run() != buffers[position].shape[axis]:
-                raise Fault(
-                    "assert", f"axis {axis} of {name_of(params[position])} has {buffers[position].shape[axis]} elements"
+                raise BrokenRule(
+                    "assert",
+                    f"axis {axis} of {shown_name(params[position])} has {buffers[position].shape[axis]} elements",
                 )
         return buffers
 
-    def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> View:
+    def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> BufferView:
         """The view of a buffer parameter; the variables of its shape and strides take their values from it."""
         ty = param.ty
         dtype, wrong = parse(str(ty.dtype.dtype)), layout_misfit(param)
         if dtype is None or dtype.scalable or wrong or (dtype.is_float and dtype.scalar not in FLOATS):
-            raise Fault("unsupported", wrong or f"a parameter of dtype {ty.dtype.dtype}")
+            raise BrokenRule("unsupported", wrong or f"a parameter of dtype {ty.dtype.dtype}")
         if dtype.base == "handle":
-            raise Fault("unsupported", "a buffer of handles")
+            raise BrokenRule("unsupported", "a buffer of handles")
         extents = array_items(ty.shape)
         if int(ty.data_alignment) > ALIGNMENT:
-            raise Fault("alignment", f"{name_of(param)} asks for {ty.data_alignment} bytes")
+            raise BrokenRule("alignment", f"{shown_name(param)} asks for {ty.data_alignment} bytes")
         shape = array.shape[: len(extents)]
         strides = row_major(shape)
         pairs = [*zip(extents, shape, strict=True), *zip(array_items(ty.strides), strides, strict=False)]
@@ -115,19 +116,19 @@ class Program:
                 slot = self.slots.find(expr)
                 if slot is not None:
                     if bound.setdefault(slot, value) != value:
-                        raise Fault("assert", f"{name_of(expr)} is {bound[slot]} and {value}")
+                        raise BrokenRule("assert", f"{shown_name(expr)} is {bound[slot]} and {value}")
                     self.state.frame[slot] = value
         flat = array.reshape(-1).tolist()
         values = [(x, 0.0) for x in flat] if dtype.is_float else flat
         declared = array_items(ty.strides)
         if declared and not _distinct(shape, declared):
-            raise Fault("alias", f"elements of {name_of(param)} share memory")
+            raise BrokenRule("alias", f"elements of {shown_name(param)} share memory")
         memory = Memory(dtype.scalar, values)
         if self.tracked:
             memory.track()
-        return View.compact(memory, tuple(shape), dtype.lanes)
+        return BufferView.compact(memory, tuple(shape), dtype.lanes)
 
-    def _results(self, buffers: dict[int, View]) -> dict[int, Expected]:
+    def _results(self, buffers: dict[int, BufferView]) -> dict[int, Expected]:
         expected = {}
         params = array_items(self.func.params)
         for position, view in buffers.items():
@@ -139,7 +140,7 @@ class Program:
                 numbers: Any = numpy.array([v for v, _ in values], numpy.float64).reshape(shape)
                 bound = numpy.array([b for _, b in values], numpy.float64).reshape(shape)
                 if not numpy.isfinite(numbers).all():
-                    raise Fault("exceptional-value", "in a result")
+                    raise BrokenRule("exceptional-value", "in a result")
             else:
                 kind = numpy.bool_ if dtype.is_bool else numpy.int64 if dtype.base == "int" else numpy.uint64
                 numbers = numpy.array(values, kind).reshape(shape)
@@ -149,7 +150,7 @@ class Program:
 
 
 def prepare(func: Node, *, promises: bool = False) -> Program:
-    """Compile a PrimFunc for the interpreter. What is not modelled becomes a Fault when it is reached.
+    """Compile a PrimFunc for the interpreter. What is not modelled becomes a BrokenRule when it is reached.
 
     With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
     and `covers_domains` says whether a run reached all of them.
@@ -199,6 +200,6 @@ def _scalar(argument: Argument, is_float: bool) -> Any:
     return (float(argument), 0.0) if is_float else argument
 
 
-def _describe(fault: Fault) -> str:
-    place = place_of(fault.place) if fault.place is not None else ""
-    return f"{fault.detail}: {place}" if fault.detail and place else fault.detail or place
+def _describe(broken: BrokenRule) -> str:
+    place = place_of(broken.place) if broken.place is not None else ""
+    return f"{broken.detail}: {place}" if broken.detail and place else broken.detail or place

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
-from tzerlike.tir.interpreter.fault import Fault, raising
-from tzerlike.tir.interpreter.state import Node, Slots, name_of
+from tzerlike.tir.interpreter.fault import BrokenRule, raising
+from tzerlike.tir.interpreter.state import Node, Slots, shown_name
 
-Run = Callable[[], Any]
+Thunk = Callable[[], Any]
 Bounds = list[tuple[int, int]]
 
 
@@ -66,11 +66,13 @@ class Regions:
             self.blocks.pop()
             self.finished[hash(block)] = entry
 
-    def check(self, buffer: Node, store: bool, indices: Sequence[Node], compile_: Callable[[Node], Run]) -> Run | None:
+    def check(
+        self, buffer: Node, store: bool, indices: Sequence[Node], compile_: Callable[[Node], Thunk]
+    ) -> Thunk | None:
         """What must be checked before each access, or None when the declarations cover it as they stand."""
         identity = hash(buffer)
         checks = []
-        places: list[Run] | None = None
+        places: list[Thunk] | None = None
         for block in self.blocks:
             if identity in block.own:
                 continue
@@ -80,10 +82,10 @@ class Regions:
                 declared = block.writes.get(identity)
             if declared is None:
                 what = "writes" if store else "reads"
-                return raising("block-region", f"{what} {name_of(buffer)} without declaring it")
+                return raising("block-region", f"{what} {shown_name(buffer)} without declaring it")
             if any(len(region) != len(indices) for region in declared):
                 # FlattenBuffer changes the accesses and leaves the declarations.
-                return raising("unsupported", f"regions of {name_of(buffer)} of another rank")
+                return raising("unsupported", f"regions of {shown_name(buffer)} of another rank")
             if any(_covers(region, indices, buffer) for region in declared):
                 continue
             if places is None:
@@ -95,7 +97,7 @@ class Regions:
             return None
         return _checked(self.slots.state.frame, checks, places)
 
-    def entry(self, block: Node, number: Callable[[Node], Run]) -> Run:
+    def entry(self, block: Node, number: Callable[[Node], Thunk]) -> Thunk:
         """What to run when `block` is entered: evaluate the declared regions that accesses are checked against."""
         state = self.finished.pop(hash(block), None)
         if state is None or not state.wanted:
@@ -133,7 +135,7 @@ def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
     return True
 
 
-def _checked(frame: list[Any], checks: list[int], places: list[Run]) -> Run:
+def _checked(frame: list[Any], checks: list[int], places: list[Thunk]) -> Thunk:
     def run() -> None:
         points = [place() for place in places]
         for slot in checks:
@@ -142,7 +144,7 @@ def _checked(frame: list[Any], checks: list[int], places: list[Run]) -> Run:
                 if all(_within(point, low, high) for point, (low, high) in zip(points, bounds, strict=True)):
                     break
             else:
-                raise Fault("block-region", f"element {points} is outside of what the block declares")
+                raise BrokenRule("block-region", f"element {points} is outside of what the block declares")
 
     return run
 

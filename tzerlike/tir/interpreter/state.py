@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 
 Node = Any
@@ -55,10 +55,10 @@ class State:
     """The memory that the threads of the present block share, by slot."""
 
     def spend(self, steps: int) -> None:
-        """Count `steps`; Fault over the limit."""
+        """Count `steps`; BrokenRule over the limit."""
         self.steps += steps
         if self.steps > self.limit:
-            raise Fault("step-budget")
+            raise BrokenRule("step-budget")
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class Slots:
         return self.table.get(hash(var))
 
 
-def name_of(node: Node) -> str:
+def shown_name(node: Node) -> str:
     """The name of a variable or buffer; "?" for what has none, as IR that was loaded may hold in its place."""
     return str(getattr(node, "name", "?"))
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse, with_lanes
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx, tvm
-from tzerlike.tir.interpreter.expressions import Compiler, Run
-from tzerlike.tir.interpreter.fault import Fault, raising
+from tzerlike.tir.interpreter.expressions import Compiler, Thunk
+from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
-from tzerlike.tir.interpreter.memory import Memory, PipelinePoint, View, size_of
+from tzerlike.tir.interpreter.memory import BufferView, Memory, PipelinePoint, size_of
 from tzerlike.tir.interpreter.regions import Regions
 from tzerlike.tir.interpreter.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, pipeline_of
 from tzerlike.tir.interpreter.threads import barrier, run_crew
-from tzerlike.tir.interpreter.views import layout, matched, memory_of, owner_of
-from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, buffer_dtype, dtype_of
+from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
+from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype
 
 
 class Flow(IntEnum):
@@ -28,7 +28,7 @@ class Flow(IntEnum):
     CONTINUE = 2
 
 
-Step = Callable[[], Flow]
+Action = Callable[[], Flow]
 
 _SPATIAL, _REDUCTION = 0, 2
 """tirx.IterVar's iter_type of a data-parallel axis and of one of reduction."""
@@ -79,35 +79,35 @@ class StatementCompiler:
         """Whether a loop over the threads of a block is around."""
         return any(tag.startswith("threadIdx") for tag in self.axes)
 
-    def _allow(self, buffer: Node, store: bool, indices: Sequence[Node]) -> Run | None:
+    def _allow(self, buffer: Node, store: bool, indices: Sequence[Node]) -> Thunk | None:
         return self.regions.check(buffer, store, indices, self.expressions.compile)
 
-    def compile(self, node: Node) -> tuple[Step, int | None]:
+    def compile(self, node: Node) -> tuple[Action, int | None]:
         """The closure of a statement and its cost."""
         compiler = _TABLE.get(type(node))
         if compiler is None:
             return self._refused(node, type(node).__name__)
         return compiler(self, node)
 
-    def _refused(self, node: Node, what: str) -> tuple[Step, int | None]:
+    def _refused(self, node: Node, what: str) -> tuple[Action, int | None]:
         def run() -> Flow:
-            raise Fault("unsupported", what).at(node)
+            raise BrokenRule("unsupported", what).at(node)
 
         return run, 1
 
-    def expression(self, node: Node) -> tuple[Run, int]:
+    def expression(self, node: Node) -> tuple[Thunk, int]:
         """The closure of an expression and its cost."""
         self.expressions.cost = 0
         run = self.expressions.compile(node)
         return run, self.expressions.cost + 1
 
-    def number(self, node: Node) -> tuple[Run, int]:
+    def number(self, node: Node) -> tuple[Thunk, int]:
         """The same for an expression that has to be one number."""
         self.expressions.cost = 0
         run = self.expressions.number(node)
         return run, self.expressions.cost + 1
 
-    def sequence(self, node: Node) -> tuple[Step, int | None]:
+    def sequence(self, node: Node) -> tuple[Action, int | None]:
         parts = array_items(node.seq)
         pipeline, self.pipeline = self.pipeline, ()
         if pipeline and len(pipeline) != len(parts):
@@ -126,7 +126,7 @@ class StatementCompiler:
 
         return run, _total(cost for _, cost in compiled)
 
-    def _staged(self, step: Step, stage: int, order: int) -> Step:
+    def _staged(self, step: Action, stage: int, order: int) -> Action:
         """A statement of a software pipeline; the loop has put its iteration into the path."""
         state = self.state
 
@@ -144,27 +144,27 @@ class StatementCompiler:
 
         return run
 
-    def store(self, node: Node) -> tuple[Step, int | None]:
+    def store(self, node: Node) -> tuple[Action, int | None]:
         value, cost = self.expression(node.value)
         self.expressions.cost = 0
         access = self.expressions.access(node.buffer, array_items(node.indices), value, dtype_of(node.value))
         cost += self.expressions.cost
         return self._simple(node, access, cost), cost
 
-    def _simple(self, node: Node, action: Callable[[], object], cost: int) -> Step:
+    def _simple(self, node: Node, action: Callable[[], object], cost: int) -> Action:
         spend = self.state.spend
 
         def run() -> Flow:
             spend(cost)
             try:
                 action()
-            except Fault as fault:
-                raise fault.at(node) from None
+            except BrokenRule as broken:
+                raise broken.at(node) from None
             return Flow.NEXT
 
         return run
 
-    def evaluate(self, node: Node) -> tuple[Step, int | None]:
+    def evaluate(self, node: Node) -> tuple[Action, int | None]:
         value = node.value
         name = str(getattr(value.op, "name", "")) if type(value) is tvm.ir.Call else ""
         arguments = array_items(value.args) if name else []
@@ -185,14 +185,14 @@ class StatementCompiler:
         action, cost = self.expression(value)
         return self._simple(node, action, cost), cost
 
-    def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Step, int | None]:
+    def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Action, int | None]:
         """A predicated vector store: lanes that are switched off keep what memory holds."""
         buffer, value, *indices, mask = arguments
         lanes, slot = dtype_of(value), self.slots.find(buffer)
         wrong = access_misfit(buffer, indices, lanes)
         if lanes is None or lanes.lanes == 1 or slot is None or wrong:
             return self._refused(node, wrong or "a masked store")
-        held = buffer_dtype(buffer)
+        held = element_dtype(buffer)
         if held is None or held.lanes != 1 or dtype_text(mask) != with_lanes("bool", lanes.lanes):
             return self._refused(node, "a masked store with another mask")
         if self._allow(buffer, True, indices) is not None:
@@ -204,16 +204,16 @@ class StatementCompiler:
         frame, state, tracked, width = self.state.frame, self.state, self.tracked, lanes.lanes
 
         def action() -> None:
-            view: View | None = frame[slot]
+            view: BufferView | None = frame[slot]
             if view is None:
-                raise Fault("unsupported", "a buffer before it has memory")
+                raise BrokenRule("unsupported", "a buffer before it has memory")
             columns = [p() if n > 1 else [p()] * width for (p, _), n in zip(places, widths, strict=True)]
             seen: set[int] = set()
             for on, element, where in zip(active(), stored(), zip(*columns, strict=True), strict=True):
                 if on:
                     position = view.locate(where)
                     if position in seen:
-                        raise Fault("race", "two lanes of a store write one element")
+                        raise BrokenRule("race", "two lanes of a store write one element")
                     seen.add(position)
                     if tracked:
                         view.memory.note_write(position, state.path)
@@ -221,19 +221,19 @@ class StatementCompiler:
 
         return self._simple(node, action, cost + more + width), cost + more + width
 
-    def assertion(self, node: Node) -> tuple[Step, int | None]:
+    def assertion(self, node: Node) -> tuple[Action, int | None]:
         return self._require(node, node.condition, "assert")
 
-    def _require(self, node: Node, condition: Node, rule: str) -> tuple[Step, int | None]:
+    def _require(self, node: Node, condition: Node, rule: str) -> tuple[Action, int | None]:
         holds, cost = self.number(condition)
 
         def action() -> None:
             if not holds():
-                raise Fault(rule)
+                raise BrokenRule(rule)
 
         return self._simple(node, action, cost), cost
 
-    def bind(self, node: Node) -> tuple[Step, int | None]:
+    def bind(self, node: Node) -> tuple[Action, int | None]:
         if type(node.var.ty) is not tvm.ir.PrimType:
             return self._refused(node, "a pointer bound to a variable")
         if dtype_text(node.var) != dtype_text(node.value):
@@ -246,7 +246,7 @@ class StatementCompiler:
 
         return self._simple(node, action, cost), cost
 
-    def branch(self, node: Node) -> tuple[Step, int | None]:
+    def branch(self, node: Node) -> tuple[Action, int | None]:
         condition, cost = self.number(node.condition)
         then, then_cost = self.compile(node.then_case)
         other, other_cost = self.compile(node.else_case) if node.else_case is not None else (None, 0)
@@ -256,8 +256,8 @@ class StatementCompiler:
             spend(cost)
             try:
                 chosen = condition()
-            except Fault as fault:
-                raise fault.at(node) from None
+            except BrokenRule as broken:
+                raise broken.at(node) from None
             if chosen:
                 return then()
             return other() if other is not None else Flow.NEXT
@@ -275,7 +275,7 @@ class StatementCompiler:
             return f"a loop over {tag} inside of another"
         return "a software pipeline of concurrent iterations" if pipelined and concurrent_kind(kind) else ""
 
-    def loop(self, node: Node) -> tuple[Step, int | None]:
+    def loop(self, node: Node) -> tuple[Action, int | None]:
         kind = int(node.kind)
         tag = str(node.thread_binding.thread_tag) if node.thread_binding is not None else ""
         pipeline = pipeline_of(node)
@@ -307,15 +307,15 @@ class StatementCompiler:
                 start, count = minimum(), extent()
                 by = stride() if stride is not None else 1
                 if count < 0:
-                    raise Fault("negative-extent", f"a loop of {count} iterations")
+                    raise BrokenRule("negative-extent", f"a loop of {count} iterations")
                 if by <= 0:
-                    raise Fault("unsupported", f"a loop with step {by}")
+                    raise BrokenRule("unsupported", f"a loop with step {by}")
                 if kind == _THREADS and (start or not count):
-                    raise Fault("unsupported", f"{count} threads from {start}")
+                    raise BrokenRule("unsupported", f"{count} threads from {start}")
                 if count and not low <= start <= start + count - 1 <= high:
-                    raise Fault("integer-overflow", f"{count} iterations from {start}")
-            except Fault as fault:
-                raise fault.at(node) from None
+                    raise BrokenRule("integer-overflow", f"{count} iterations from {start}")
+            except BrokenRule as broken:
+                raise broken.at(node) from None
             return range(start, start + count, by)
 
         def serial() -> Flow:
@@ -336,22 +336,22 @@ class StatementCompiler:
                 frame[slot] = value
                 state.path = (*outer, (mine, value))
                 if body() is Flow.BREAK:
-                    raise Fault("unsupported", "a break out of concurrent iterations").at(node)
+                    raise BrokenRule("unsupported", "a break out of concurrent iterations").at(node)
             state.path = outer
             return Flow.NEXT
 
         def work(value: int) -> None:
             frame[slot] = value
             if body() is Flow.BREAK:
-                raise Fault("unsupported", "a break out of concurrent iterations").at(node)
+                raise BrokenRule("unsupported", "a break out of concurrent iterations").at(node)
 
         def in_phases() -> Flow:
             values = bounds()
             spend(len(values))
             try:
                 run_crew(state, values, work)
-            except Fault as fault:
-                raise fault.at(node) from None
+            except BrokenRule as broken:
+                raise broken.at(node) from None
             return Flow.NEXT
 
         run = in_phases if in_block and self.barriers else any_order if concurrent else serial
@@ -361,7 +361,7 @@ class StatementCompiler:
         total = None if count is None or cost is None else max(count, 0) * (cost + 1)
         return run, total
 
-    def _with_shared_memory(self, run: Step) -> Step:
+    def _with_shared_memory(self, run: Action) -> Action:
         """`run` for a block of threads of its own: what they share starts anew."""
         state = self.state
 
@@ -371,7 +371,7 @@ class StatementCompiler:
 
         return block
 
-    def while_loop(self, node: Node) -> tuple[Step, int | None]:
+    def while_loop(self, node: Node) -> tuple[Action, int | None]:
         condition, cost = self.number(node.condition)
         body, _ = self.compile(node.body)
         spend = self.state.spend
@@ -380,8 +380,8 @@ class StatementCompiler:
             spend(cost)
             try:
                 return bool(condition())
-            except Fault as fault:
-                raise fault.at(node) from None
+            except BrokenRule as broken:
+                raise broken.at(node) from None
 
         def run() -> Flow:
             while holds():
@@ -391,13 +391,13 @@ class StatementCompiler:
 
         return run, None
 
-    def leave(self, node: Node) -> tuple[Step, int | None]:
+    def leave(self, node: Node) -> tuple[Action, int | None]:
         return (lambda: Flow.BREAK), 0
 
-    def resume(self, node: Node) -> tuple[Step, int | None]:
+    def resume(self, node: Node) -> tuple[Action, int | None]:
         return (lambda: Flow.CONTINUE), 0
 
-    def attribute(self, node: Node) -> tuple[Step, int | None]:
+    def attribute(self, node: Node) -> tuple[Action, int | None]:
         name = str(node.attr_key)
         if name in ("thread_extent", "virtual_thread") and isinstance(node.node, tirx.IterVar):
             return self._thread(node)
@@ -405,7 +405,7 @@ class StatementCompiler:
             return self._refused(node, f"the attribute {name}")
         return self.compile(node.body)
 
-    def _thread(self, node: Node) -> tuple[Step, int | None]:
+    def _thread(self, node: Node) -> tuple[Action, int | None]:
         """A launch of threads: the body, once for each, in any order."""
         variable, extent = node.node.var, node.value
         tag, dtype = str(node.node.thread_tag), dtype_of(extent)
@@ -415,13 +415,13 @@ class StatementCompiler:
         zero = tirx.IntImm(extent.ty.dtype, 0)
         return self.loop(tirx.For(variable, zero, extent, _THREADS, node.body, binding))
 
-    def allocate(self, node: Node) -> tuple[Step, int | None]:
+    def allocate(self, node: Node) -> tuple[Action, int | None]:
         make = self.allocation(node.buffer)
         return self._simple(node, make, 1), 1
 
     def allocation(self, buffer: Node, versioned: bool = False) -> Callable[[], None]:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
-        ty, dtype = buffer.ty, buffer_dtype(buffer)
+        ty, dtype = buffer.ty, element_dtype(buffer)
         if dtype is None:
             return raising("unsupported", "memory for what is no buffer of numbers")
         scope = str(ty.storage_scope)
@@ -444,15 +444,15 @@ class StatementCompiler:
             size = size_of(extents) * lanes
             state.spend(size // _ELEMENTS_A_STEP)
             memory = Memory.of_size(scalar, size, tracked, versioned)
-            frame[slot] = View.compact(memory, extents, lanes)
+            frame[slot] = BufferView.compact(memory, extents, lanes)
             if common:
                 state.shared[slot] = frame[slot]
 
         return make
 
-    def declare(self, node: Node) -> tuple[Step, int | None]:
+    def declare(self, node: Node) -> tuple[Action, int | None]:
         """A view of another buffer's memory."""
-        owner = owner_of(node.data)
+        owner = data_owner(node.data)
         if owner is None:
             return self._refused(node, "a buffer over a pointer")
         source = self.slots.find(owner)
@@ -467,7 +467,7 @@ class StatementCompiler:
 
         return self._simple(node, action, 1), 1
 
-    def realize(self, node: Node) -> tuple[Step, int | None]:
+    def realize(self, node: Node) -> tuple[Action, int | None]:
         block, wrong = node.block, block_misfit(node)
         if wrong:
             return self._refused(node, wrong)
@@ -509,7 +509,7 @@ class StatementCompiler:
                 start, length = low(), extent()
                 size *= length
                 if not start <= point < start + length:
-                    raise Fault("block-domain", f"{point} in the block {block.name_hint}")
+                    raise BrokenRule("block-domain", f"{point} in the block {block.name_hint}")
                 if reduces and point != start:
                     first = False
             if promises:
@@ -526,8 +526,8 @@ class StatementCompiler:
             spend(own)
             try:
                 first = enter()
-            except Fault as fault:
-                raise fault.at(node) from None
+            except BrokenRule as broken:
+                raise broken.at(node) from None
             if first is None:
                 return Flow.NEXT
             outer = state.path
@@ -542,7 +542,7 @@ class StatementCompiler:
         return run, _total((own, init_cost, body_cost))
 
 
-_TABLE: dict[Any, Callable[[StatementCompiler, Node], tuple[Step, int | None]]] = {
+_TABLE: dict[Any, Callable[[StatementCompiler, Node], tuple[Action, int | None]]] = {
     tirx.SeqStmt: StatementCompiler.sequence,
     tirx.BufferStore: StatementCompiler.store,
     tirx.Evaluate: StatementCompiler.evaluate,

@@ -16,7 +16,7 @@ from functools import partial
 
 from greenlet import getcurrent, greenlet
 
-from tzerlike.tir.interpreter.fault import Fault
+from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 from tzerlike.tir.interpreter.state import State
 
@@ -51,14 +51,14 @@ class Routine:
 
 
 def run_crew(state: State, values: Sequence[int], work: Callable[[int], object]) -> None:
-    """Run `work(value)` for each thread, in phases; Fault("divergent-barrier") when only some come to a barrier.
+    """Run `work(value)` for each thread, in phases; BrokenRule("divergent-barrier") when only some come to a barrier.
 
     A crew inside of a routine of another is part of one barrier with all the threads of the outer one.
     """
     owner, path, frame = state.routine, state.path, state.frame
     threads = len(values) * (owner.threads if isinstance(owner, Routine) else 1)
     if threads > MOST_THREADS:
-        raise Fault("step-budget", f"{threads} threads")
+        raise BrokenRule("step-budget", f"{threads} threads")
     state.executions += 1
     execution, phase = state.executions, 0
     routines = [Routine(partial(work, value), threads) for value in values]
@@ -77,7 +77,7 @@ def run_crew(state: State, values: Sequence[int], work: Callable[[int], object])
             if not waiting:
                 return
             if len(waiting) < len(routines):
-                raise Fault("divergent-barrier", f"{len(waiting)} of {len(routines)} threads come to a barrier")
+                raise BrokenRule("divergent-barrier", f"{len(waiting)} of {len(routines)} threads come to a barrier")
             phase += 1
             if isinstance(owner, Routine):
                 owner.pause()
@@ -91,5 +91,5 @@ def run_crew(state: State, values: Sequence[int], work: Callable[[int], object])
 def barrier(state: State) -> None:
     """What a barrier does in the thread that comes to it."""
     if not isinstance(state.routine, Routine):
-        raise Fault("unsupported", "a barrier outside of threads")
+        raise BrokenRule("unsupported", "a barrier outside of threads")
     state.routine.pause()

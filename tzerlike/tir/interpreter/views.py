@@ -6,46 +6,46 @@ from collections.abc import Callable
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, tirx, tvm
-from tzerlike.tir.interpreter.fault import Fault, raising
-from tzerlike.tir.interpreter.memory import Memory, View, row_major, size_of
+from tzerlike.tir.interpreter.fault import BrokenRule, raising
+from tzerlike.tir.interpreter.memory import BufferView, Memory, row_major, size_of
 from tzerlike.tir.interpreter.state import Node, Slots
-from tzerlike.tir.interpreter.wellformed import buffer_dtype, layout_misfit, match_misfit
+from tzerlike.tir.interpreter.wellformed import element_dtype, layout_misfit, match_misfit
 
 Number = Callable[[Node], Callable[[], Any]]
 """Compiles an expression that has to be one number."""
 
 
-def owner_of(data: Node) -> Node | None:
+def data_owner(data: Node) -> Node | None:
     """The buffer whose data pointer an expression is; None for any other expression."""
     if type(data) is not tvm.ir.Call or str(getattr(data.op, "name", "")) != "tirx.buffer_data":
         return None
     arguments = array_items(data.args)
-    return arguments[0] if len(arguments) == 1 and buffer_dtype(arguments[0]) is not None else None
+    return arguments[0] if len(arguments) == 1 and element_dtype(arguments[0]) is not None else None
 
 
-def memory_of(frame: list[Any], slot: int) -> View:
-    """The view in a slot; Fault where the buffer has not been allocated by now."""
-    view: View | None = frame[slot]
+def memory_of(frame: list[Any], slot: int) -> BufferView:
+    """The view in a slot; BrokenRule where the buffer has not been allocated by now."""
+    view: BufferView | None = frame[slot]
     if view is None:
-        raise Fault("unsupported", "a view of a buffer before it has memory")
+        raise BrokenRule("unsupported", "a view of a buffer before it has memory")
     return view
 
 
-def layout(buffer: Node, number: Number) -> Callable[[Memory], View]:
+def layout(buffer: Node, number: Number) -> Callable[[Memory], BufferView]:
     """How a declared buffer lies over memory, from its shape, strides and offset."""
-    ty, dtype, wrong = buffer.ty, buffer_dtype(buffer), layout_misfit(buffer)
+    ty, dtype, wrong = buffer.ty, element_dtype(buffer), layout_misfit(buffer)
     shape = [number(extent) for extent in array_items(ty.shape)] if not wrong else []
     strides = [number(stride) for stride in array_items(ty.strides)] if not wrong else []
     fixed = not wrong and ty.elem_offset is not None and type(ty.elem_offset) is not tirx.Var
     offset = number(ty.elem_offset) if fixed else lambda: 0
 
-    def lay(memory: Memory) -> View:
+    def lay(memory: Memory) -> BufferView:
         if wrong or dtype is None or dtype.scalar != memory.dtype:
-            raise Fault("unsupported", wrong or f"a view of {memory.dtype} as {dtype}")
+            raise BrokenRule("unsupported", wrong or f"a view of {memory.dtype} as {dtype}")
         extents = tuple([extent() for extent in shape])
         size_of(extents)
         steps = tuple([stride() for stride in strides]) if strides else row_major(extents)
-        return View(memory, extents, steps, offset(), dtype.lanes)
+        return BufferView(memory, extents, steps, offset(), dtype.lanes)
 
     return lay
 
@@ -76,16 +76,16 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
         corner, sizes = [start() for start in starts], [extent() for extent in extents]
         for low, size, whole, stride in zip(corner, sizes, base.shape, base.strides, strict=True):
             if low < 0 or low + size > whole:
-                raise Fault("out-of-bounds", "a matched region")
+                raise BrokenRule("out-of-bounds", "a matched region")
             offset += low * stride
         if any(size != 1 for size in sizes[:dropped]):
-            raise Fault("unsupported", "a matched region of another rank")
+            raise BrokenRule("unsupported", "a matched region of another rank")
         values = {"shape": sizes[dropped:], "stride": list(base.strides[dropped:]), "offset": [offset]}
         for where, kind, place in named:
             frame[where] = values[kind][place]
         wanted = tuple([extent() for extent in shape])
         if wanted != tuple(sizes[dropped:]):
-            raise Fault("unsupported", "a matched region of another shape")
-        frame[slot] = View(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
+            raise BrokenRule("unsupported", "a matched region of another shape")
+        frame[slot] = BufferView(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
 
     return action

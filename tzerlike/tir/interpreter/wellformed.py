@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.core.dtypes import DType, parse, with_lanes
 from tzerlike.systems.tvm_api import array_items, tirx, tvm
-from tzerlike.tir.interpreter.state import Node, dtype_text, name_of
+from tzerlike.tir.interpreter.state import Node, dtype_text, shown_name
 
 _ARITHMETIC = (
     tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max,
@@ -33,7 +33,7 @@ def dtype_of(node: Node) -> DType | None:
     return None if dtype is None or dtype.scalable else dtype
 
 
-def buffer_dtype(buffer: Node) -> DType | None:
+def element_dtype(buffer: Node) -> DType | None:
     """The dtype of a buffer's elements; None for what is no buffer."""
     if type(buffer.ty) is not tirx.BufferType:
         return None
@@ -42,38 +42,38 @@ def buffer_dtype(buffer: Node) -> DType | None:
 
 def access_misfit(buffer: Node, indices: Sequence[Node], value: DType | None) -> str:
     """What does not fit in a load or store of `value`, a dtype with all its lanes."""
-    held = buffer_dtype(buffer)
+    held = element_dtype(buffer)
     if held is None or value is None:
         return "an access of what is no buffer of numbers"
     if len(indices) != len(array_items(buffer.ty.shape)):
-        return f"{len(indices)} indices of the buffer {name_of(buffer)}"
+        return f"{len(indices)} indices of the buffer {shown_name(buffer)}"
     given = [dtype_of(index) for index in indices]
     if any(dtype is None or not dtype.is_int for dtype in given):
-        return f"an index of {name_of(buffer)} that is no integer"
+        return f"an index of {shown_name(buffer)} that is no integer"
     widths = {dtype.lanes for dtype in given if dtype is not None} - {1}
     if len(widths) > 1:
-        return f"indices of {name_of(buffer)} of different lengths"
+        return f"indices of {shown_name(buffer)} of different lengths"
     if value.scalar != held.scalar or value.lanes != held.lanes * max(widths, default=1):
-        return f"an access of {value} to the buffer {name_of(buffer)} of {held}"
+        return f"an access of {value} to the buffer {shown_name(buffer)} of {held}"
     return ""
 
 
 def layout_misfit(buffer: Node) -> str:
     """What does not fit in the declaration of a buffer."""
-    if buffer_dtype(buffer) is None:
+    if element_dtype(buffer) is None:
         return "what is no buffer of numbers"
     shape, strides, offset = array_items(buffer.ty.shape), array_items(buffer.ty.strides), buffer.ty.elem_offset
     if strides and len(strides) != len(shape):
-        return f"{len(strides)} strides of the buffer {name_of(buffer)}"
+        return f"{len(strides)} strides of the buffer {shown_name(buffer)}"
     if not all(map(_is_whole, [*shape, *strides, *([] if offset is None else [offset])])):
-        return f"the buffer {name_of(buffer)} laid out by what is no integer"
+        return f"the buffer {shown_name(buffer)} laid out by what is no integer"
     return ""
 
 
 def match_misfit(match: Node) -> str:
     """What does not fit between a block's own name for a region and the region."""
     source, buffer, rank = match.source.source, match.buffer, len(array_items(match.source.region))
-    if buffer_dtype(source) is None or buffer_dtype(source) != buffer_dtype(buffer):
+    if element_dtype(source) is None or element_dtype(source) != element_dtype(buffer):
         return "a matched region of another dtype"
     if rank != len(array_items(source.ty.shape)) or rank < len(array_items(buffer.ty.shape)):
         return "a matched region of another rank"

@@ -58,7 +58,7 @@ class _Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SeedLimits:
     """What a function must meet to be a seed, beside being well-formed.
 
     `compiles`: those for llvm must pass the default pipeline (another target may lack its compiler here).
@@ -74,7 +74,7 @@ def generate(sources: Mapping[str, Factory], max_nodes: int = MAX_NODES, compile
     Of structurally equal functions for one target only the first is kept, in the order of the sources and
     of their recipes. Raises TzerlikeError when a source fails by our own fault, or its children keep dying.
     """
-    limits = Limits(max_nodes, compiles)
+    limits = SeedLimits(max_nodes, compiles)
     running = [_spawn(origin, factory, limits, frozenset()) for origin, factory in sources.items()]
     try:
         for source in running:
@@ -100,7 +100,7 @@ def _merge(sources: Iterable[_Source]) -> Collection:
     return Collection(tuple(seeds[name] for name in sorted(seeds)), tuple(sorted(dropped)))
 
 
-def _spawn(origin: str, factory: Factory, limits: Limits, done: frozenset[str]) -> _Source:
+def _spawn(origin: str, factory: Factory, limits: SeedLimits, done: frozenset[str]) -> _Source:
     """Fork a child that works through the recipes of `factory` that are not in `done`."""
     log: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `generate`)
     parent = os.getpid()
@@ -111,7 +111,7 @@ def _spawn(origin: str, factory: Factory, limits: Limits, done: frozenset[str]) 
     return _Source(origin, factory, pid, log)
 
 
-def _finish(source: _Source, limits: Limits) -> None:
+def _finish(source: _Source, limits: SeedLimits) -> None:
     """Wait for the child of `source`, and for as many successors as it takes, and collect what they wrote."""
     for _ in range(MAX_DEATHS):
         status = os.waitstatus_to_exitcode(wait_for(source.pid))
@@ -147,7 +147,7 @@ def _finish(source: _Source, limits: Limits) -> None:
     raise TzerlikeError(f"seed source {source.origin}: {MAX_DEATHS} processes died, the last in {current}")
 
 
-def _child(origin: str, factory: Factory, limits: Limits, done: frozenset[str], log: int) -> NoReturn:
+def _child(origin: str, factory: Factory, limits: SeedLimits, done: frozenset[str], log: int) -> NoReturn:
     """Write one JSON line per event to `log` and exit, whatever happens."""
     # TVM warns on stderr about perfectly good operators; a user has no use for it.
     silence()

@@ -18,7 +18,7 @@ from tzerlike.tir.seeds.generate import Recipe
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """One line of the manifest: where a function is, what it is for, and the target it needs."""
 
     file: str
@@ -28,12 +28,12 @@ class Entry:
     target: str = "llvm"
 
 
-def manifest(directory: Path) -> tuple[Entry, ...]:
+def manifest(directory: Path) -> tuple[ManifestEntry, ...]:
     """Return the entries of `directory`/MANIFEST.toml; TzerlikeError names the faulty one."""
     path = directory / "MANIFEST.toml"
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["seed"]
-        entries = tuple(Entry(**{**item, "tags": tuple(item["tags"])}) for item in listed)
+        entries = tuple(ManifestEntry(**{**item, "tags": tuple(item["tags"])}) for item in listed)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise TzerlikeError(f"{path}: {error}") from error
     return entries

@@ -20,7 +20,7 @@ from tzerlike.tir.seeds.operators import Operator
 def recipes() -> Iterator[Recipe]:
     """Yield the recipes: each operator legalised, each model also fused, and operators under schedules."""
     relax = part("relax")
-    for operator in lowered_ops.operators(relax):
+    for operator in lowered_ops.lowered_operators(relax):
         yield Recipe(operator.name, partial(_legalised, partial(module_of_operator, operator)))
     for model in lowered_models.models(relax):
         yield Recipe(model.name, partial(_fused, partial(module_of_operator, model)))

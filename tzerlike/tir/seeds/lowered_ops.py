@@ -9,7 +9,7 @@ from typing import Any
 from tzerlike.tir.seeds.operators import Operator, t
 
 
-def operators(relax: Any) -> Iterator[Operator]:
+def lowered_operators(relax: Any) -> Iterator[Operator]:
     """Yield every Relax operator of this source in a fixed order."""
 
     def op(name: str, apply: Callable[..., Any], *inputs: str) -> Operator:

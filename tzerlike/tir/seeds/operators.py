@@ -54,7 +54,7 @@ def op(name: str, apply: Callable[..., Any], *inputs: str) -> Operator:
     return Operator(f"topi.{name}.{suffix}" if suffix else f"topi.{name}", apply, tuple(map(t, inputs)))
 
 
-def build(operator: Operator) -> Any:
+def prim_func_of(operator: Operator) -> Any:
     """Return the PrimFunc of `operator`: inputs `p0`, `p1`, ..., then its outputs."""
     from tzerlike.systems.tvm_api import part, target_of
 

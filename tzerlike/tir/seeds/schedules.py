@@ -12,8 +12,8 @@ from typing import Any
 
 from tzerlike.systems.tvm_api import entry_of, module_of, part, s_tir, tirx
 from tzerlike.tir.seeds.generate import Recipe
-from tzerlike.tir.seeds.kernels import scheduled
-from tzerlike.tir.seeds.operators import Operator, build, op
+from tzerlike.tir.seeds.kernels import dlight_scheduled
+from tzerlike.tir.seeds.operators import Operator, op, prim_func_of
 
 Apply = Callable[[Any], None]
 """Schedules the function in an `s_tir.Schedule`."""
@@ -30,13 +30,13 @@ def recipes() -> Iterator[Recipe]:
 
 
 def _apply(operator: Operator, schedule: Apply) -> dict[str, Any]:
-    state = s_tir.Schedule(module_of(build(operator)))
+    state = s_tir.Schedule(module_of(prim_func_of(operator)))
     schedule(state)
     return {"": entry_of(state.mod)}
 
 
 def _dlight(operator: Operator) -> dict[str, Any]:
-    return {"": scheduled(operator, '{"kind": "cuda", "arch": "sm_80"}')}
+    return {"": dlight_scheduled(operator, '{"kind": "cuda", "arch": "sm_80"}')}
 
 
 def _blocks(state: Any) -> list[Any]:

@@ -13,11 +13,11 @@ from typing import Any
 from tzerlike.systems.tvm_api import part
 from tzerlike.tir.seeds import topi_data, topi_math, topi_nn
 from tzerlike.tir.seeds.generate import Recipe
-from tzerlike.tir.seeds.operators import Operator, build
+from tzerlike.tir.seeds.operators import Operator, prim_func_of
 
 FAMILIES: tuple[Callable[[Any], Iterator[Operator]], ...] = (
     topi_math.elementwise,
-    topi_math.broadcast,
+    topi_math.broadcasts,
     topi_math.reductions,
     topi_math.matrices,
     topi_nn.convolutions,
@@ -28,7 +28,7 @@ FAMILIES: tuple[Callable[[Any], Iterator[Operator]], ...] = (
 )
 
 
-def operators() -> Iterator[Operator]:
+def topi_operators() -> Iterator[Operator]:
     """Yield every operator of this source in a fixed order."""
     for family in FAMILIES:
         yield from family(part("topi"))
@@ -36,9 +36,9 @@ def operators() -> Iterator[Operator]:
 
 def recipes() -> Iterator[Recipe]:
     """Yield the recipe of every operator."""
-    for operator in operators():
+    for operator in topi_operators():
         yield Recipe(operator.name, partial(_function, operator))
 
 
 def _function(operator: Operator) -> dict[str, Any]:
-    return {"": build(operator)}
+    return {"": prim_func_of(operator)}

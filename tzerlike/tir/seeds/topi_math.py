@@ -145,7 +145,7 @@ def elementwise(topi: Any) -> Iterator[Operator]:
     )
 
 
-def broadcast(topi: Any) -> Iterator[Operator]:
+def broadcasts(topi: Any) -> Iterator[Operator]:
     """Binary maps with and without broadcasting."""
     pairs = (("4,5", "4,5"), ("4,5", "5"), ("3,1,4", "2,1"), ("1", "3,3"), ("2,3,4", "3,1"), ("6", "1"))
     arithmetic = ("add", "subtract", "multiply", "maximum", "minimum")

@@ -17,7 +17,7 @@ from tzerlike.core.results import Difference
 from tzerlike.execution.compare.inputs import BufferParameter, Parameter
 from tzerlike.execution.compare.storage import element_type
 from tzerlike.findings.issue.literal import array_source, number_source, weight
-from tzerlike.findings.repro.running import run_source
+from tzerlike.harnesses.tir.running import run_source
 
 _INLINE = 400
 """Numbers that a test lists; where there are more it reads inputs.npz."""

@@ -11,8 +11,8 @@ from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
-from tzerlike.findings.repro.parts import build_source, head_source, program_source
-from tzerlike.findings.repro.running import (
+from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
+from tzerlike.harnesses.tir.running import (
     ON_DEVICE,
     ON_DEVICE_END,
     RUN_IMPORTS,

@@ -21,10 +21,10 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
-from tzerlike.findings.issue.checks import Run, run_of
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
-from tzerlike.findings.repro.script import case_of
+from tzerlike.harnesses.tir.checks import Run, run_of
+from tzerlike.harnesses.tir.script import case_of
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import grouped_options

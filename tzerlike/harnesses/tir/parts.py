@@ -1,4 +1,4 @@
-"""Source text that the scripts of several kinds of bundles have in common."""
+"""Source text that the scripts of several kinds of findings have in common."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import json
 
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
+from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import SYSTEM, grouped_options
-
-LIMIT = """\
-def limit():
-    mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-"""
-"""The definition of `limit`, which goes by MEMORY in bytes and SECONDS of processor time."""
 
 _HEAD = '''\
 """{title}
@@ -67,31 +59,6 @@ _LOWERING = {
         return tvm.runtime.Executable(runtime)""",
 }
 """How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
-
-
-_REPLAYING = '''\
-"""{title}
-
-Exits non-zero when the bug shows; it takes tzerlike to show it.
-"""
-
-import pathlib
-import subprocess
-import sys
-
-bundle = pathlib.Path(__file__).resolve().parent
-sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
-'''
-
-
-def replaying(title: str) -> str:
-    """Return a script that has tzerlike replay the bundle that it is in, where no other can be made."""
-    return _REPLAYING.format(title=quotable(title))
-
-
-def quotable(text: str) -> str:
-    """Return `text` as it may stand in a docstring."""
-    return text.replace("\\", "/").replace('"""', "'''")
 
 
 def head_source(title: str, behaviour: str, program: str, limits: Limits, imports: str = "") -> str:

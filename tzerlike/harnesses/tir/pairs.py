@@ -7,14 +7,16 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from tzerlike.campaign.harness import DrawProgram, Passes, Plan
+from tzerlike.campaign.pairs import DrawProgram, Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import Fault, UserError
 from tzerlike.core.mutation import Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.harnesses.tir.fault import fault_of_mutation
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators, runs_compiler
 from tzerlike.mutators.attempt import Explore, attempted, mutate_in_child
 from tzerlike.passes.catalog import discover, instantiate
@@ -30,8 +32,8 @@ _LIVE_PROGRAMS = 256
 _CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
 
 
-class TirHarness:
-    """The harness of a campaign on tensor IR (tzerlike.campaign.harness).
+class TirPairs:
+    """The pairs of a campaign on tensor IR (tzerlike.campaign.pairs).
 
     Schedule primitives are a part of the compiler that is looked at like its passes: they run in a child of their own,
     by `explore`, and what they reach counts.
@@ -58,6 +60,9 @@ class TirHarness:
             return mutate_in_child(self._explore, mutation, program, self._target)
         env = MutationEnv(target=self._target, donor=lambda: self._live(donor(rng)))
         return Mutant(attempted(mutator, self._live(program), rng, env))
+
+    def repeated(self, occasion: Occasion) -> Fault | None:
+        return fault_of_mutation(occasion)
 
     def admit(self, case: Case) -> None:
         try:

@@ -1,0 +1,60 @@
+"""How a harness treats the programs of Cases in bundles: what it writes of them, and how they get smaller."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.shrink import Reducer
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.repro import replaying
+from tzerlike.oracles.examiner import Look
+
+JudgeCase = Callable[[Case], Iterable[Finding]]
+"""Runs a case once and returns what is found."""
+
+
+class CaseSize(Protocol):
+    """The size of a case, in a total order; `numbers` are what people count of it."""
+
+    @property
+    def numbers(self) -> Mapping[str, int]: ...
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+class Programs(ABC):
+    """The programs of a harness; `reducers` are those of its cases, by name, in the order of the search."""
+
+    reducers: Mapping[str, Reducer[Case]]
+
+    @abstractmethod
+    def size(self, case: Case) -> CaseSize:
+        """Return the size of a case; any exception where its program does not read."""
+
+    @abstractmethod
+    def texts(
+        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
+    ) -> Texts:
+        """Return the texts of a finding that occurred in a compilation."""
+
+    def texts_of_look(self, executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
+        """Return the texts of what a probe found; `finding` is that of `look`."""
+        return Texts("", replaying(finding.title))
+
+    def texts_of_calls(self, executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
+        """Return the texts of a mutation that died in `place`, of the last of `calls`."""
+        return Texts("", replaying(finding.title))
+
+    def well_formed(self, case: Case) -> bool:
+        """Whether the compiler's verifiers accept the program of a case, and survive it."""
+        return True
+
+    def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:  # noqa: B027 - any case fits
+        """UserError in one line unless this compiler takes `case`, and `inputs`, a path or "", fit its program."""

@@ -1,0 +1,94 @@
+"""Tensor IR as a harness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.campaign.cases import CaseHarness
+from tzerlike.campaign.loop import Import
+from tzerlike.core.case import Case
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import COMPILE_ONLY, Effort
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.execution import fitness, rejection, rendering, stages
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.diagnosis import job
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.programs import JudgeCase
+from tzerlike.harnesses.tir import texts
+from tzerlike.harnesses.tir.pairs import TirPairs
+from tzerlike.mutators import attempt, make_mutators
+from tzerlike.oracles.examiner import Look
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.forked import in_child
+from tzerlike.processes.job import ALONE, Job, RunContext
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import SYSTEM
+from tzerlike.tir.order import Size, size_of
+from tzerlike.tir.reducers.catalogue import REDUCERS
+from tzerlike.tir.seeds import seeds_for
+
+
+class TirHarness(CaseHarness):
+    """The harness of tensor IR."""
+
+    jobs: Mapping[str, Job] = MappingProxyType(
+        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **rejection.JOBS, **rendering.JOBS}
+    )
+    reducers = REDUCERS
+
+    def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
+        make_mutators(params["mutators"])
+        if not tvm_api.KNOWN_IR and set(params["oracles"]) != {"crash"}:
+            raise UserError(
+                f"TVM {tvm_api.tvm.__version__}: programs are interpreted from {SYSTEM.interpreted_from} on; with an "
+                "older one: --oracles crash"
+            )
+        return super().prepare(params)
+
+    def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> TirPairs:
+        return TirPairs(config, executor.explore)
+
+    def seeds(self, source: str, target: str, cache: Path) -> tuple[list[Import], list[str]]:
+        found, problems = seeds_for(source, target, cache)
+        return [Import(seed.name, seed.ir) for seed in found], problems
+
+    def run_case(
+        self,
+        case: Case,
+        channel: Channel,
+        around: RunContext = ALONE,
+        effort: Effort = COMPILE_ONLY,
+        baseline_known: bool = False,
+        /,
+    ) -> dict[str, Any]:
+        return stages.run_case(case, channel, around, effort, baseline_known)
+
+    def size(self, case: Case) -> Size:
+        return size_of(case)
+
+    def well_formed(self, case: Case) -> bool:
+        return in_child(lambda: "accepted" if tvm_api.well_formed(tvm_api.load_ir(case.ir)) else None)[0] is not None
+
+    def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
+        fitness.require_fit(executor.call, case, inputs)
+
+    def texts(
+        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
+    ) -> Texts:
+        return texts.texts(executor, finding, limits, evidence, judge)
+
+    def texts_of_look(self, executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
+        return texts.texts_of_look(executor, finding, look)
+
+    def texts_of_calls(self, executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
+        return texts.texts_of_calls(executor, finding, place, calls)
+
+
+HARNESS = TirHarness()

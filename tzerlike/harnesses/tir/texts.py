@@ -1,0 +1,97 @@
+"""What the bundles of tensor IR have for people to read and to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.execution.compare.evidence import Evidence, evidence_for
+from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.rendering import Rendering, rendered
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.programs import JudgeCase
+from tzerlike.findings.repro import quotable, replaying
+from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
+from tzerlike.harnesses.tir.regression import regression_test, schedule_test
+from tzerlike.harnesses.tir.running import RUN_IMPORTS, WRONG_END, run_source
+from tzerlike.harnesses.tir.script import repro_script
+from tzerlike.oracles.examiner import Look, Pieces
+
+
+def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase) -> Texts:
+    """Return the texts of a finding that occurred in a compilation."""
+    rendering = rendered(executor, finding.case)
+    readable = readable_script(rendering, finding, evidence, judge)
+    confirming = confirming_limits(finding.kind, limits)
+    return Texts(
+        rendering.script,
+        repro_script(finding, limits, readable, evidence.parameters),
+        regression_test(finding, confirming, readable, evidence.parameters, evidence.archive),
+    )
+
+
+def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
+    """Return the texts of what a probe found."""
+    printed = rendered(executor, finding.case)
+    program = program_source(finding.case, printed.script if printed.faithful else "")
+
+    def run(behaviour: str, steps: str, parameters: Sequence[Parameter]) -> str:
+        head = head_source(finding.title, quotable(behaviour), program, Limits(), RUN_IMPORTS)
+        return head + steps + run_source(parameters) + build_source("build", finding.case) + WRONG_END
+
+    pieces = Pieces(quotable(finding.title), program, run)
+    return Texts(printed.script, replaying(pieces.title) if look.repro is None else look.repro(pieces))
+
+
+_SCHEDULE_REPRO = '''\
+"""{title}
+
+Exits non-zero when the bug shows: the process dies in the last of these calls.
+"""
+
+import tvm
+from tvm import s_tir
+
+{program}
+
+sch = s_tir.Schedule(module, seed=1, debug_mask=0)
+{calls}
+print("every call returned or was refused: the bug does not show")
+'''
+
+
+def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
+    """Return the texts of a schedule primitive that dies: in the last of `calls`, where a script can make them."""
+    printed = rendered(executor, finding.case)
+    if not calls or any(call.startswith("raise") for call in calls):
+        return Texts(printed.script, replaying(finding.title))
+    script = printed.script if printed.faithful else ""
+    last = f"try:\n    {calls[-1]}\nexcept s_tir.ScheduleError as error:\n    print('refused:', error)"
+    repro = _SCHEDULE_REPRO.format(
+        title=finding.title, program=program_source(finding.case, script), calls="\n".join((*calls[:-1], last))
+    )
+    return Texts(printed.script, repro, schedule_test(place, script, calls))
+
+
+def readable_script(rendering: Rendering, finding: Finding, evidence: Evidence, judge: JudgeCase) -> str:
+    """Return the TVMScript that may stand for a program in what people read and run; "" where its JSON has to.
+
+    Not every program comes back from its own text: TVMScript's operators simplify, and some attributes have no syntax.
+    A text that gives another program stands for the first one where that shows the very same `finding`, on the same
+    inputs with the same results, which are its `evidence`. `judge` runs a case once and returns what is found.
+    """
+    if rendering.faithful:
+        return rendering.script
+    if not rendering.again:
+        return ""
+    twin = replace(finding.case, ir=rendering.again)
+    found = next((other for other in judge(twin) if other.signature == finding.signature), None)
+    if found is None:
+        return ""
+    if evidence.parameters and evidence_for(twin, found.observation.results) != evidence:
+        return ""
+    return rendering.script

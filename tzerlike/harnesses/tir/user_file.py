@@ -1,0 +1,19 @@
+"""A case of a user's own TVMScript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
+from tzerlike.passes.catalog import instantiate
+from tzerlike.systems import tvm_api
+from tzerlike.tir.script import module_in
+
+
+def case_of_script(path: Path, function: str | None, passes: str, target: str, input_seed: int) -> Case:
+    """Return the case of a function in a TVMScript file; UserError where there is none, or no such pass."""
+    ir = tvm_api.dump_ir(module_in(path, function))
+    case = Case(ir, parse_sequence(passes), ContextConfig(), target, input_seed)
+    for spec in case.passes:
+        instantiate(spec)
+    return case
