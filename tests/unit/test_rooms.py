@@ -134,6 +134,34 @@ def test_who_may_import_tvm() -> None:
     assert {module.removeprefix("tzerlike.") for module in found if _room(module) not in WITH_TVM} == IN_CHILDREN
 
 
+OF_TENSOR_IR = {"systems", "passes", "tir", "mutators", "execution", "harnesses", "arith"}
+"""Rooms of the harness of tensor IR, with what they stand on; that of arithmetic has a bridge to TVM's expressions."""
+
+KNOW_TENSOR_IR = {
+    "oracles whose rows say so": {
+        "oracles.mutation", "oracles.schedule_trace", "oracles.schedules.examiner",
+        "oracles.schedules.honest", "oracles.schedules.judge",
+    },
+    "what runs in another TVM for replay --python": {"findings.versions.judge"},
+    "the conformance kit for mutators": {"testing"},
+}  # fmt: skip
+"""What else knows what a PrimFunc is, and why."""
+
+
+def test_who_knows_what_a_primfunc_is() -> None:
+    words = {"PrimFunc", "entry_of", "module_of", "tirx", "s_tir"}
+    found = set()
+    for module, path in MODULES.items():
+        names = {
+            getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        }
+        if module != "tzerlike" and words & names and _room(module) not in OF_TENSOR_IR:
+            found.add(module.removeprefix("tzerlike."))
+    assert found == set().union(*KNOW_TENSOR_IR.values())
+
+
 def test_nothing_but_systems_names_a_version() -> None:
     """Elsewhere a difference between versions is a function or a value of `tzerlike.systems`."""
     series = {".".join(version.split(".")[:2]) for version in TVM.releases}
