@@ -21,7 +21,7 @@ def kind_of(directory: str) -> str:
 class Signed:
     """What identifies a finding.
 
-    `kind` is one of DESIGN's kinds (crash, hang, oom, ...); `parts` is what makes it distinct, in words;
+    `kind` is one of KINDS; `parts` is what makes it distinct, in words;
     `signature` is a short hash of kind and parts.
     """
 
