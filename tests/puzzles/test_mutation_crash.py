@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -129,3 +130,11 @@ def test_arguments_are_written_so_that_they_read_back(value: object) -> None:
 def test_an_argument_without_a_text_is_refused() -> None:
     with pytest.raises(ValueError, match="no text for a function"):
         Tape(lambda line: None).text(lambda: 0)
+
+
+def test_a_strangers_program_that_does_not_load_is_no_crash(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    broken = replace(case, ir=case.ir.replace('"iter_values"', '"other"'))
+    assert broken.ir != case.ir
+    with planted(monkeypatch, die) as executor:
+        tried = repeat(ask_for(PROBE, executor.call), mutation(case), broken)
+    assert (tried.signal, tried.calls) == (0, ())

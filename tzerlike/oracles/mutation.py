@@ -20,6 +20,7 @@ from tzerlike.oracles.schedule_trace import SCHEDULE, record_schedule_calls, wit
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 
@@ -67,11 +68,11 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     mutation = Mutation.from_json(item["mutation"])
     (mutator,) = make_mutators([mutation.mutator])
-    func = tvm_api.entry_of(tvm_api.load_ir(item["ir"]))
-    stir(item["layout"])
-    record_schedule_calls(lambda line: channel.add_result({"call": line}))
-    # Whether it dies is all that counts, and what comes after the mutator is not looked at.
+    # Whether it dies is all that counts: neither a program that does not load nor what comes after the mutator is.
     with contextlib.suppress(CompilerRefused):
+        func = tvm_api.entry_of(load(item["ir"]))
+        stir(item["layout"])
+        record_schedule_calls(lambda line: channel.add_result({"call": line}))
         ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
 
 
