@@ -42,6 +42,8 @@ def main() -> None:
     parser.add_argument("--oracles", default="crash,inconsistency")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    # Started by nohup, it would hand the campaigns an ignored SIGHUP, and they are right to keep to that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with tempfile.TemporaryDirectory(prefix="torment-") as directory:
         wrong = (kills if options.what == "kills" else signals)(options, Path(directory))
     for line in wrong:
