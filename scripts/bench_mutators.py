@@ -22,7 +22,7 @@ from typing import Any
 
 from standalone import cache_directory, executor_with
 
-from tzerlike.core.case import Case, ContextConfig, content_hash
+from tzerlike.core.case import Case, content_hash
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit
 from tzerlike.core.rng import rng_for
@@ -31,12 +31,9 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.processes.forked import each_in_child
+from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, well_formed
 from tzerlike.tir.seeds import Seed, builtin_seeds
-
-TARGET = '{"kind": "llvm", "opt-level": 0}'
-REFERENCE = ContextConfig(opt_level=0, options=(("tirx.disable_assert", True),))
-"""The baseline build: as little optimisation as TVM and LLVM offer, and the default pipeline."""
 
 STEPS = 100_000
 """What the interpreter may spend on a mutant; one that takes more is not counted as defined."""
@@ -82,7 +79,7 @@ def columns(executor: ForkExecutor) -> tuple[Column, ...]:
 
 def compiles(executor: ForkExecutor, mutant: Mutant) -> bool:
     """Whether the baseline build takes the mutant."""
-    return executor.run([Case(mutant.ir, config=REFERENCE, target=TARGET)])[0].exit is Exit.OK
+    return executor.run([Case(mutant.ir, config=baseline_config(), target=REFERENCE_TARGET)])[0].exit is Exit.OK
 
 
 def defined(mutant: Mutant) -> bool:

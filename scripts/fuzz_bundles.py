@@ -40,7 +40,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.observation import Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
 from tzerlike.core.storage import json_text
 from tzerlike.core.stored import StoredCase
@@ -107,6 +107,7 @@ def samples() -> dict[str, Files]:
     refused = Observation(
         Exit.REJECTED, Stage.PASSES, "InternalError", rejection=Rejection("internal-error", True, "defined")
     )
+    offending = Observation(Exit.OK, Stage.DONE, offences=(Offence("types", "tirx.A", "call", "tirx.exp of nothing"),))
     mutated = Observation(Exit.CRASH, Stage.MUTATE, "SIGSEGV", "schedule-loops", 11)
     coordinates = {"mutation": Mutation(1, 0, 17, 0, "schedule-loops", "a" * 64).to_json()}
     archive = io.BytesIO()
@@ -142,6 +143,7 @@ def samples() -> dict[str, Files]:
         "wrong-code": tir("wrong-code", wrong, oracles, archive.getvalue()),
         "slow-code": tir("slow-code", slow, oracles, archive.getvalue()),
         "ice-on-valid": tir("ice-on-valid", refused, oracles, no_arrays()),
+        "invalid-ir": tir("invalid-ir", offending, oracles, no_arrays()),
         "mutation": tir("crash", mutated, coordinates, no_arrays()),
         "arith": {
             "case.json": json_text(arith.to_json()).encode(),

@@ -37,7 +37,6 @@ from tzerlike.execution.compare.inputs import Inputs, inputs_for
 from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.execution.cuda.lowered import with_memory_inside
-from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.execution.diagnosis.meaning import Meaning
 from tzerlike.mutators import GROUPS, MutationEnv, Mutator, make_mutators
 from tzerlike.oracles.schedules.honest import honest
@@ -56,6 +55,7 @@ from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist.stored import require_graph
 from tzerlike.tir.interpreter import Judgement
 from tzerlike.tir.seeds import builtin_seeds
+from tzerlike.tir.thread_memory import keeps_to_its_threads, launches_threads
 from tzerlike.tir.tree import Tree
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ class World:
         rng = rng_for(self.root, "faults", number)
         log = Log(self.under_way)
         target = "cuda" if rng.random() < CUDA_SHARE else "llvm"
-        func, parent = self._descendant(target, rng, log)
+        func, parent = self.descendant(target, rng, log)
         module = tvm_api.module_of(func)
         log.guard("stored", module, partial(require_graph, tvm_api.dump_ir(module), "ir"))
         if rng.random() < BENT_SHARE:
@@ -159,7 +159,7 @@ class World:
         self._lower(module, target, meaning, seed, rng, log)
         return json.dumps({"counts": log.counts, "faults": log.faults})
 
-    def _descendant(self, target: str, rng: Random, log: Log) -> tuple[Any, Any | None]:
+    def descendant(self, target: str, rng: Random, log: Log) -> tuple[Any, Any | None]:
         """A mutant, and the program that a schedule made it of where that was the last thing that happened to it."""
         most = rng.choice(MOST_NODES)
         kinds = (target, "llvm") if rng.random() < 0.3 else (target,)
@@ -293,7 +293,7 @@ def _compared(inputs: Inputs, judgement: Judgement, rng: Random) -> None:
 
 
 def _native(func: Any, module: Any, seed: int) -> None:
-    """Run the build without optimisation; one that dies takes this process with it and is no fault."""
+    """Run the baseline build; one that dies takes this process with it and is no fault."""
     builds = Builds(lambda: compile_baseline(module, SILENT), lambda: compile_baseline(module, SILENT))
     judge_builds(func, builds, seed, Effort(steps=STEPS), SILENT)
 

@@ -1,9 +1,9 @@
-"""Does the interpreter agree with TVM's build without optimisation?
+"""Does the interpreter agree with TVM's baseline build?
 
     python scripts/reference_agreement.py [MUTANTS [SEED [DIRECTORY]]]
 
 Interprets every built-in seed and so many mutants of them (10,000 when not given) that are defined on their inputs,
-builds each without optimisation and compares every element: integers exactly, floats within the computed bound. A
+makes the baseline build of each and compares every element: integers exactly, floats within the computed bound. A
 mutant is one to four random mutators deep. Prints the shares of verdicts, by the last mutator too, and every
 disagreement; DIRECTORY receives the program of each as JSON. Exits 1 when there is one.
 """
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def disagrees(results: Results) -> bool:
-    return results.defined and results.baseline.ending not in (Ending.AGREES, Ending.REFUSED)
+    return results.defined and results.baseline.ending not in (Ending.AGREES, Ending.REFUSED, Ending.NOT_RUN)
 
 
 def survey(what: str, numbers: range, work: Any, wanted: int, directory: Path | None) -> int:

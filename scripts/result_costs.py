@@ -30,7 +30,6 @@ EFFORTS = {
     "compile": Effort(),
     "and rejections": Effort(frozenset({Check.REJECTIONS})),
     "and results": Effort(frozenset({Check.REJECTIONS, Check.RESULTS})),
-    "and speed": Effort(frozenset({Check.REJECTIONS, Check.RESULTS, Check.SPEED})),
 }
 TICK = os.sysconf("SC_CLK_TCK")
 

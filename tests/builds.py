@@ -22,7 +22,7 @@ def compile_module(module: Any, target: str, config: ContextConfig) -> Callable[
 def compare_builds(program: Any, reference: Any, optimised: Any) -> Results:
     """Judge two modules that claim to be `program`: IRModules, each with the entry `main`.
 
-    `reference` is built without optimisation. Call it in a child (in_child): what is wrong with a module may kill the
+    `reference` becomes the baseline build. Call it in a child (in_child): what is wrong with a module may kill the
     process.
     """
     builds = Builds(

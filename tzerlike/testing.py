@@ -16,6 +16,7 @@ from tzerlike.mutators import Guarded, MutationEnv, Mutator
 from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api
 from tzerlike.tir.seeds.seed import Seed
+from tzerlike.tir.typecheck import is_well_typed
 
 MATMUL = """
 @T.prim_func(s_tir=True)
@@ -147,7 +148,7 @@ def check_mutator(
                 raise AssertionError(f"{mutator.name}, function {number}, seed {seed}: {error}") from None
             if child is not None:
                 children += 1
-                accepted += tvm_api.well_formed(tvm_api.module_of(child))
+                accepted += is_well_typed(child) and tvm_api.well_formed(tvm_api.module_of(child))
     if children == 0:
         raise AssertionError(f"{mutator.name}: no child in {tried} calls")
     if accepted < least_well_formed * children:
@@ -205,4 +206,6 @@ class Grid:
             return None
         if child is None:
             return None
+        if not is_well_typed(child):
+            return "the child is not well-typed"
         return "" if tvm_api.well_formed(tvm_api.module_of(child)) else "the child is not well-formed"

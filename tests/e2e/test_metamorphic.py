@@ -31,16 +31,22 @@ def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6,), "float32")):
 NO_CALLS = '{"root_index":1,"nodes":[{"type":"ffi.Array","data":[]},{"type":"ffi.Array","data":[0,0]}]}'
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    seeds, root = tmp_path_factory.mktemp("seeds"), tmp_path_factory.mktemp("campaign") / "c"
-    (seeds / "sum.py").write_text(SEED)
-    options = ["--seed", "1", "--iterations", "6", "--jobs", "1", "--seeds", str(seeds), "--out", str(root)]
+def campaign(seed: str, iterations: int, seeds: Path, root: Path) -> Path:
+    """The one bundle of a short campaign that applies loop primitives to `seed`."""
+    seeds.mkdir(parents=True)
+    (seeds / "sum.py").write_text(seed)
+    options = ["--seed", "1", "--iterations", str(iterations), "--jobs", "1", "--seeds", str(seeds), "--out", str(root)]
     options += ["--oracles", "metamorphic", "--mutators", "schedule-loops", "--pass-mode", "none", "--ui", "none"]
     command = [sys.executable, "-m", "tzerlike", "fuzz", *options, "--coverage", "none"]
     subprocess.run(command, env=environment(), check=True, timeout=600)
     (found,) = CampaignDir(root).bundles()
     return found
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("campaign")
+    return campaign(SEED, 6, root / "seeds", root / "c")
 
 
 def test_it_names_the_primitive_and_shows_again(tzerlike: Command, bundle: Path) -> None:
@@ -57,7 +63,7 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     command = [sys.executable, "-I", tmp_path / "repro.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, check=False)
     assert done.returncode == 1, done.stderr
-    assert "B[5] is" in done.stdout
+    assert "B[4] is" in done.stdout
     assert done.stdout.endswith("the bug shows\n")
 
 
@@ -83,3 +89,26 @@ def test_a_damaged_schedule_is_one_line(tzerlike: Command, bundle: Path, tmp_pat
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "observation.json" in done.stderr
+
+
+COPY = """
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6, 8), "float32")):
+    for i, k in T.grid(6, 8):
+        with T.sblock("copy"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk]
+"""
+
+
+def test_regions_that_a_primitive_makes_lie_are_reported_though_the_build_is_right(tmp_path: Path) -> None:
+    bundle = campaign(COPY, 12, tmp_path / "seeds", tmp_path / "c")
+    assert bundle.name.startswith("wrong-code-schedule-looppartition-block-region")
+    command = [sys.executable, "-I", bundle / "repro.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "copy_k_common does not declare A" in done.stdout
+    assert "(LoopPartition)" not in (bundle / "report.md").read_text()

@@ -75,7 +75,8 @@ def test_a_known_bug_of_storage_rewrite_is_wrong_code(tzerlike: Command, tmp_pat
     assert status == 1
     assert verdict["exit"] == "ok"
     assert verdict["reference"] == {"verdict": "defined", "rule": None, "where": None}
-    assert (verdict["finding"]["kind"], verdict["finding"]["blame"]) == ("wrong-code", "both")
+    # The baseline build leaves that pass out.
+    assert (verdict["finding"]["kind"], verdict["finding"]["blame"]) == ("wrong-code", "optimised")
     assert "wrong-code" in tzerlike("run", path).stdout
     assert judged(tzerlike, path, "--oracles", "crash") == (
         0,
@@ -103,19 +104,22 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seeds = tmp_path_factory.mktemp("seeds")
     script(seeds, IN_PLACE)
     root = tmp_path_factory.mktemp("campaign") / "c"
-    options = ["--seeds", str(seeds), "--seed", "3", "--iterations", "3", "--jobs", "1", "--out", str(root)]
+    options = ["--seeds", str(seeds), "--seed", "2", "--iterations", "3", "--jobs", "1", "--out", str(root)]
     options += ["--ui", "none", "--oracles", "crash,inconsistency"]
     subprocess.run([sys.executable, "-m", "tzerlike", "fuzz", *options], env=environment(), check=True, timeout=600)
     stats = json.loads((root / "stats.json").read_text())
     assert stats["verdicts"]["defined"] >= 1
     assert stats["findings"]["wrong-code"] >= 1
     assert stats["stage_seconds"]["interpret"] > 0
-    return next(path for path in CampaignDir(root).bundles() if path.name.startswith("wrong-code-both-storagerewrite-"))
+    assert stats["witness"] == {"confirms": stats["findings"]["wrong-code"]}
+    return next(
+        path for path in CampaignDir(root).bundles() if path.name.startswith("wrong-code-optimised-storagerewrite-")
+    )
 
 
 def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path) -> None:
     data = json.loads((bundle / "observation.json").read_text())
-    assert data["parts"] == ["both", "StorageRewrite", "int", "value"]
+    assert data["parts"] == ["optimised", "StorageRewrite", "int", "value"]
     results = data["observation"]["results"]
     with numpy.load(bundle / "inputs.npz", allow_pickle=False) as archive:
         expected = archive["expected1"]
@@ -123,10 +127,12 @@ def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path
         rows = archive["argument0"].copy()
     rows[0, 0] = 100
     assert numpy.array_equal(expected, rows), "row 0 is copied before its other elements change"
-    difference = results["reference"]["difference"]
+    difference = results["optimised"]["difference"]
     assert int(difference["expected"]) == expected[tuple(difference["index"])]
     report = (bundle / "report.md").read_text()
     assert "Due to `StorageRewrite`." in report
+    assert (data["witness"], data["witness_reason"]) == ("confirms", "")
+    assert "Written out as C and run under gcc's sanitizers it computes the same." in report
     assert (bundle / "test_regression.py").read_text() in report
 
 
@@ -210,7 +216,9 @@ def test_a_known_bug_is_wrong_code(tzerlike: Command, path: Path) -> None:
     status, verdict = judged(tzerlike, path)
     assert status == 1
     assert verdict["reference"]["verdict"] == "defined"
-    assert (verdict["finding"]["kind"], verdict["finding"]["blame"]) == ("wrong-code", "both")
+    assert verdict["finding"]["kind"] == "wrong-code"
+    # Some of the passes to blame are among those that the baseline build leaves out.
+    assert verdict["finding"]["blame"] in ("both", "optimised")
 
 
 def test_there_are_known_bugs() -> None:

@@ -86,6 +86,9 @@ def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     repro = subprocess.run([sys.executable, "-I", bundle / "repro.py"], capture_output=True, text=True, timeout=300)
     assert repro.returncode == 1, repro.stderr
     assert "another program comes back" in repro.stdout
+    test = subprocess.run([sys.executable, bundle / "test_regression.py"], capture_output=True, text=True, timeout=300)
+    assert test.returncode == 1, "the test fails"
+    assert "assert_structural_equal" in test.stdout
 
 
 def test_it_is_reduced_to_what_does_not_come_back(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:

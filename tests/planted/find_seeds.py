@@ -2,8 +2,8 @@
 
     python -m tests.planted.find_seeds [PASS...]
 
-Applies passes to seeds of at most STEPS scalar operations that the interpreter calls defined, builds the result
-without optimisation and compares it with what the interpreter expects. Small seeds come first, one of each family in
+Applies passes to seeds of at most STEPS scalar operations that the interpreter calls defined, makes the baseline
+build of the result and compares it with what the interpreter expects. Small seeds come first, one of each family in
 turn. A pass is done once it showed on WANTED seeds; a harmless one once it was right on PROVEN of them. Every
 difference of a harmless pass is printed.
 """

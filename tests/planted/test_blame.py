@@ -32,11 +32,12 @@ BUGS = {
 
 
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
-    """Walk along the baseline build of a program, with one pass more at its beginning."""
+    """Walk along the whole pipeline at LLVM level 0, with one pass more at its beginning."""
     from tzerlike.execution.diagnosis.job import meaning_of, where_meaning_is_lost
     from tzerlike.systems import tvm_api
-    from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
     from tzerlike.systems.compilation import Compilation
+    from tzerlike.systems.optional import LEVELS
 
     def work() -> str:
         case = Case(ir)
@@ -46,7 +47,7 @@ def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") ->
         if step is not None:
             own = tvm_api.tvm.transform.module_pass(lambda module, _: step(module), opt_level=0, name=name)
             passes.append((name, own))
-        Compilation(REFERENCE_TARGET, REFERENCE_CONFIG, passes, [trail]).build(module)
+        Compilation(REFERENCE_TARGET, baseline_config(LEVELS), passes, [trail]).build(module)
         meaning = meaning_of(case, module, "")
         assert meaning is not None
         return json.dumps(where_meaning_is_lost(meaning, trail)[0].to_json())

@@ -23,7 +23,7 @@ from tzerlike.core.untrusted import ARRAY_BYTES, JSON_DEPTH, JSON_ITEMS, one_lin
 from tzerlike.findings.replay import load_bundle
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz_bundles.py"
-KINDS = ("arith", "crash", "ice-on-valid", "mutation", "slow-code", "wrong-code")
+KINDS = ("arith", "crash", "ice-on-valid", "invalid-ir", "mutation", "slow-code", "wrong-code")
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,13 @@ def sighting(draw: st.DrawFn) -> Sighting:
     kind = draw(st.sampled_from(KINDS))
     guilty = draw(st.sampled_from(["", "A", "B"]))
     number = draw(st.integers(0, 9))
+    # As a signature is a hash of the kind among others, no two kinds share one.
+    signature = f"{kind}{draw(st.integers(0, 5))}"
     return Sighting(
         path=Path(draw(st.sampled_from("xyz")), f"{number}-{draw(st.integers(0, 999))}"),
         kind=kind,
-        # As a signature is a hash of the kind among others, no two kinds share one.
-        signature=f"{kind}{draw(st.integers(0, 5))}",
+        signature=signature,
+        signatures=(signature, f"old {signature}"),
         title=f"{kind}: {number}",
         message="",
         cause=Cause(kind, guilty, "failed") if guilty else None,
@@ -93,5 +95,5 @@ def test_a_group_is_known_when_one_of_it_is(bundles: list[Sighting]) -> None:
     found = triage(of(bundles), KNOWN)
     for group in found.groups:
         assert (group.known is not None) is any(m.signature == "crash1" or ": 3" in m.title for m in group.members)
-    shown = {e.label for b in bundles if (e := KNOWN.match(b.signature, b.title, "", "0.27.0"))}
+    shown = {e.label for b in bundles if (e := KNOWN.match(b.signatures, b.title, "", "0.27.0"))}
     assert {entry.label for entry in found.silent} == {entry.label for entry in KNOWN.entries} - shown

@@ -38,7 +38,6 @@ from tzerlike.core.results import Results
 from tzerlike.core.storage import write_json
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution import executor as of_executor
-from tzerlike.execution import rendering
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.faults import limit
 from tzerlike.findings.faults.bundle import kept_faults, read_fault
@@ -152,7 +151,7 @@ def fuzz(
     channel = Channel()
     plan, coverage = Plan(channel, faults), Blocks(channel)
     stderr, run_case = os.memfd_create("stderr"), compiled(plan, coverage)
-    lane = Lane(0, channel, stderr, NoDeath(), coverage, run_case, rendering.JOBS, lambda: None)  # type: ignore[arg-type]
+    lane = Lane(0, channel, stderr, NoDeath(), coverage, run_case, HARNESS.jobs, lambda: None)  # type: ignore[arg-type]
     with worker_here(), planted(plan), served(lane, Limits(LOOP, 1 << 30)) as executor:
         executor.effort = Effort(frozenset({Check.RESULTS}))
         assignment, pairs = Assignment(shard, config, directory), TirPairs(config, executor.explore)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import judge_metamorphic
+from tzerlike.oracles.schedules.documented import REQUIREMENTS
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
+from tzerlike.tir.tree import Tree
 
 HEAD = """
 # from tvm.script import tirx as T
@@ -170,6 +173,112 @@ def test_the_first_wrong_primitive_is_named() -> None:
     assert str(suspect.trace.insts[-1].kind.name) == "LoopPartition"
 
 
+COPY = (
+    HEAD.replace("(6,)", "(6, 8)")
+    + """
+    for i, k in T.grid(6, 8):
+        with T.sblock("copy"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk]
+"""
+)
+
+
+def test_a_primitive_after_which_regions_lie_is_a_finding_whatever_the_build_does() -> None:
+    """TVM 0.27: loop_partition makes blocks that access buffers and declare none of it."""
+
+    def steps(sch: Any) -> None:
+        sch.parallel(sch.get_loops("copy")[0])
+        sch.loop_partition(sch.get_loops("copy")[1], [4, None])
+
+    original = base(COPY)
+    suspect = first_wrong(original, scheduled(original, steps))
+    assert suspect is not None
+    assert (suspect.primitive, suspect.claim.what) == ("LoopPartition", "block-region")
+    right = Results("defined", optimised=Ran(Ending.AGREES))
+    message = f"{suspect.claim.what}: {suspect.claim.detail}"
+    finding = judge_metamorphic(Case("{}"), Observation(Exit.OK, Stage.MUTATE, message, "LoopPartition", results=right))
+    assert finding is not None
+    assert finding.parts == ("schedule", "LoopPartition", "block-region")
+
+
+TWO_WRITERS = (
+    HEAD
+    + """
+    for i in range(6):
+        with T.sblock("start"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = T.{dtype}(0)
+        for k in range(8):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                B[vi] = B[vi] + A[vi, vk]
+"""
+)
+PRODUCT = SUM.replace("T.{dtype}(0)", "T.{dtype}(1)").replace("B[vi] + A", "B[vi] * A")
+FROM_MEMORY = SUM.replace("T.{dtype}(0)", "A[vi, 7]")
+
+UNDOCUMENTED: dict[str, tuple[str, Steps]] = {
+    "reindex of a buffer that two blocks write": (
+        TWO_WRITERS,
+        lambda sch: sch.reindex("start", ("write", 0)),
+    ),
+    "reindex of a buffer that a block reads twice": (
+        FROM_MEMORY,
+        lambda sch: sch.reindex("sum", ("read", 0)),
+    ),
+    "padding of what is no sum": (PRODUCT, lambda sch: sch.pad_einsum("sum", [1, 3])),
+}
+
+
+@pytest.mark.parametrize("use", UNDOCUMENTED)
+def test_a_primitive_on_what_its_documentation_excludes_is_nobodys_finding(use: str) -> None:
+    text, steps = UNDOCUMENTED[use]
+
+    def behind_another(sch: Any) -> None:
+        sch.add_unit_loop(sch.get_loops("sum")[0])
+        steps(sch)
+
+    claims = set()
+    for seed in range(4):
+        original = base(text, seed=seed)
+        schedule = scheduled(original, behind_another)
+        claims.add(claim_of(original, schedule.mod["main"]).what)
+        assert first_wrong(original, schedule) is None
+    assert claims & {"uninitialised", "other values"}, "it changes what is computed"
+
+
+STAGES = (
+    HEAD.replace("(6,)", "(6, 8)")
+    + """
+    for i, k in T.grid(6, 8):
+        with T.sblock("first"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk]
+    for i, k in T.grid(6, 8):
+        with T.sblock("second"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            {written}[vi, vk] = T.{{dtype}}(1)
+"""
+)
+
+
+@pytest.mark.parametrize(("written", "fits"), [("A", False), ("B", True)])
+@pytest.mark.parametrize("primitive", ["CacheRead", "CacheWrite"])
+def test_a_cache_wants_stages_that_write_nothing_that_was_read(primitive: str, written: str, fits: bool) -> None:
+    tree = Tree(child(STAGES.format(written=written, dtype="{dtype}")))
+    target = tree.of_type(s_tir.SBlock)[1]
+    assert REQUIREMENTS[primitive].holds(tree, target, [0, "local"]) is fits
+
+
+@pytest.mark.parametrize("primitive", REQUIREMENTS)
+def test_requirements_are_in_the_words_of_the_documentation(primitive: str) -> None:
+    root = Path(tvm.__file__).parent
+    requirement = REQUIREMENTS[primitive]
+    text = (root / requirement.source.removeprefix("python/tvm/")).read_text(encoding="utf-8")
+    assert requirement.words in text
+
+
 def transpose(sch: Any) -> None:
     sch.transform_layout(sch.get_sblock("sum"), ("read", 0), lambda i, j: (j, i))
 
@@ -228,8 +337,6 @@ STAGED = """
 def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
     for i in T.serial(4, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
         with T.sblock("both"):
-            T.reads()
-            T.writes()
             with T.sblock("first"):
                 vi = T.axis.spatial(4, i)
                 B[vi] = A[vi] + 1

@@ -21,7 +21,6 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import NoCoverage
-from tzerlike.execution import rendering
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.harnesses.tir.harness import HARNESS
@@ -70,7 +69,7 @@ def case() -> Case:
 def planted(monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]) -> Iterator[ForkExecutor]:
     """An executor whose children have a mutator that comes to this end."""
     monkeypatch.setattr(of_mutation, "make_mutators", lambda names: (Planted(end),))
-    lane = Lane.prepare(0, NoCoverage(), fake_run_case, {**examiner.JOBS, **rendering.JOBS})
+    lane = Lane.prepare(0, NoCoverage(), fake_run_case, {**examiner.JOBS, **HARNESS.jobs})
     with served(lane, Limits()) as executor:
         yield executor
 

@@ -10,11 +10,12 @@ import pytest
 
 from tests.builds import compare_builds
 from tzerlike.core.case import Case
-from tzerlike.core.effort import Check, Effort
+from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.core.results import Results
-from tzerlike.execution.compare.results import Builds, judge_builds
+from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.execution.compare.results import Builds, judge_builds, raised
 from tzerlike.oracles.inconsistency import judge_inconsistency
+from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
 
@@ -237,20 +238,6 @@ def test_time_is_unlimited_only_for_the_interpreter() -> None:
     assert limited == [False, True]
 
 
-def test_speed_is_looked_at_only_where_both_builds_ran() -> None:
-    def slowly(a: Any, b: Any) -> None:
-        sum(range(20_000))
-        right(a, b)
-
-    effort = Effort(frozenset({Check.RESULTS, Check.SPEED}))
-    timing = judged(slowly, right, effort=effort).timing
-    assert timing is not None
-    assert min(timing.optimised) > min(timing.baseline)
-    assert timing.floor >= 1
-    assert judged(right, slowly, effort=effort).timing is None
-    assert judged(slowly, None, effort=effort).timing is None
-
-
 def test_two_modules_are_compared_with_a_program() -> None:
     """What the planted passes of tests/planted use, on the real compiler."""
     good = tvm_api.module_of(program())
@@ -259,3 +246,27 @@ def test_two_modules_are_compared_with_a_program() -> None:
     assert parts(compare_builds(good, good, bad)) == ("optimised", "int", "value")
     assert parts(compare_builds(good, bad, good)) == ("reference", "int", "value")
     assert parts(compare_builds(bad, good, good)) == ("both", "int", "value")
+
+
+AGREES = Ran(Ending.AGREES)
+
+
+def observed(baseline: Ran, optimised: Ran) -> Observation:
+    return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=baseline, optimised=optimised))
+
+
+@pytest.mark.parametrize(
+    ("message", "ending"),
+    [
+        ("RuntimeError: Cannot find function device_api.cpu.dma_copy in the global registry.", Ending.REFUSED),
+        ("RuntimeError: A has 3 elements\nCannot find function", Ending.RAISED),
+    ],
+)
+def test_what_the_runtime_lacks_is_not_wrong_code(message: str, ending: Ending) -> None:
+    assert raised(message).ending is ending
+    case = Case('{"nodes": []}')
+    found = [
+        judge_inconsistency(case, observed(AGREES, raised(message))),
+        judge_internal_error(case, observed(Ran(Ending.REFUSED, message), AGREES)),
+    ]
+    assert [finding is None for finding in found] == [ending is Ending.REFUSED] * 2

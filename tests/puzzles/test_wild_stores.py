@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from tests.puzzles.test_results import judged, parts, program, right, view
-from tzerlike.core.effort import Check, Effort
+from tzerlike.core.effort import Effort
 from tzerlike.core.results import Ending
 from tzerlike.execution.compare.inputs import inputs_for
 from tzerlike.execution.compare.islands import MOAT, Island, Sealed
@@ -155,21 +155,6 @@ def test_what_fails_before_a_run_too_is_a_fault_of_ours(monkeypatch: pytest.Monk
     breaking(monkeypatch, "values")(*(memory_of_example()[0].arguments))
     with pytest.raises(ValueError, match="broadcast"):
         judged(right)
-
-
-def test_a_function_that_raises_when_it_is_timed_is_not_timed() -> None:
-    runs = []
-
-    def once(a: Any, b: Any) -> None:
-        runs.append(1)
-        if len(runs) > 1:
-            raise ValueError("Invalid B.shape[0]")
-        sum(range(20_000))
-        right(a, b)
-
-    results = judged(once, effort=Effort(frozenset({Check.RESULTS, Check.SPEED})))
-    assert len(runs) > 1
-    assert (results.optimised.ending, results.timing) == (Ending.AGREES, None)
 
 
 def test_there_being_no_room_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:

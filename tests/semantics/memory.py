@@ -240,7 +240,49 @@ for i in range(4):
     ),
 )
 
+
+def corner(layout: str) -> str:
+    """Copies a corner of A, rows of four, by a name that lies as `layout` says."""
+    return blocks(
+        'A: T.Buffer((4, 4), "int32"), B: T.Buffer((2, 2), "int32")',
+        f"""
+with T.sblock("corner"):
+    T.reads(A[1:3, 1:3])
+    T.writes(B[0:2, 0:2])
+    M = T.match_buffer(A[1:3, 1:3], (2, 2), "int32", {layout})
+    for i, j in T.grid(2, 2):
+        B[i, j] = M[i, j]
+""",
+    )
+
+
+ROWS = [COUNT[:4], COUNT[4:], COUNT[:4], COUNT[4:]]
+SQUARE = [[0, 0], [0, 0]]
+
 VIEWS = (
+    *by_text(
+        "a matched region of other strides",
+        "assert",
+        corner("strides=[2, 1], elem_offset=5"),
+        corner("strides=[4, 1], elem_offset=5"),
+        ROWS,
+        SQUARE,
+    ),
+    *by_text(
+        "a matched region at another offset",
+        "assert",
+        corner("strides=[4, 1], elem_offset=4"),
+        corner("offset_factor=1"),
+        ROWS,
+        SQUARE,
+    ),
+    *by_text(
+        "a parameter that does not start where its memory does",
+        "assert",
+        script("a: T.handle", 'A = T.match_buffer(a, (8,), "int32", elem_offset=4)\nA[0] = 1'),
+        script("a: T.handle", 'A = T.match_buffer(a, (8,), "int32", elem_offset=0)\nA[0] = 1'),
+        COUNT,
+    ),
     *by_text(
         "an argument that is less aligned than declared",
         "alignment",

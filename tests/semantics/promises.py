@@ -193,4 +193,32 @@ ALLOCATIONS = by_text(
     ZEROS,
 )
 
-PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS, *ALLOCATIONS)
+
+def nested(declared: str) -> str:
+    """A block without axes around the one that copies, as schedule primitives make them."""
+    return blocks(
+        EIGHT,
+        f"""
+for half in range(2):
+    with T.sblock("outer"):
+        {declared}
+        for i in range(4):
+            with T.sblock("copy"):
+                v = T.axis.spatial(8, half * 4 + i)
+                T.reads(A[v])
+                T.writes(B[v])
+                B[v] = A[v]
+""",
+    )
+
+
+OPAQUE = by_text(
+    "a block without axes and regions that is not the root",
+    "block-region",
+    nested("T.reads()\n        T.writes()"),
+    nested("T.reads(A[0:8])\n        T.writes(B[0:8])"),
+    COUNT,
+    ZEROS,
+)
+
+PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS, *ALLOCATIONS, *OPAQUE)

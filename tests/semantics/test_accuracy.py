@@ -48,7 +48,7 @@ def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     from tests.builds import compile_module
     from tzerlike.execution.compare.storage import BufferCell, representable
     from tzerlike.systems import tvm_api
-    from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+    from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
     from tzerlike.tir.interpreter import interpret
 
     kind = parse(dtype)
@@ -67,7 +67,7 @@ def test_compiled_code_is_within_the_bound(entry: Any, dtype: str) -> None:
     judged = interpret(func, [*arguments, numpy.zeros(COUNT)], max_steps=1_000_000)
     assert judged.verdict == "defined", (judged.rule, judged.where)
     expected = judged.expected[len(names)]
-    for target, config in ((REFERENCE_TARGET, REFERENCE_CONFIG), ("llvm", ContextConfig())):
+    for target, config in ((REFERENCE_TARGET, baseline_config()), ("llvm", ContextConfig())):
         function = compile_module(tvm_api.module_of(func), target, config)
         cells = [BufferCell(values, kind, (COUNT,), ()) for values in [*arguments, numpy.zeros(COUNT)]]
         function(*[cell.tensor for cell in cells])

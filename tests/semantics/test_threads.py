@@ -11,11 +11,13 @@ from typing import Any
 import numpy
 import pytest
 
+from tzerlike.core.effort import Effort
 from tzerlike.core.limits import mapped_bytes
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.lowered import with_memory_inside
-from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.systems.tvm_api import parse_script, tirx
 from tzerlike.tir.interpreter import Judgement, interpret, prepare
+from tzerlike.tir.thread_memory import keeps_to_its_threads, launches_threads
 
 ROOM = 64 << 20
 """Bytes for a child beyond what it maps: too few for an arena or a stack of the system for each thread."""
@@ -114,6 +116,30 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
 """
     assert judged(text.format(factor=2), 8).rule == ""
     assert judged(text.format(factor=1), 8).rule == "block-region"
+
+
+VIRTUAL = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    L = T.alloc_buffer((8,), "int32", scope="{scope}")
+    for v in T.thread_binding(8, thread="vthread"):
+        L[v] = A[v]
+    for v in {second}:
+        B[v] = L[7 - v]
+"""
+
+
+@pytest.mark.parametrize(
+    ("scope", "second", "verdict"),
+    [
+        ("local", 'T.thread_binding(8, thread="vthread")', "unknown"),
+        ("local", "range(8)", "unknown"),
+        ("global", "range(8)", "defined"),
+    ],
+)
+def test_what_virtual_threads_leave_in_memory_of_their_own_is_nobodys(scope: str, second: str, verdict: str) -> None:
+    _, _, results = interpret_seeded(parse_script(VIRTUAL.format(scope=scope, second=second)), 0, Effort())
+    assert results.verdict == verdict
 
 
 def test_a_program_that_is_nested_too_deeply_is_unknown() -> None:

@@ -117,8 +117,10 @@ IN_CHILDREN = {
     "findings.versions.guest",
     "findings.versions.judge",
     "oracles.mutation",
+    "oracles.performance.examiner",
     "oracles.round_trip.examiner",
     "oracles.schedule_trace",
+    "oracles.schedules.documented",
     "oracles.schedules.examiner",
     "oracles.schedules.honest",
     "oracles.schedules.judge",
@@ -139,8 +141,8 @@ OF_TENSOR_IR = {"systems", "passes", "tir", "mutators", "execution", "harnesses"
 
 KNOW_TENSOR_IR = {
     "oracles whose rows say so": {
-        "oracles.mutation", "oracles.schedule_trace", "oracles.schedules.examiner",
-        "oracles.schedules.honest", "oracles.schedules.judge",
+        "oracles.mutation", "oracles.performance.examiner", "oracles.schedule_trace", "oracles.schedules.documented",
+        "oracles.schedules.examiner", "oracles.schedules.honest", "oracles.schedules.judge",
     },
     "what runs in another TVM for replay --python": {"findings.versions.judge"},
     "the conformance kit for mutators": {"testing"},

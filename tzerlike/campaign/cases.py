@@ -71,7 +71,7 @@ class CaseHarness(Programs):
         kept = load_bundle(bundle)
         assert isinstance(kept, Bundle)
         case, inputs, oracles = kept.stored.case, str(kept.path / "inputs.npz"), oracles_of(kept)
-        executor = ForkExecutor(lane, runner, kept.limits, effort_for(oracles))
+        executor = ForkExecutor(lane, runner, kept.limits, effort_for(oracles, kept.baseline))
         self.require_fit(executor, case, inputs)
         retrial = retrial_of(kept, executor, oracles, self)
         for layout in range(times):

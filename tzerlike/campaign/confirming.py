@@ -20,9 +20,10 @@ from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
-from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.cuda import memcheck
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.witness import heard, objection_fault
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import is_short, shortened
@@ -30,11 +31,16 @@ from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
+from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged
 from tzerlike.oracles.protocol import Judge
+from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
+
+_OBJECTIONS = 4
+"""How many findings of a signature the witness is asked about that objects to each."""
 
 
 class ConfirmingWorker(ShardWorker):
@@ -52,6 +58,7 @@ class ConfirmingWorker(ShardWorker):
         self.oracles = oracles
         self.programs = programs
         self.long_orders: Counter[str] = Counter()
+        self.objections: Counter[str] = Counter()
 
     def restore(self) -> None:
         super().restore()
@@ -100,12 +107,13 @@ class ConfirmingWorker(ShardWorker):
     def report(self, finding: Finding, stored: StoredCase) -> str | None:
         """Confirm a finding and bundle it, once per signature; None when there is nothing to tell.
 
-        An internal error is reported with as few passes as it takes; one that takes many is only counted.
+        An internal error, or a pass that leaves invalid IR, is reported with as few passes as it takes; what takes many
+        is only counted.
         """
         if self._reported(finding):
             return finding.signature
-        if finding.kind != "ice-on-valid":
-            return self._bundle(finding, stored)
+        if finding.kind not in ("ice-on-valid", "invalid-ir"):
+            return self._bundle_tiered(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
         short = contained(lambda: shortened(finding, self._judge), "shorten")
@@ -118,7 +126,16 @@ class ConfirmingWorker(ShardWorker):
             return None
         if self._reported(short):
             return short.signature
-        return self._bundle(short, replace(stored, case=short.case))
+        return self._bundle_tiered(short, stored)
+
+    def _bundle_tiered(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Bundle a finding with its tier, on the plain program that shows it where there is one."""
+        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
+        if isinstance(found, Fault):
+            self.faults.note(found, Occasion(stored.provenance.iteration, stored))
+            found = finding, 0
+        best, tier = found
+        return self._bundle(best, replace(stored, case=best.case), tier)
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, or is known and needs none; the known are counted."""
@@ -140,8 +157,11 @@ class ConfirmingWorker(ShardWorker):
         (seen,) = self.executor.run([case], count=False)
         return judged(self.oracles, case, seen.sound())
 
-    def _bundle(self, finding: Finding, stored: StoredCase) -> str | None:
-        """Run a finding again, a hang with three times the time, and write its bundle; None when it does not show."""
+    def _bundle(self, finding: Finding, stored: StoredCase, tier: int) -> str | None:
+        """Run a finding again, a hang with three times the time, and write its bundle.
+
+        None when it does not show, or the witness objects.
+        """
         limits = confirming_limits(finding.kind, self.executor.limits)
         evidence = evidence_for(finding.case, finding.observation.results)
 
@@ -160,6 +180,9 @@ class ConfirmingWorker(ShardWorker):
         if confirmation.same < (confirmation.runs if finding.kind == "slow-code" else 1):
             self.state.unconfirmed[finding.kind] += 1
             return None
+        confirmation = confirmation.with_tier(tier, self._heard(finding, evidence, stored))
+        if confirmation.withheld:
+            return None
         self.signatures.add(finding.signature)
         into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
         bundle = partial(bundle_compilation, into, self.executor, self.programs, *what, self._judge, self._found_now)
@@ -175,6 +198,25 @@ class ConfirmingWorker(ShardWorker):
                 self.room.keep(lambda: refresh_report(path))
         self.save()
         return finding.signature
+
+    def _heard(self, finding: Finding, evidence: Evidence, stored: StoredCase) -> Deposition | None:
+        """What the witness says of wrong code, counted; where it objects, one of our two readings is at fault.
+
+        A signature that it keeps objecting to is looked at no more.
+        """
+        occasion = Occasion(stored.provenance.iteration, stored)
+        said = contained(lambda: heard(finding, evidence), "ask the witness")
+        if isinstance(said, Fault):
+            self.faults.note(said, occasion)
+            said = Deposition(WitnessWord.CANNOT_SAY, "the witness failed")
+        if said is not None:
+            self.state.witness[said.word.value] += 1
+            if said.word is WitnessWord.OBJECTS:
+                self.faults.note(objection_fault(finding, said), occasion)
+                self.objections[finding.signature] += 1
+                if self.objections[finding.signature] >= _OBJECTIONS:
+                    self.signatures.add(finding.signature)
+        return said
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Bundle the mutation that killed the worker before this one, if it kills again; or note what else ended it."""

@@ -23,6 +23,7 @@ from tzerlike.core.results import Rejection
 from tzerlike.core.rng import rng_for
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.faults.bundle import Donor, Occasion
+from tzerlike.oracles import judged
 from tzerlike.oracles.protocol import Judge
 from tzerlike.passes.label import Label
 
@@ -267,9 +268,9 @@ class Fuzzer:
 
     def _judged(self, trial: Trial, seen: Observation) -> tuple[Finding, ...]:
         """What the oracles find, each on its own: one that fails keeps no other from its say."""
-        judgements = (partial(oracle, trial.case, seen) for oracle in self.oracles)
+        judgements = (partial(judged, [oracle], trial.case, seen) for oracle in self.oracles)
         found = [self._kept(judgement, "judge", trial.occasion) for judgement in judgements]
-        return tuple(finding for finding in found if finding is not None)
+        return tuple(finding for findings in found for finding in findings or ())
 
     def _kept(self, step: Callable[[], _T], doing: str, occasion: Occasion) -> _T | None:
         """Return what `step` returns; None where it fails of a fault of ours, which is passed on."""

@@ -17,6 +17,7 @@ from tzerlike.campaign.state import WorkerState, read_state, write_state
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.storage import Room
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.faults.book import FaultBook, lost_worker
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
@@ -151,4 +152,5 @@ class ShardWorker(ABC):
         """Count a bundle; None is one that was not written."""
         if path is not None:
             self.state.findings[kind] += 1
+            self.state.tiers[str(read_record(path).tier)] += 1
             self.state.last_finding = path.name

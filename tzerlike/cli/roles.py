@@ -46,6 +46,7 @@ from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 from tzerlike.processes.lane import Lane, Report
 from tzerlike.systems import tvm_api
+from tzerlike.systems.optional import baseline_named
 from tzerlike.systems.tvm_api import SYSTEM as SYSTEM
 from tzerlike.systems.tvm_api import compiler_library as compiler_library
 
@@ -155,12 +156,13 @@ def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
     return {
         "tzerlike": tzerlike.__version__,
         "system": SYSTEM.name,
-        "tvm": str(tvm_api.tvm.__version__),
+        "tvm": tvm_api.TVM_VERSION,
+        "baseline": baseline_named(tvm_api.TVM_VERSION),
         "tvm_ffi": _version("apache-tvm-ffi"),
         "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
         "numpy": str(numpy.__version__),
         "python": platform.python_version(),
-        "compiler_library": content_hash(f"{library.name} {library.stat().st_size} {tvm_api.tvm.__version__}")[:16],
+        "compiler_library": content_hash(f"{library.name} {library.stat().st_size} {tvm_api.TVM_VERSION}")[:16],
         "cpu": _cpu(),
         "kernel": platform.release(),
         "coverage_backend": coverage.backend,

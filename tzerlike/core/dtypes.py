@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_PATTERN = re.compile(r"(bool|handle|bfloat|float|uint|int)(\d*)((?:_[a-z0-9]+)?)(?:x(vscalex)?(\d+))?")
+_PATTERN = re.compile(r"(bool|handle|bfloat|float|uint|int)(\d*)((?:_[a-z0-9]+?)?)(?:x(vscalex)?(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)

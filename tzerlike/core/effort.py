@@ -21,24 +21,30 @@ class Check(StrEnum):
     RESULTS = "results"
     """Interpret the program, run both builds, compare."""
     REJECTIONS = "rejections"
-    """For an exception that nothing excuses: does the program build without optimisation, is it defined?"""
+    """For an exception that nothing excuses: does its baseline build compile, is it defined?"""
     DEVICE_SOURCE = "device-source"
     """Have the source that was generated for a device compiled, where its compiler is at hand."""
     SPEED = "speed"
-    """Time both builds, as a part of RESULTS."""
+    """Time kernels on their device, as a part of RESULTS."""
+    TYPES = "types"
+    """Does each pass leave well-typed IR?"""
+    IMMUTABILITY = "immutability"
+    """Does each pass leave the module that it is given as it is?"""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
     """`inputs` is the path of an archive of inputs to use in place of those that a case's seed gives, or "".
 
-    `layout` stirs the heap before the case; see tzerlike.processes.heap.
+    `layout` stirs the heap before the case; see tzerlike.processes.heap. `baseline` is the build that others are
+    compared with (tzerlike.systems.optional), "" for that of the TVM at hand.
     """
 
     checks: frozenset[Check] = frozenset()
     steps: int = _STEPS
     inputs: str = ""
     layout: int = 0
+    baseline: str = ""
 
     def thorough(self) -> Effort:
         return replace(self, steps=THOROUGH_STEPS)
@@ -46,12 +52,18 @@ class Effort:
     def to_json(self) -> dict[str, Any]:
         # A child works in another directory.
         inputs = os.path.abspath(self.inputs) if self.inputs else ""
-        return {"checks": sorted(self.checks), "steps": self.steps, "inputs": inputs, "layout": self.layout}
+        return {
+            "checks": sorted(self.checks),
+            "steps": self.steps,
+            "inputs": inputs,
+            "layout": self.layout,
+            "baseline": self.baseline,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Effort:
         checks = frozenset(map(Check, data["checks"]))
-        return cls(checks, int(data["steps"]), str(data["inputs"]), int(data["layout"]))
+        return cls(checks, int(data["steps"]), str(data["inputs"]), int(data["layout"]), str(data["baseline"]))
 
 
 COMPILE_ONLY = Effort()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tzerlike.core.case import Case, content_hash
 from tzerlike.core.observation import Observation
 
-KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid")
+KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "invalid-ir")
 """What a finding may be."""
+
+
+FIRST_TIER, SECOND_TIER = 1, 2
+"""What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
+
+SCHEME = 2
+"""How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`."""
 
 
 def kind_of(directory: str) -> str:
@@ -21,16 +28,24 @@ def kind_of(directory: str) -> str:
 class Signed:
     """What identifies a finding.
 
-    `kind` is one of KINDS; `parts` is what makes it distinct, in words;
-    `signature` is a short hash of kind and parts.
+    `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell
+    apart what these words would not, and are in no title.
     """
 
     kind: str
     parts: tuple[str, ...]
+    marks: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def signature(self) -> str:
-        return content_hash("\n".join((self.kind, *self.parts)))[:12]
+        """A short hash of it all."""
+        return self.signatures[-1]
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """Its signature under each scheme, the first one's first."""
+        old = content_hash("\n".join((self.kind, *self.parts)))[:12]
+        return old, content_hash("\n".join((self.kind, *self.parts, "", *self.marks)))[:12] if self.marks else old
 
     @property
     def slug(self) -> str:

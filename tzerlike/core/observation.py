@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
@@ -76,6 +76,16 @@ class Frame(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Offence:
+    """What a pass did that none may: which `check` (tzerlike.core.effort) found it, the rule, and in what way."""
+
+    check: Text
+    pass_name: Text
+    rule: Text
+    where: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The one outcome of one case.
 
@@ -83,7 +93,8 @@ class Observation:
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
     was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
-    `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not.
+    `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
+    so are `offences`, of a case whose process did not die.
     `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
     """
 
@@ -103,6 +114,7 @@ class Observation:
     peak_memory: Count = 0
     results: Results | None = None
     rejection: Rejection | None = None
+    offences: tuple[Offence, ...] = ()
     faults: tuple[Fault, ...] = ()
 
     @classmethod
@@ -138,6 +150,7 @@ class Observation:
             "peak_memory": self.peak_memory,
             "results": None if self.results is None else self.results.to_json(),
             "rejection": None if self.rejection is None else self.rejection.to_json(),
+            **({"offences": [asdict(offence) for offence in self.offences]} if self.offences else {}),
         }
 
     @classmethod

@@ -99,9 +99,11 @@ class Results:
     each other, and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow,
     and that a larger budget could decide. `guilty` is who wrong or slow code is due to, as
     tzerlike.execution.diagnosis.localise has it, "" where nobody looked: a pass without its namespace, of the reference
-    build's passes where `blame` is reference or both. What has a blank in it is no pass: "LLVM optimisation", "code
-    generation", "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
-    where that is not the host: cuda.
+    build's passes where `blame` is reference or both; `deed` is what it does to the program, where that is known
+    (tzerlike.execution.diagnosis.walk). What has a blank in it is no pass: "LLVM optimisation", "code generation",
+    "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
+    where that is not the host: cuda. `misused` is a pass of the case's own that was given what its preconditions
+    exclude, by the time that the culprit had run.
     """
 
     verdict: Text
@@ -116,6 +118,8 @@ class Results:
     guilty: Text = ""
     timing: Timing | None = None
     device: Text = ""
+    deed: tuple[Text, ...] = ()
+    misused: Text = ""
 
     @property
     def defined(self) -> bool:
@@ -178,8 +182,8 @@ class Rejection:
 
     `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
     program and what the failing pass was given, and `support` what speaks for it: "defined" by the interpreter,
-    "builds" without optimisation where the interpreter cannot tell, or "": an undefined program is nobody's to
-    complain about.
+    "builds" where the interpreter cannot tell and the baseline build compiles, or "": an undefined program is nobody's
+    to complain about.
     """
 
     label: Text

@@ -28,6 +28,7 @@ from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import localised
+from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.execution.record import ChildRecord, read_child_record, read_results
 from tzerlike.execution.rejection import weighed
 from tzerlike.execution.sanitizer import report_in
@@ -42,7 +43,7 @@ _REPORT_LIMIT = 1 << 18
 _STACK_OVERFLOW_DEPTH = 500
 _ENDLESS_STACK = 100_001
 _BASELINES = 4096
-"""Programs to remember as checked without optimisation."""
+"""Programs to remember whose baseline build was right."""
 
 _RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
 _LOST = "ChildLost"
@@ -126,7 +127,10 @@ class ForkExecutor:
             (again,) = self._run_child([other], False, limits, effort)
             return self._on_device(other, again.sound(), limits, effort)
 
-        return localised(case, seen, run_once, lambda other: ask_walk(self.call, other, limits, inputs=effort.inputs))
+        def take_walk(other: Case) -> Walk | None:
+            return ask_walk(self.call, other, limits, inputs=effort.inputs)
+
+        return localised(case, seen, run_once, take_walk, effort.baseline)
 
     def _on_device(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run a kernel that compiles to what means the same, where there is a device for it."""
@@ -289,6 +293,7 @@ class ForkExecutor:
             peak_memory=record.peak_memory,
             results=results,
             rejection=rejection,
+            offences=record.offences,
         )
 
     def _written_over(self, error: Garbled, logged: int, *, runs: bool) -> Observation:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tzerlike.core.errors import Fault, UserError
-from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.observation import Exit, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.processes.channel import Garbled
 
@@ -32,6 +32,7 @@ class ChildRecord(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
     results: dict[str, Any] | None = None
     rejection: dict[str, Any] | None = None
+    offences: tuple[Offence, ...] = ()
     kind: str = ""
     frames: tuple[str, ...] = ()
 

@@ -22,16 +22,17 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.diagnosis.ask import Call
-from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.facts import facts_of
+from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
-from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.interpreter import Verdict
 
@@ -51,7 +52,7 @@ def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
 def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
     """Return `seen` with what speaks for a program that met an internal error.
 
-    Where the compiler dies of building it without optimisation, that is what is returned.
+    Where the compiler dies of its baseline build, that is what is returned.
     """
     internal = Label.INTERNAL_ERROR.value
     if seen.exit is not Exit.REJECTED or Check.REJECTIONS not in effort.checks:
@@ -101,7 +102,7 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     elif results.verdict != Verdict.UNDEFINED:
         channel.enter_stage(Stage.BUILD_BASELINE)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        builds, sources = _builds(case, module, channel)
+        builds, sources = _builds(case, module, channel, effort.baseline)
         rejection = replace(rejection, support="builds" if builds else "")
     channel.add_result(rejection.to_json() | {"sources": sources})
 
@@ -111,16 +112,17 @@ def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
 
     With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
 
-    They accept what the default pipeline gives each of its passes. A pass that another has given something ill-formed
-    is not the one to blame.
+    They accept what the default pipeline gives each of its passes. A pass that another has given something ill-formed,
+    or something that its preconditions exclude, is not the one to blame.
     """
     module = tvm_api.load_ir(case.ir)
     watch = tvm_api.ModuleWatch()
-    compilation = Compilation(case.target, case.config, steps_of(case.passes), [watch])
+    passes = GivenPasses(case.passes)
+    compilation = Compilation(case.target, case.config, passes.steps, [watch])
     try:
         compilation.build(module)
     except CompilerRefused:
-        if of_source:
+        if of_source or passes.misused:
             return False
         given = watch.module or module
     else:
@@ -130,15 +132,16 @@ def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
     return bool(tvm_api.well_formed(module) and tvm_api.well_formed(given))
 
 
-def _builds(case: Case, module: Any, channel: Channel) -> tuple[bool, list[str]]:
-    """Whether the program compiles without optimisation, and device sources that are left to the worker to compile.
+def _builds(case: Case, module: Any, channel: Channel, baseline: str) -> tuple[bool, list[str]]:
+    """Whether the baseline build compiles, and device sources that are left to the worker to compile.
 
     No machine code is generated for the host.
     """
-    wanted = REFERENCE_TARGET if kind_of_target(case.target) == "llvm" else case.target
+    on_host = kind_of_target(case.target) == "llvm"
+    wanted, baseline = (REFERENCE_TARGET, baseline) if on_host else (case.target, LEVELS)
     try:
         watch = tvm_api.PassWatch(channel.note_pass)
-        built = Compilation(wanted, REFERENCE_CONFIG, instruments=[watch]).build(module)
+        built = Compilation(wanted, baseline_config(baseline), instruments=[watch]).build(module)
         sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
     except CompilerRefused:
         return False, []

@@ -18,6 +18,7 @@ from tzerlike.execution.compare.results import Builds, compile_baseline, judge_b
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.execution.cuda.source import SourceRefused, due, first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
+from tzerlike.execution.offences import WATCHES, checks_due, offences_in
 from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
@@ -40,24 +41,27 @@ def run_case(
     It has `sources` where device source is left to tzerlike.execution.sources. With `baseline_known` the baseline build
     has been right on this program and these inputs before.
     """
+    names = [spec.name for spec in case.passes]
+    looks = [WATCHES[check](names) for check in checks_due(effort.checks, case.id, around.exploring)]
     reached: list[int] = []
     left: list[str] = []
     try:
         module = load(case.ir)
         lowered = None if kind_of_target(case.target) == "llvm" else tvm_api.ModuleBefore(JUDGED_BEFORE)
-        watches = [tvm_api.PassWatch(channel.note_pass), *([] if lowered is None else [lowered])]
+        watches = [tvm_api.PassWatch(channel.note_pass), *([] if lowered is None else [lowered]), *looks]
         passes = steps_of(case.passes)
         between = lambda: reached.append(around.blocks())  # noqa: E731
         built = Compilation(case.target, case.config, passes, watches, channel, between).build(module)
         if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
             left = _offer_source(built, case, channel, around)
     except CompilerRefused as refusal:
-        record = refusal.record()
+        record = refusal.record() | offences_in(looks)
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
             record |= {"stage": channel.stage().value, "pass": channel.pass_name()}
             record["rejection"] = label_rejection(case, channel.pass_name(), refusal.message).to_json()
         return record
     record = {"exit": Exit.OK.value, "pass_blocks": [after - before for before, after in pairwise(reached)]}
+    record |= offences_in(looks)
     if left:
         record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
@@ -66,7 +70,7 @@ def run_case(
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
         builds = Builds(
-            None if baseline_known else lambda: compile_baseline(module, channel),
+            None if baseline_known else lambda: compile_baseline(module, channel, effort.baseline),
             lambda: native.entry_point(module, built),
         )
         entry = tvm_api.entry_of(module)

@@ -13,7 +13,12 @@ _TEXT = 8192
 
 def found_answer(finding: Signed) -> dict[str, Any]:
     """A finding."""
-    return {"kind": finding.kind, "signature": finding.signature, "parts": list(finding.parts)}
+    return {
+        "kind": finding.kind,
+        "signature": finding.signature,
+        "signatures": list(finding.signatures),
+        "parts": list(finding.parts),
+    }
 
 
 def seen_answer(seen: Observation) -> dict[str, Any]:

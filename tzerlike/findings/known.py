@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,15 @@ class KnownEntry:
         """Whether it is said to show in this version of TVM: 1.2 stands for 1.2.0 and 1.2.0.post1."""
         return not self.versions or any(version == named or version.startswith(f"{named}.") for named in self.versions)
 
-    def matches(self, signature: str, title: str, message: str, version: str) -> bool:
-        """Whether a finding is this one; `title` is "kind: parts", `message` what TVM said."""
+    def matches(self, signatures: Collection[str], title: str, message: str, version: str) -> bool:
+        """Whether a finding is this one; `title` is "kind: parts", `message` what TVM said.
+
+        An entry does not say which scheme its signature is of, so `signatures` are those of all.
+        """
         if not self.concerns(version):
             return False
         if self.signature:
-            return signature == self.signature
+            return self.signature in signatures
         return re.search(self.pattern, title) is not None or re.search(self.pattern, message) is not None
 
     def to_json(self) -> dict[str, Any]:
@@ -68,9 +71,9 @@ class Known:
 
     entries: tuple[KnownEntry, ...] = ()
 
-    def match(self, signature: str, title: str, message: str, version: str) -> KnownEntry | None:
+    def match(self, signatures: Collection[str], title: str, message: str, version: str) -> KnownEntry | None:
         """Return the first entry that a finding is, or None."""
-        return next((entry for entry in self.entries if entry.matches(signature, title, message, version)), None)
+        return next((entry for entry in self.entries if entry.matches(signatures, title, message, version)), None)
 
     def silent(self, labels: Iterable[str], versions: Iterable[str]) -> tuple[KnownEntry, ...]:
         """Return the entries that are not among the `labels` seen, of those that concern a version that was run."""
@@ -163,7 +166,7 @@ class KnownFilter:
 
     def hides(self, finding: Signed, message: str) -> bool:
         """Whether a finding is known; it is counted if so."""
-        entry = self.known.match(finding.signature, finding.title, message, self.version)
+        entry = self.known.match(finding.signatures, finding.title, message, self.version)
         if entry is not None:
             self.seen[entry.label] = self.seen.get(entry.label, 0) + 1
         return entry is not None

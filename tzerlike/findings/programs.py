@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from tzerlike.core.case import Case
@@ -52,9 +52,17 @@ class Programs(ABC):
         """Return the texts of a mutation that died in `place`, of the last of `calls`."""
         return Texts("", replaying(finding.title))
 
-    def well_formed(self, case: Case) -> bool:
-        """Whether the compiler's verifiers accept the program of a case, and survive it."""
-        return True
+    def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
+        """Whether somebody would write the program of `case`, which is valid; with `printed`, it reads back too."""
+        return False
+
+    def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
+        """Yield cases with plain programs in the default pipeline that may show a finding, the most alike first."""
+        return iter(())
+
+    def accepted(self, case: Case) -> frozenset[str]:
+        """The verifiers, by names of their own, that accept the program of a case, and survive it."""
+        return frozenset()
 
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:  # noqa: B027 - any case fits
         """UserError in one line unless this compiler takes `case`, and `inputs`, a path or "", fit its program."""

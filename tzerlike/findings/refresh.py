@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tzerlike.core.finding import Signed
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
@@ -15,7 +14,7 @@ from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.findings.reduction.place import reduced_in, tier_in
 
 REPORT = "report.md"
 
@@ -44,7 +43,7 @@ def _subject(path: Path) -> Subject:
     bundle = read_bundle(best)
     test, memcheck = best / TEST_FILE, path / SANITIZER_REPORT
     return Subject(
-        finding=Signed(bundle.kind, bundle.parts),
+        finding=bundle.signed,
         case=bundle.stored.case,
         seen=bundle.observation,
         runs=bundle.confirmed.runs,
@@ -52,19 +51,24 @@ def _subject(path: Path) -> Subject:
         environment=read_record(path).environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
-        guilt=_guilt(path, bundle.signature),
+        guilt=_guilt(path, reduced is not None),
         folder="" if reduced is None else f"{REDUCED}/",
         original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
+        tier=tier_in(path),
+        witness=bundle.confirmed.witness,
+        repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 
 
-def _guilt(path: Path, signature: str) -> Guilt | None:
-    """None where no bisection found anything, or one of another finding."""
+def _guilt(path: Path, reduced: bool) -> Guilt | None:
+    """None where no bisection found anything, or one of another finding; of another program, its verdict alone."""
     bisection = read_bisection(path)
-    if bisection is None or not bisection.guilty or bisection.signature != signature:
+    if bisection is None or not bisection.guilty or bisection.signature != read_record(path).signature:
         return None
     what = bisection.line().partition(": ")[2]
+    if bisection.reduced != reduced:
+        return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
     return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, bisection.diff)
 

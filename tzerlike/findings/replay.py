@@ -106,7 +106,7 @@ def replay_bundle(bundle: Bundle | OtherBundle | FaultBundle, times: int, client
         others = ", ".join(sorted(set(answers[-1]["faults"]) - {bundle.signature}))
         return Replayed(bundle, times, same, f"other faults: {others}" if others else "no fault")
     answers = client.ask("judge-again", {"path": str(bundle.path.resolve()), "times": times})
-    same = sum(any(f["signature"] == bundle.signature for f in answer["findings"]) for answer in answers)
+    same = sum(any(bundle.shown_by(f["signatures"]) for f in answer["findings"]) for answer in answers)
     return Replayed(bundle, times, same, _describe(answers[-1]))
 
 

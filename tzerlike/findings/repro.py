@@ -14,21 +14,35 @@ def limit():
 _REPLAYING = '''\
 """{title}
 
-Exits non-zero when the bug shows; it takes tzerlike to show it.
+Exits 1 when the bug shows, 0 when it does not, and otherwise when that cannot be told; it takes tzerlike to show it.
 """
 
+import importlib.util
 import pathlib
 import subprocess
 import sys
 
+if importlib.util.find_spec("tzerlike") is None:
+    print("there is no tzerlike here")
+    sys.exit(2)
 bundle = pathlib.Path(__file__).resolve().parent
-sys.exit(1 if subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode == 0 else 0)
+status = subprocess.run([sys.executable, "-m", "tzerlike", "replay", bundle]).returncode
+sys.exit({{0: 1, 1: 0}}.get(status, status))
 '''
+
+ALWAYS_ZERO = "so this always exits 0"
+"""What a script says of itself that cannot show the bug on any machine."""
 
 
 def replaying(title: str) -> str:
     """Return a script that has tzerlike replay the bundle that it is in, where no other can be made."""
     return _REPLAYING.format(title=quotable(title))
+
+
+def manner_of(repro: str) -> str:
+    """Return in a few words what the text of a repro.py takes, and how it ends."""
+    needs = "it takes tzerlike" if '"tzerlike"' in repro else "tvm and numpy alone"
+    return f"({needs}); it {'always exits 0' if ALWAYS_ZERO in repro else 'exits non-zero when the bug shows'}"
 
 
 def quotable(text: str) -> str:

@@ -16,10 +16,12 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.witness import heard
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.examiner import Look
 from tzerlike.oracles.protocol import Environment, Probe
@@ -34,8 +36,9 @@ class LookAt(Protocol):
 class Retrial:
     """`look` looks at a case once, on a heap, with the inputs of an archive where one is named.
 
-    `write` confirms a finding and writes its bundle into a directory; None where it does not show every time. `layouts`
-    are the heaps that a finding is confirmed on; `few` those that a smaller case has to show it on before it is taken.
+    `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, or the
+    witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a smaller case has to show
+    it on before it is taken.
     """
 
     look: LookAt
@@ -61,6 +64,7 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], p
         return Look(tuple(judged(judges, case, seen)), seen=seen)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
+        finding, tier = tiered(finding, executor, programs, lambda case: look(case).findings)
         evidence = evidence_for(finding.case, finding.observation.results)
         confirmation = confirmed(
             finding.kind,
@@ -69,6 +73,9 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], p
             lambda layout, inputs: look(finding.case, layout, inputs).shows(finding),
         )
         if confirmation.flaky:
+            return None
+        confirmation = confirmation.with_tier(tier, heard(finding, evidence))
+        if confirmation.withheld:
             return None
         return bundle_compilation(
             directory,

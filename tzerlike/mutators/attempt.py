@@ -14,6 +14,7 @@ from tzerlike.mutators import MutationEnv, Mutator, make_mutators
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
+from tzerlike.tir.typecheck import is_well_typed
 
 _JOB = "mutate"
 
@@ -29,7 +30,8 @@ def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Att
     if child is None:
         return Attempt(None)
     module = tvm_api.module_of(child)
-    return Attempt(tvm_api.dump_ir(module)) if tvm_api.well_formed(module) else Attempt(None, ILL_FORMED)
+    accepted = is_well_typed(child) and tvm_api.well_formed(module)
+    return Attempt(tvm_api.dump_ir(module)) if accepted else Attempt(None, ILL_FORMED)
 
 
 def mutate(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

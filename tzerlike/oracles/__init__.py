@@ -13,19 +13,26 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, round_trip
+from tzerlike.oracles import crash, metamorphic, performance, round_trip
+from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
+from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
-from tzerlike.oracles.performance import judge_performance
-from tzerlike.oracles.protocol import Environment, Judge, Oracle, Probe
+from tzerlike.oracles.protocol import Account, Environment, Judge, Oracle, Probe
 from tzerlike.plugins import extended, load_plugin
 
 ORACLES: dict[str, Oracle] = {
     "crash": Oracle(crash.judge_crash, probe=crash.PROBE),
     "inconsistency": Oracle(judge_inconsistency, frozenset({Check.RESULTS}), harness=TIR),
     "internal-error": Oracle(judge_internal_error, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE}), harness=TIR),
-    "performance": Oracle(judge_performance, frozenset({Check.RESULTS, Check.SPEED}), harness=TIR),
+    "performance": Oracle(
+        performance.judge_performance, frozenset({Check.RESULTS, Check.SPEED}), performance.PROBE, harness=TIR
+    ),
     "roundtrip": Oracle(round_trip.judge_round_trip, probe=round_trip.PROBE, harness=TIR),
+    "ill-typed": Oracle(judge_ill_typed, frozenset({Check.TYPES}), harness=TIR, account=account_of_ill_typed),
+    "immutability": Oracle(
+        judge_immutability, frozenset({Check.IMMUTABILITY}), harness=TIR, account=account_of_changed_input
+    ),
     "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
 }
 
@@ -54,12 +61,14 @@ def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Findi
     """
     if seen.exit is Exit.CONFINED:
         return []
-    return [finding for finding in (judge(case, seen) for judge in judges) if finding is not None]
+    found = [judge(case, seen) for judge in judges]
+    several = [[] if one is None else one if isinstance(one, Sequence) else [one] for one in found]
+    return [finding for findings in several for finding in findings]
 
 
-def effort_for(names: Sequence[str]) -> Effort:
-    """Return the effort that the named oracles take; UserError as make_oracles."""
-    return Effort(frozenset().union(*(oracle.needs for oracle in _named(names))))
+def effort_for(names: Sequence[str], baseline: str = "") -> Effort:
+    """Return the effort that the named oracles take, compared with a baseline; UserError as make_oracles."""
+    return Effort(frozenset().union(*(oracle.needs for oracle in _named(names))), baseline=baseline)
 
 
 def probes_for(names: Sequence[str]) -> tuple[Probe, ...]:
@@ -76,6 +85,15 @@ def probe_of(finding: Signed, seen: Observation, environment: Environment) -> Pr
     others = [name for name in listed if isinstance(name, str) and ":" in name] if isinstance(listed, list) else []
     probes = _probes([*ORACLES.values(), *_named(others)])
     return next((probe for probe in probes if probe.owns(finding, seen, environment)), None)
+
+
+def account_of(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    """Return what the oracle of a finding has to say of it in a report."""
+    probe = probe_of(finding, seen, environment)
+    if probe is not None:
+        return probe.account(finding, seen, environment)
+    oracle = ORACLES.get(finding.parts[0]) if finding.kind == "invalid-ir" else None
+    return Account() if oracle is None or oracle.account is None else oracle.account(seen)
 
 
 def _probes(oracles: Iterable[Oracle]) -> tuple[Probe, ...]:

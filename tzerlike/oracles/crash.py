@@ -15,6 +15,7 @@ from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.passes.preconditions import out_of_place
 from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
@@ -35,7 +36,7 @@ _NOT_THE_COMPILER = (
 
 def judge_crash(case: Case, observation: Observation) -> Finding | None:
     """Return the finding of an observation that ended in a crash, a time-out or out of memory of the compiler."""
-    if observation.stage in _NOT_THE_COMPILER:
+    if observation.stage in _NOT_THE_COMPILER or out_of_place(observation.pass_name):
         return None
     where = _place(observation)
     if observation.exit is Exit.CRASH:

@@ -2,8 +2,8 @@
 
 Only programs that the interpreter calls defined on their inputs count, and passes that ran on what their
 preconditions allow: one that does not say no to the rest is not wrong for that. A signature holds which build is
-wrong, the pass it is due to as far as that is known, the class of dtype and in what way the result is wrong: none of
-these vary with the shape of the program.
+wrong, the pass it is due to as far as that is known, what that does to the program, the class of dtype and in what way
+the result is wrong: none of these vary with the shape of the program.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation, Stage, message_template
 from tzerlike.core.results import Ran
-from tzerlike.passes.facts import facts_of
-from tzerlike.passes.preconditions import legal
+from tzerlike.core.targets import kind_of_target
+from tzerlike.passes.facts import Fact, facts_of
+from tzerlike.passes.preconditions import OF_DEVICE_MEMORY, legal
+from tzerlike.systems import under_test
 
 
 def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
@@ -21,18 +23,29 @@ def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
     results = observation.results
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
         return None
-    if results.blame == "optimised" and _misused(case):
+    if results.blame == "optimised" and (results.misused or misused(case) or _acts_on_hints(case)):
         return None
     parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(results.blamed))
-    return Finding("wrong-code", parts, case, observation)
+    return Finding("wrong-code", parts, case, observation, marks=results.deed)
 
 
-def _misused(case: Case) -> bool:
+def misused(case: Case) -> bool:
     """Whether a pass of the case's own was given what its preconditions exclude."""
-    if not case.passes:
-        return False
     whole = case.config.pipeline == "none"
-    return legal(case.passes, facts_of(case.ir), to_code=whole) is not None
+    return bool(case.passes) and legal(case.passes, facts_of(case.ir), to_code=whole) is not None
+
+
+def _acts_on_hints(case: Case) -> bool:
+    """Whether a pass before the default pipeline, or one that an option adds to it, takes a hint at its word that asks
+    for what the target has not got. Until then a hint means nothing."""
+    if case.config.pipeline == "none":
+        return False
+    hints, own = set(), {under_test().name_in_tvm(spec.name) for spec in case.passes}
+    if ("tirx.use_async_copy", True) in case.config.options or "s_tir.LowerAsyncDMA" in own:
+        hints.add(Fact.ASYNC)
+    if own & OF_DEVICE_MEMORY and kind_of_target(case.target) == "llvm":
+        hints.add(Fact.DEVICE_MEMORY)
+    return bool(hints) and not hints.isdisjoint(facts_of(case.ir))
 
 
 def manner(ran: Ran) -> tuple[str, ...]:

@@ -1,21 +1,27 @@
 """The internal-error oracle: TVM raises, with no excuse, on a program that it ought to compile.
 
 No excuse: every pass had what it needs, and the message is none of TVM's documented refusals (tzerlike.passes.label).
-Ought to: the program is well-formed, and it builds without optimisation or is defined on its inputs.
+Ought to: the program is well-formed, and its baseline build compiles or it is defined on its inputs.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.frames import function_name
-from tzerlike.core.observation import Exit, Observation, Stage, message_template
+from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
+from tzerlike.core.refused import refusal_in
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
 from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
+
+_NODE = re.compile(r"(\w+)Node\b")
 
 
 def judge_internal_error(case: Case, observation: Observation) -> Finding | None:
@@ -29,9 +35,21 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
-        return Finding("ice-on-valid", (where, message_template(observation.message), *frames), case, observation)
+        parts = (where, message_template(observation.message), *frames)
+        return Finding(
+            "ice-on-valid", parts, case, observation, marks=_marks(observation.message, observation.backtrace)
+        )
     if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
         message = results.baseline.message
         if not documented(message, facts_of(case.ir)):
-            return Finding("ice-on-valid", (Stage.BUILD_BASELINE.value, message_template(message)), case, observation)
+            parts = (Stage.BUILD_BASELINE.value, message_template(message))
+            return Finding("ice-on-valid", parts, case, observation, marks=_marks(message, ()))
     return None
+
+
+def _marks(message: str, backtrace: Sequence[Frame]) -> tuple[str, ...]:
+    """What the parts leave out: the end of a condition, a second line, and which overload of a visitor raised."""
+    said = refusal_in(message)
+    whole = said.condition or said.words
+    deepest = next(iter(under_test().code.telling(backtrace)), Frame("", "")).function
+    return (*([] if whole in message_template(message) else [whole]), *_NODE.findall(deepest))

@@ -17,6 +17,10 @@ from tzerlike.tir.allowlist.stored import require_graph
 OTHER_VALUES = "other values"
 """What is wrong with a program that is defined and does not compute what it did before."""
 
+LIES = "block-region"
+"""The rule that a program breaks whose blocks do not declare what they access. Passes trust that, whatever the program
+computes when none does: no build has to bear it out."""
+
 HELD = "schedule"
 """What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
 
@@ -28,9 +32,9 @@ def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
     it breaks, which makes what comes out chance, or OTHER_VALUES.
     """
     results = observation.results
-    if observation.stage is not Stage.MUTATE or results is None or not results.blame:
-        return None
     what = observation.message.partition(":")[0]
+    if observation.stage is not Stage.MUTATE or results is None or not (results.blame or what == LIES):
+        return None
     how = manner(results.blamed) if what == OTHER_VALUES else ()
     return Finding("wrong-code", ("schedule", observation.pass_name, what, *how), case, observation)
 
@@ -43,10 +47,13 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     held = environment[HELD]
     calls = held.get("calls") if isinstance(held, dict) else None
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
+    lies = said.startswith(LIES)
+    kept = "declares what its blocks access" if lies else "leaves what the program computes as it was"
     return Account(
-        expected="The schedule primitive leaves what the program computes as it was.",
+        expected=f"The schedule primitive {kept}.",
         place=seen.pass_name,
-        actual=f"changes it: {said}.",
+        actual=f"{'does not' if lies else 'changes it'}: {said}.",
+        headline=f"{seen.pass_name} leaves blocks that do not declare what they access" if lies else "",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=60,

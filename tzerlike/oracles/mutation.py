@@ -14,6 +14,7 @@ from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import NOBODYS, Exit, Observation, Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.mutators import MutationEnv, make_mutators
+from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.examiner import Ask, Look, Made
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
@@ -31,6 +32,8 @@ class Repetition:
     mutation: Mutation
     signal: int
     calls: tuple[str, ...]
+    place: tuple[str, ...] = ()
+    """The deepest function of TVM that was at work, if one is known."""
 
     @property
     def culprit(self) -> str:
@@ -49,7 +52,7 @@ class Repetition:
             pass_name=self.mutation.mutator,
             signal=self.signal,
         )
-        return Finding("crash", (Stage.MUTATE.value, self.culprit, name), case, seen)
+        return Finding("crash", (Stage.MUTATE.value, self.culprit, name), case, seen, marks=self.place)
 
 
 def repeat(ask: Ask, mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
@@ -60,7 +63,8 @@ def repeat(ask: Ask, mutation: Mutation, case: Case, layout: int = 0) -> Repetit
     item = {"mutation": mutation.to_json(), "ir": case.ir, "target": kind_of_target(case.target), "layout": layout}
     records, death = ask(item)
     number = 0 if death is None or death.exit in NOBODYS else death.signal
-    return Repetition(mutation, number, tuple(without_refused([record["call"] for record in records])))
+    place = manner_of_death(death)[1:2] if death is not None and number else ()
+    return Repetition(mutation, number, tuple(without_refused([record["call"] for record in records])), place)
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

@@ -6,7 +6,7 @@ examiner (tzerlike.oracles.examiner), which is loaded by name where TVM is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation
 
-Judge = Callable[[Case, Observation], Finding | None]
-"""Pure: a case and its observation in, a finding or None out."""
+Judge = Callable[[Case, Observation], Finding | Sequence[Finding] | None]
+"""Pure: a case and its observation in, a finding or several out, or None."""
 
 Environment = Mapping[str, Any]
 """What a bundle says that its finding occurred under."""
@@ -61,10 +61,12 @@ class Probe:
 class Oracle:
     """An oracle; `needs` is what the child that takes a case has to look at for it.
 
-    `harness` is the one whose cases it understands, "" where it understands any.
+    `harness` is the one whose cases it understands, "" where it understands any. `account` is what a report says of
+    findings of a kind that is the oracle's own, whose first part is its name.
     """
 
     judge: Judge
     needs: frozenset[Check] = frozenset()
     probe: Probe | None = None
     harness: str = ""
+    account: Callable[[Observation], Account] | None = None

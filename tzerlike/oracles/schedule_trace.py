@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.systems.tvm_api import s_tir, tvm_ffi
+from tzerlike.systems.tvm_api import s_tir, tvm, tvm_ffi
 
 SCHEDULE = "sch"
 
@@ -31,6 +31,8 @@ class Tape:
             return "(" + "".join(f"{self.text(item)}, " for item in value) + ")"
         if isinstance(value, list | tvm_ffi.Array):
             return "[" + ", ".join(self.text(item) for item in value) + "]"
+        if isinstance(value, tvm_ffi.Object):
+            return f"tvm.ir.load_json({str(tvm.ir.save_json(value))!r})"
         raise ValueError(f"no text for a {type(value).__name__}")
 
     def name(self, value: Any, name: str) -> None:

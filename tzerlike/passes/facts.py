@@ -79,6 +79,14 @@ class Fact(StrEnum):
     """The function takes packed arguments."""
     TARGET = "target"
     """Every function has a target."""
+    ASYNC = "asynchronous-copies"
+    """Something is marked to be copied asynchronously."""
+    DEVICE_MEMORY = "device-memory"
+    """Some buffer is in memory that a CPU has not got."""
+    TRAINIUM = "trainium"
+    """The program is compiled for Trainium, as none is here."""
+    ADRENO = "adreno"
+    """The program is compiled for an Adreno GPU, as none is here."""
     SPLIT = "split"
     """Host and device functions have been separated."""
     BUILTINS_LOWERED = "builtins-lowered"
@@ -87,15 +95,14 @@ class Fact(StrEnum):
 
 Facts = frozenset[Fact]
 
-ANY_PROGRAM: Final[Facts] = frozenset(Fact) - {
-    Fact.DUPLICATES,
-    Fact.FLATTENED,
-    Fact.LOWERED,
-    Fact.PACKED,
-    Fact.SPLIT,
-    Fact.BUILTINS_LOWERED,
-}
-"""What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program."""
+HISTORY: Final[Facts] = frozenset(
+    {Fact.DUPLICATES, Fact.FLATTENED, Fact.LOWERED, Fact.PACKED, Fact.SPLIT, Fact.BUILTINS_LOWERED}
+)
+"""What the passes that have run tell, and no program by itself."""
+
+ANY_PROGRAM: Final[Facts] = frozenset(Fact) - HISTORY - {Fact.ASYNC, Fact.TRAINIUM, Fact.ADRENO}
+"""What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program that
+asks for no device that is not there."""
 
 _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
 _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
@@ -108,11 +115,13 @@ _OF_BLOCKS: Final = {
 }
 _OF_TEXTS: Final = {
     "software_pipeline_stage": Fact.SOFTWARE_PIPELINE,
+    "software_pipeline_async_stages": Fact.ASYNC,
     "buffer_dim_align": Fact.DIM_ALIGN,
     "virtual_thread": Fact.VIRTUAL_THREADS,
     "s_tir": Fact.S_TIR,
 }
 _OF_ELEMENTS: Final = {"bool": Fact.BOOL_STORAGE, "int64": Fact.INT64_STORAGE}
+_MEMORIES: Final = ("shared", "warp", "wmma.", "m16n8k8.", "global.vtcm", "global.texture")
 _CALLS: Final = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked", "tirx.call_extern", "tirx.call_pure_extern")
 
 
@@ -178,6 +187,10 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
                 found.add(Fact.DEVICE_CODE)
             elif data.startswith("vthread"):
                 found.add(Fact.VIRTUAL_THREADS)
+            elif data.startswith("async_"):
+                found.add(Fact.ASYNC)
+            elif data.startswith(_MEMORIES):
+                found.add(Fact.DEVICE_MEMORY)
         elif kind == "tirx.AssertStmt":
             found.add(Fact.HOST_CODE)
         elif kind == "tirx.AllocBuffer":

@@ -40,6 +40,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     r"is_zero\(op->min\)": "s_tir.InjectVirtualThread wants loops as s_tir.CanonicalizeLoop leaves them, from zero",
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",
+    "Cannot find function .* global registry": "a runtime without the device that the program asks for",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
     "Cannot allocate global memory when targeting CUDA": "kernels get global memory as arguments",
     "cannot handle for type": "LLVM code generation has no thread launches",
@@ -130,6 +131,11 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
     return Label.DOCUMENTED_REFUSAL if documented(message, facts, passes, failing) else Label.INTERNAL_ERROR
+
+
+def missing_support(message: str) -> bool:
+    """Whether a compiled function says that the runtime lacks what it calls: nothing is wrong with the code then."""
+    return "Cannot find function" in message.partition("\n")[0]
 
 
 def documented(message: str, facts: Facts = frozenset({Fact.TARGET}), passes: Sequence = (), failing: str = "") -> bool:

@@ -54,6 +54,7 @@ def _facts(*facts: Fact) -> Facts:
 
 F = Fact
 _ANYWHERE: Final = Rule(source="trial: ran everywhere")
+_ADRENO: Final = Rule(needs=_facts(F.ADRENO), source="pipeline: of the backend")
 _BLOCKS: Final = _facts(F.BLOCKS, F.ITERATORS, F.INIT, F.BLOCK_BUFFERS, F.MATCHES)
 
 PRECONDITIONS: Final[Mapping[str, Rule]] = {
@@ -106,7 +107,10 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     ),
     "s_tir.LiftThreadBinding": _ANYWHERE,
     "s_tir.LoopPartition": Rule(removes=_facts(F.LIKELY), source="trial: code generation knows no likely"),
-    "s_tir.LowerAsyncDMA": _ANYWHERE,
+    "s_tir.LowerAsyncDMA": Rule(
+        source="trial: of ASYNC it makes device_api.cpu.dma_copy, which no runtime but Hexagon's has; pipelines run "
+        "it for every target, so that is left to the judge of results",
+    ),
     "s_tir.LowerAutoCopy": _ANYWHERE,
     "s_tir.LowerCrossThreadReduction": Rule(removes=_facts(F.CROSS_THREAD), source="trial: ran everywhere"),
     "s_tir.LowerInitBlock": Rule(
@@ -139,8 +143,8 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "s_tir.VerifyGPUCode": _ANYWHERE,
     "s_tir.VerifyVTCMLimit": _ANYWHERE,
     "s_tir.analysis.OOBChecker": _ANYWHERE,
-    "s_tir.backend.adreno.InjectTextureAlloc": _ANYWHERE,
-    "s_tir.backend.adreno.TextureFlatten": _ANYWHERE,
+    "s_tir.backend.adreno.InjectTextureAlloc": _ADRENO,
+    "s_tir.backend.adreno.TextureFlatten": _ADRENO,
     "tirx.AnnotateEntryFunc": _ANYWHERE,
     "tirx.BF16ComputeLegalize": Rule(removes=_facts(F.BF16), source="doc"),
     "tirx.BF16StorageLegalize": Rule(
@@ -246,11 +250,39 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "tirx.VerifySSA": _ANYWHERE,
     "tirx.backend.cuda.LowerIket": _ANYWHERE,
     "tirx.backend.trn.LowerTrainiumLayout": Rule(
+        needs=_facts(F.TRAINIUM),
         forbids=_facts(F.BOOL_STORAGE),
-        source="trial: fails on buffers of booleans",
+        source="pipeline: of the backend; trial: fails on buffers of booleans",
     ),
 }
 """Every pass of the catalogue."""
+
+ELSEWHERE: Final = frozenset(
+    {
+        "s_tir.LowerAsyncDMA",
+        "s_tir.LowerVtcmAlloc",
+        "s_tir.VerifyVTCMLimit",
+        "s_tir.backend.adreno.InjectTextureAlloc",
+        "s_tir.backend.adreno.TextureFlatten",
+        "tirx.backend.trn.LowerTrainiumLayout",
+    }
+)
+"""Passes for targets that no campaign has (Hexagon, Adreno, Trainium), which none draws. The default pipelines run some
+of them for every target."""
+
+OF_DEVICE_MEMORY: Final = frozenset(
+    {
+        "s_tir.InferFragment",
+        "s_tir.InjectPTXAsyncCopy",
+        "s_tir.LowerAutoCopy",
+        "s_tir.LowerVtcmAlloc",
+        "s_tir.ManifestSharedMemoryLocalStage",
+        "s_tir.MergeSharedMemoryAllocations",
+        "s_tir.TransformMmaBufferLayout",
+        "tirx.LowerWarpMemory",
+    }
+)
+"""Passes to which the scope of a buffer is more than a hint."""
 
 _CODE_GENERATION: Final = Rule(
     needs=_facts(F.PACKED, F.TARGET),
@@ -278,6 +310,16 @@ class Violation:
 def rule_of(name: str) -> Rule:
     """Return the rule of a pass; one that the table does not know has no preconditions."""
     return PRECONDITIONS.get(under_test().name_in_tvm(name), _ANYWHERE)
+
+
+def drawn(name: str) -> bool:
+    """Whether a campaign draws a pass."""
+    return under_test().name_in_tvm(name) not in ELSEWHERE
+
+
+def out_of_place(name: str) -> bool:
+    """Whether a pass has no business on any target that there is, whatever the program."""
+    return not rule_of(name).needs.isdisjoint({F.TRAINIUM, F.ADRENO})
 
 
 def facts_after(passes: Iterable[PassSpec], facts: Facts) -> Facts:

@@ -195,6 +195,7 @@ _OUTCOMES = (
     ("rejected_labels", "Why TVM refused"),
     ("internal_errors", "Internal errors"),
     ("unconfirmed", "Suspicions that did not hold"),
+    ("witness", "What the witness says of wrong code"),
     ("rejected", "Refusals by message"),
 )
 

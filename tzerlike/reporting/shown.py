@@ -20,7 +20,7 @@ from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.issue.layout import cut, trace
 from tzerlike.findings.issue.markdown import headline
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.findings.reduction.place import reduced_in, tier_in
 
 SHOWN = 400
 """Findings that a page shows with their programs; it counts the others."""
@@ -101,6 +101,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     where = f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage)
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
+    facts += [("tier", str(tier))] if (tier := tier_in(path)) else []
     harness = harness_of(path)
     label = f"[{harness.label}] "
     if not harness.has_cases:
@@ -121,7 +122,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         facts += [
             ("interpreter", " ".join(filter(None, (seen.results.verdict, seen.results.rule)))),
             ("optimised", str(seen.results.optimised)),
-            ("without optimisation", str(seen.results.baseline)),
+            ("baseline build", str(seen.results.baseline)),
         ]
     bisection = read_bisection(path)
     return ShownFinding(

@@ -92,7 +92,7 @@ details > summary { cursor: pointer; }
 .inside { padding: .4rem 1rem 1rem; scroll-margin-top: 5rem; }
 .crash, .hang, .oom { --kind: var(--crash); }
 .wrong-code { --kind: var(--wrong); }
-.ice-on-valid { --kind: var(--ice); }
+.ice-on-valid, .invalid-ir { --kind: var(--ice); }
 .slow-code { --kind: var(--slow); }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts { font-size: .88rem; }

@@ -43,6 +43,7 @@ TVM = System(
             "tvm::tirx::StmtFunctor<",
             "non-virtual thunk to ",
         ),
+        shared=r"tvm::(sym::|prim::|operator|[a-z]\w*$)",
     ),
     # with a newer ffi, saving IR as JSON dies
     releases={"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0": "0.1.12"},

@@ -14,13 +14,15 @@ class Code:
 
     `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Source
     paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
-    through: in a signature they would hide one failure behind another.
+    through: in a signature they would hide one failure behind another. `shared` matches the names of functions that
+    passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
     """
 
     library: str
     libraries: str
     sources: str
     visitors: tuple[str, ...]
+    shared: str = r"(?!)"
 
     def owns(self, frame: Frame) -> bool:
         """Whether a frame is the compiler's; others (libc, Python, ours) say how a process died, not why."""

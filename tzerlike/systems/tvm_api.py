@@ -32,6 +32,8 @@ from tzerlike.systems import older_tvm, under_test
 
 SYSTEM = under_test()
 
+TVM_VERSION = str(tvm.__version__)
+
 KNOWN_IR = hasattr(tirx, "BitwiseAnd")
 """Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
 
@@ -182,6 +184,11 @@ def target_of(text: str) -> Any:
     return target.with_host(host)
 
 
+def without_target(module: Any) -> Any:
+    """Return the module of the entry alone, without what `bind_target` gave it; KeyError when there is none."""
+    return module_of(entry_of(module).without_attr("target"))
+
+
 def bind_target(module: Any, target: Any) -> Any:
     """Give every function of `module` its target, as tirx.build does before anything else."""
     return tirx.transform.BindTarget(target)(module)
@@ -259,6 +266,12 @@ def shape_arithmetic(expr: Any, sizes: Mapping[Any, int]) -> int | None:
         return None
     first, second = shape_arithmetic(expr.a, sizes), shape_arithmetic(expr.b, sizes)
     return None if first is None or second is None else operator(first, second)
+
+
+def llvm_intrinsic_name(number: int) -> str:
+    """Return the name of an intrinsic of the LLVM that is compiled in, `llvm.bswap`; "" where it is not known."""
+    name_of = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name", allow_missing=True)
+    return "" if name_of is None else str(name_of(number))
 
 
 def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:
@@ -364,20 +377,25 @@ class PassTrail:
     """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
 
     `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
-    the pass `stop`, TrailEnds is raised.
+    the pass `stop`, TrailEnds is raised. `own` are the passes of a case, which come behind BindTarget, and go by these
+    names: TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType.
     """
 
-    def __init__(self, note: Callable[[int | None, str], None], stop: int | None = None) -> None:
+    def __init__(
+        self, note: Callable[[int | None, str], None], stop: int | None = None, own: Sequence[str] = ()
+    ) -> None:
         self.turns: list[Turn] = []
         self.begun = 0
         self.under_way: list[tuple[int, str]] = []
         self._note = note
         self._stop = stop
         self._module: Any = None
+        self._outer = iter(("tirx.BindTarget", *own))
 
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._look(module)
-        self.under_way.append((self.begun, str(info.name)))
+        name = str(info.name) if self.under_way else next(self._outer, str(info.name))
+        self.under_way.append((self.begun, name))
         self.begun += 1
         self._note(*self.under_way[-1])
         if self.begun - 1 == self._stop:

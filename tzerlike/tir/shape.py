@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 
 
 def shape_of(ir: str) -> tuple[str, ...]:
@@ -11,19 +13,38 @@ def shape_of(ir: str) -> tuple[str, ...]:
     Loops by their kind, calls by their operator; types, literals, variables and containers are left out. Empty
     where the text is no program.
     """
-    found: set[str] = set()
     try:
-        for node in json.loads(ir)["nodes"]:
-            kind, data = node["type"], node.get("data")
-            if kind == "tirx.For":
-                found.add(f"{kind} of kind {data['kind']}")
-            elif kind == "ir.Op":
-                found.add(str(data))
-            elif kind.partition(".")[0] in ("tirx", "s_tir", "prim", "ir") and kind not in _NO_SHAPE:
-                found.add(kind)
+        return tuple(sorted(set(_kinds(ir))))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return ()
-    return tuple(sorted(found))
+
+
+def change_of(before: str, after: str) -> tuple[str, ...]:
+    """Return the kinds of statements that there are fewer of in the second of two programs, then those of more.
+
+    `-tirx.For of kind 2` and `+tirx.DeclBuffer`: what a pass does, whatever the program is.
+    """
+    first, second = (Counter(kind for kind in _kinds(ir) if kind.startswith(_STATEMENTS)) for ir in (before, after))
+    fewer, more = sorted((first - second).keys()), sorted((second - first).keys())
+    return (*(f"-{kind}" for kind in fewer), *(f"+{kind}" for kind in more))
+
+
+def _kinds(ir: str) -> Iterator[str]:
+    for node in json.loads(ir)["nodes"]:
+        kind, data = node["type"], node.get("data")
+        if kind == "tirx.For":
+            yield f"{kind} of kind {data['kind']}"
+        elif kind == "ir.Op":
+            yield str(data)
+        elif kind.partition(".")[0] in ("tirx", "s_tir", "prim", "ir") and kind not in _NO_SHAPE:
+            yield kind
+
+
+_STATEMENTS = (
+    "s_tir.SBlock", "tirx.AllocBuffer", "tirx.AssertStmt", "tirx.AttrStmt", "tirx.Bind", "tirx.Break",
+    "tirx.BufferStore", "tirx.Continue", "tirx.DeclBuffer", "tirx.Evaluate", "tirx.For of", "tirx.IfThenElse",
+    "tirx.Return", "tirx.While",
+)  # fmt: skip
 
 
 _NO_SHAPE = {

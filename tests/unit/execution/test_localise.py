@@ -12,6 +12,7 @@ from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.execution.diagnosis.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM_OPTIMISATION, localised
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.systems.optional import LEVELS
 
 WRONG = Ran(Ending.DIFFERS, difference=Difference(0, "A", "int32", (0,), "1", "0.0", "2", 1, 1, "value"))
 PREFIX = parse_sequence("a.A; a.B; a.C; a.D; a.E")
@@ -73,7 +74,7 @@ def test_the_pass_of_the_default_pipeline_that_it_can_do_without(reference: Ran)
         return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=reference, optimised=optimised))
 
     case = Case("{}", PREFIX)
-    results = localised(case, run(case), run, nowhere).results
+    results = localised(case, run(case), run, nowhere, LEVELS).results
     assert results is not None
     assert results.guilty == "UnrollLoop", "the first that cures; a refusal is no cure"
 

@@ -13,9 +13,19 @@ from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, T
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.repro import ALWAYS_ZERO, replaying
+from tzerlike.systems.optional import DISPENSABLE
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
-ENVIRONMENT = {"tvm": "0.27.0", "llvm": "22", "python": "3.11.7", "tzerlike": "0.1.0", "coverage_total": 12345}
+BASELINE = next(iter(DISPENSABLE))
+ENVIRONMENT = {
+    "baseline": BASELINE,
+    "tvm": "0.27.0",
+    "llvm": "22",
+    "python": "3.11.7",
+    "tzerlike": "0.1.0",
+    "coverage_total": 12345,
+}
 OFF = Difference(1, "B", "int32", (0, 2), "7", "0.0", "8", 3, 12, "value")
 
 
@@ -36,7 +46,7 @@ def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None
     text = report(told)
     assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is 8, not 7"
     assert "`B[0, 2]` is 7." in text
-    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The build without optimisation" in text
+    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The baseline build (LLVM level 0" in text
     assert "is right." in text
     assert "def test_x" in text
     assert "A[0] = 1" not in text, "the program is in the test; it is not shown twice"
@@ -70,7 +80,9 @@ def test_guilt_is_told_with_its_diff() -> None:
     assert "... (440 more lines)" in report(long)
 
 
-@pytest.mark.parametrize(("support", "words"), [("defined", "interpreter of TIR"), ("builds", "without optimisation")])
+@pytest.mark.parametrize(
+    ("support", "words"), [("defined", "interpreter of TIR"), ("builds", "its baseline build compiles (LLVM level 0")]
+)
 def test_an_internal_error_says_why_the_program_is_valid(support: str, words: str) -> None:
     seen = Observation(
         Exit.REJECTED,
@@ -103,9 +115,9 @@ def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
 
 def test_speed_has_no_test_and_shows_the_program() -> None:
     timing = Timing((1e-6, 1e-6), (3e-6, 3e-6), 1.05)
-    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", timing=timing))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", timing=timing, guilty="tirx.Slow"))
     text = report(subject("slow-code", seen))
-    assert "1.0 us without optimisation, 3.0 us with (3.00 times; noise alone makes a factor of 1.050)" in text
+    assert "1.0 us without tirx.Slow, 3.0 us with (3.00 times; noise alone makes a factor of 1.050)" in text
     assert "python repro.py" in text
     assert "pytest" not in text
     assert "A[0] = 1" in text
@@ -185,3 +197,23 @@ def test_a_trace_without_names_shows_its_top() -> None:
         f"libtvm_compiler.so+0x{i}" for i in range(4)
     ]
     assert trace(()) == []
+
+
+def test_the_other_build_is_called_right_only_where_it_ran() -> None:
+    seen = wrong("optimised")
+    assert seen.results is not None
+    skipped = replace(seen, results=replace(seen.results, baseline=Ran(Ending.NOT_RUN)))
+    assert "is right." in report(subject("wrong-code", seen))
+    assert "is right" not in report(subject("wrong-code", skipped))
+
+
+@pytest.mark.parametrize(
+    ("repro", "words"),
+    [
+        ("import tvm\n", "`python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows."),
+        (replaying("x"), "`python repro.py` (it takes tzerlike); it exits non-zero when the bug shows."),
+        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "`python repro.py` (tvm and numpy alone); it always exits 0."),
+    ],
+)
+def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: str) -> None:
+    assert words in report(replace(subject("wrong-code", wrong()), repro=repro))

@@ -29,7 +29,7 @@ def test_a_signature_and_a_pattern_match(tmp_path: Path) -> None:
     known = read_known(
         write(tmp_path, entry(signature=f'"{CRASH.signature}"') + entry(pattern="'InternalError.*alias'"))
     )
-    assert known.match(CRASH.signature, CRASH.title, "", "0.27.0") == known.entries[0]
+    assert known.match(CRASH.signatures, CRASH.title, "", "0.27.0") == known.entries[0]
     assert known.match("0" * 12, "ice-on-valid: X / InternalError: no alias", "", "0.27.0") == known.entries[1]
     assert known.match("0" * 12, "crash: X", "InternalError: an alias", "0.27.0") == known.entries[1]
     assert known.match("0" * 12, "crash: X", "", "0.27.0") is None
@@ -46,7 +46,7 @@ def test_a_pattern_sees_the_kind(tmp_path: Path) -> None:
 )
 def test_versions_are_prefixes_by_component(tmp_path: Path, version: str, matches: bool) -> None:
     known = read_known(write(tmp_path, entry(signature=f'"{CRASH.signature}"', versions='["0.27", "0.26.0"]')))
-    assert (known.match(CRASH.signature, CRASH.title, "", version) is not None) is matches
+    assert (known.match(CRASH.signatures, CRASH.title, "", version) is not None) is matches
 
 
 def test_an_entry_is_missed_only_where_its_version_ran(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.findings.bundles.bisection import Bisection, write_bisection
-from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
+from tzerlike.findings.bundles.bundle import Confirmation, Texts, read_record, write_bundle
 from tzerlike.findings.reduction.place import is_bundle
 from tzerlike.findings.refresh import refresh_report, report_of
+from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
 BAD = Ran(Ending.DIFFERS, "", Difference(1, "B", "int32", (0,), "1", "0.0", "2", 1, 4, "value"))
 
@@ -63,8 +64,34 @@ def test_a_fresh_report_is_the_one_that_was_written(bundle: Path) -> None:
     assert "Where it goes wrong" not in written
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (Deposition(WitnessWord.CONFIRMS), "it computes the same."),
+        (Deposition(WitnessWord.CANNOT_SAY, "call of x"), "could not be checked by writing it out as C (call of x)."),
+        (None, ""),
+    ],
+)
+def test_a_report_says_what_the_witness_says(tmp_path: Path, said: Deposition | None, words: str) -> None:
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=BAD))
+    path = write_bundle(
+        tmp_path,
+        Finding("wrong-code", ("optimised",), Case("{}"), seen),
+        StoredCase(Case("{}"), Provenance("topi.add")),
+        Limits(),
+        Confirmation(2, 2, witness=said),
+        Texts("", ""),
+        {},
+    )
+    assert path is not None
+    assert words in report_of(path)
+    assert ("as C" in report_of(path)) is (said is not None)
+    assert read_record(path).confirmed == Confirmation(2, 2, witness=said)
+    assert json.loads((path / "observation.json").read_text()).get("witness") == (said.word if said else None)
+
+
 def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
-    write_bisection(bundle, guilty(bundle))
+    write_bisection(bundle, replace(guilty(bundle), reduced=True))
     reduced = bundle / "reduced"
     shutil.copytree(bundle, reduced)
     (reduced / "module.py").write_text("only = 1\n")
@@ -76,6 +103,9 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     assert "assert 'long'" not in text
     assert "The program was reduced from 3 lines to 1." in text
     assert "`tirx.StorageRewrite`: behind it the program computes something else (B[0] is 2)" in text
+    write_bisection(bundle, guilty(bundle))
+    refresh_report(bundle)
+    assert "(B[0] is 2)" not in (bundle / "report.md").read_text(), "that is a value of the larger program"
     assert "```diff\n-a\n+b\n```" in text
     before = (bundle / "report.md").read_bytes()
     refresh_report(bundle)

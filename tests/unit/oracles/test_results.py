@@ -127,6 +127,42 @@ def test_a_pass_that_ran_where_it_should_not_is_not_wrong_for_that() -> None:
     assert judge_inconsistency(own, seen(optimised=WRONG)) is None, "blocks are left to code generation"
 
 
+def test_a_pass_that_was_really_given_what_it_excludes_excuses_the_optimised_build_alone() -> None:
+    assert judge_inconsistency(CASE, seen(optimised=WRONG, misused="tirx.StorageRewrite")) is None
+    assert judge_inconsistency(CASE, seen(WRONG, WRONG, misused="tirx.StorageRewrite")) is not None
+
+
+@pytest.mark.parametrize("hint", ["async_commit_queue_scope", "software_pipeline_async_stages"])
+def test_asynchronous_copies_mean_nothing_until_a_pass_acts_on_them(hint: str) -> None:
+    program = Case(json.dumps({"nodes": [{"type": "ffi.String", "data": hint}]}))
+    assert judge_inconsistency(program, seen(optimised=WRONG)) is not None
+    own = replace(program, passes=parse_sequence("s_tir.LowerAsyncDMA"))
+    assert judge_inconsistency(own, seen(optimised=WRONG)) is None
+    by_option = replace(program, config=ContextConfig(options=(("tirx.use_async_copy", True),)))
+    assert judge_inconsistency(by_option, seen(optimised=WRONG)) is None
+    assert judge_inconsistency(by_option, seen(WRONG, WRONG)) is not None
+    plain = replace(by_option, ir=CASE.ir)
+    assert judge_inconsistency(plain, seen(optimised=WRONG)) is not None
+
+
+def test_a_scope_means_nothing_until_a_pass_acts_on_it_where_there_is_no_such_memory() -> None:
+    program = Case(json.dumps({"nodes": [{"type": "ffi.String", "data": "wmma.accumulator"}]}))
+    acting = replace(program, passes=parse_sequence("s_tir.TransformMmaBufferLayout"))
+    assert judge_inconsistency(program, seen(optimised=WRONG)) is not None
+    assert judge_inconsistency(acting, seen(optimised=WRONG)) is None
+    assert judge_inconsistency(acting, seen(WRONG, WRONG)) is not None
+    assert judge_inconsistency(replace(acting, ir=CASE.ir), seen(optimised=WRONG)) is not None
+
+
+@pytest.mark.parametrize("name", ["tirx.backend.trn.LowerTrainiumLayout", "s_tir.backend.adreno.TextureFlatten"])
+def test_a_pass_of_a_target_that_is_not_there_is_nobodys_bug(name: str) -> None:
+    case = replace(CASE, passes=parse_sequence(name))
+    assert judge_inconsistency(case, seen(optimised=WRONG)) is None
+    died = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", name, signal=11)
+    assert judge_crash(case, died) is None
+    assert judge_crash(case, replace(died, pass_name="tirx.StmtSimplify")) is not None
+
+
 FRAMES = tuple(
     Frame(name, "")
     for name in (

@@ -94,6 +94,16 @@ def test_a_known_finding_is_not_new(campaign: CampaignDir, carry: Carry) -> None
     ]
 
 
+def test_a_pull_request_is_stopped_by_the_first_tier_alone(campaign: CampaignDir, carry: Carry) -> None:
+    for finding, tier in ((DEEP, 2), (DEEPER, 2), (OTHER, 1)):
+        file = campaign.findings / finding.directory / "observation.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"tier": tier}))
+    asked = judged_campaign("pr", campaign, carry, Known(), STATS)
+    assert told(asked) == {OTHER.signature: Status.NEW}
+    assert "findings of tier 2, which count in ci batch alone: 1" in asked.notes
+    assert len(judged_campaign("batch", campaign, carry, Known(), STATS).failing) == 2
+
+
 def test_what_did_not_come_up_is_only_noted(campaign: CampaignDir, carry: Carry) -> None:
     gone = Signed("crash", ("passes", "Gone"))
     add_bundle(carry.findings, gone, crashed("s_tir.Gone", "lib+0x9"))

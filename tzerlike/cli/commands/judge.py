@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Container
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -100,29 +101,40 @@ def replay(
     """Run bundles again in a fresh process and compare signatures."""
     api.tvm_of(tvm)  # a build that is missing is reported before anything is read
     results = api.replay(bundles, times, partial(open_tvm, tvm, unconfined=unconfined))
+    missing: dict[str, str] = {}
     if pythons:
-        _print_histories(_histories(results, pythons, times), as_json)
+        _print_histories(_histories(results, pythons, times, missing), missing, as_json)
     elif as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     else:
         for result in results:
             click.echo(result.line())
+    if missing:
+        raise UserError("; ".join(missing.values()))
     if any(0 < result.same < result.times for result in results):
         sys.exit(3)
     sys.exit(0 if all(result.same == result.times for result in results) else 1)
 
 
-def _histories(results: list[Replayed], pythons: tuple[Path, ...], times: int) -> list[History]:
+def _histories(
+    results: list[Replayed], pythons: tuple[Path, ...], times: int, missing: dict[str, str]
+) -> list[History]:
+    """The table's rows; a Python that cannot be asked goes into `missing`, with the reason."""
     for result in results:
         if isinstance(result.bundle, FaultBundle):
             raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
     with ExitStack() as scope:
-        environment = zygote_environment()
-        home, *guests = (scope.enter_context(Guest(python, environment)) for python in (Path(sys.executable), *pythons))
-        return histories(results, home, guests, times)
+        environment, guests = zygote_environment(), []
+        home = scope.enter_context(Guest(Path(sys.executable), environment))
+        for python in pythons:
+            try:
+                guests.append(scope.enter_context(Guest(python, environment)))
+            except UserError as error:
+                missing[str(python)] = str(error)
+        return histories(results, home, guests, times, missing)
 
 
-def _print_histories(found: list[History], as_json: bool) -> None:
+def _print_histories(found: list[History], missing: Container[str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([history.to_json() for history in found]))
         return
@@ -139,5 +151,5 @@ def _print_histories(found: list[History], as_json: bool) -> None:
     print_table(("bundle", *versions, "first bad", "fixed in"), rows)
     for history in found:
         for version, cell in history.cells.items():
-            if cell.word is Word.UNKNOWN:
+            if cell.word in (Word.UNKNOWN, Word.OTHER) and version not in missing:
                 click.echo(f"{history.title} on {version}: {one_line(cell.detail)}")

@@ -11,9 +11,10 @@ from tzerlike.core.archive import no_arrays
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Results
-from tzerlike.execution.compare.inputs import Parameter, pack_inputs
+from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.systems import tvm_api
+from tzerlike.tir.interpreter import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,13 @@ def evidence_for(case: Case, results: Results | None) -> Evidence:
     inputs, judgement, _ = interpret_seeded(func, case.input_seed, Effort().thorough())
     if inputs is None or judgement is None:
         return Evidence(no_arrays())
+    return Evidence(archive_of(inputs, judgement), inputs.parameters)
+
+
+def archive_of(inputs: Inputs, judgement: Judgement) -> bytes:
+    """Return the archive of inputs and of what the interpreter computes on them."""
     expected: dict[str, NDArray[Any]] = {}
     for position, result in judgement.expected.items():
         expected[f"expected{position}"] = result.values
         expected[f"bound{position}"] = result.bound
-    return Evidence(pack_inputs(inputs, expected), inputs.parameters)
+    return pack_inputs(inputs, expected)

@@ -98,7 +98,7 @@ def compare(
         with numpy.errstate(invalid="ignore"):
             wrong = ~(numpy.abs(got - values) <= bound) & ~numpy.isinf(bound)
     else:
-        wrong = got != values
+        wrong = (got != values) & ~numpy.isinf(bound)
     count = int(numpy.count_nonzero(wrong))
     if not count:
         return None

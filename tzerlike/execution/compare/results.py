@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from tzerlike.core.effort import THOROUGH_STEPS, Check, Effort
+from tzerlike.core.effort import THOROUGH_STEPS, Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import NOT_ALLOWED, Ending, Ran, Results
 from tzerlike.coverage import sealed
 from tzerlike.execution.compare.inputs import Inputs, inputs_for, unpack_inputs
 from tzerlike.execution.compare.memory import CallMemory
-from tzerlike.execution.compare.timing import looks_slow, take_timing
+from tzerlike.passes.label import missing_support
 from tzerlike.processes.stack import soil_stack
 from tzerlike.systems import tvm_api
-from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
+from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, StepNotes
+from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
+from tzerlike.tir.thread_memory import keeps_to_its_threads
 
 Function = Callable[..., Any]
 
@@ -66,20 +67,31 @@ class Interpretable(Protocol):
 class Builds:
     """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
 
-    `baseline` is None where that build is known to be right on these inputs.
+    `baseline` is None where that build is known to be right on these inputs; a Ran in place of a function is how it
+    ended without being run.
     """
 
-    baseline: Callable[[], Function] | None
-    optimised: Callable[[], Function]
+    baseline: Callable[[], Function | Ran] | None
+    optimised: Callable[[], Function | Ran]
 
 
-def compile_baseline(module: Any, notes: StepNotes) -> Function:
-    """Return the compiled `main` of `module` without optimisation, neither TVM's nor LLVM's.
+def compile_baseline(module: Any, notes: StepNotes, baseline: str = "") -> Function | Ran:
+    """Return the compiled `main` of the baseline build of `module`; `baseline` is its name.
 
-    CompilerRefused when TVM raises, NotAllowed where it may not run.
+    Where TVM raises on it, and not with all of its passes, the program is one that needs them: there is no such build.
+    CompilerRefused when TVM raises all the same, NotAllowed where it may not run.
     """
-    compilation = Compilation(REFERENCE_TARGET, REFERENCE_CONFIG, instruments=[tvm_api.PassWatch(notes.note_pass)])
-    return native.entry_point(module, compilation.build(module))
+
+    def compiled(name: str) -> Function:
+        watch = tvm_api.PassWatch(notes.note_pass)
+        compilation = Compilation(REFERENCE_TARGET, baseline_config(name), instruments=[watch])
+        return native.entry_point(module, compilation.build(module))
+
+    try:
+        return compiled(baseline)
+    except CompilerRefused:
+        compiled(LEVELS)
+        return Ran()
 
 
 def judge_builds(
@@ -105,7 +117,7 @@ def judge_builds(
         return results
     expected = judgement.expected if results.defined else None
 
-    def built(build: Callable[[], Function], stage: Stage) -> Function | Ran:
+    def built(build: Callable[[], Function | Ran], stage: Stage) -> Function | Ran:
         notes.enter_stage(stage)
         try:
             return build()
@@ -134,7 +146,7 @@ def _run_both(
     effort: Effort,
     notes: StepNotes,
 ) -> Results:
-    """Run the build without optimisation and the other, each on its own memory; time them where that is wanted."""
+    """Run the baseline build and the other, each on its own memory."""
     built = {Stage.RUN_BASELINE: first, Stage.RUN: second}
     # All memory before either runs, too; and what is wrong with comparing shows before: later it is the run's doing.
     memories = {stage: CallMemory(inputs, expected) for stage, made in built.items() if not isinstance(made, Ran)}
@@ -156,7 +168,7 @@ def _run_both(
         try:
             ask_compiler(lambda: _called(function, memories[stage], effort.layout))
         except CompilerRefused as refusal:
-            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+            return raised(refusal.message)
         # Not before all is compared: what kills the process now did so by writing where it may not.
         ended = _after_run(lambda: look(stage))
         notes.enter_stage(Stage.COMPARE)
@@ -168,11 +180,12 @@ def _run_both(
         results = replace(results, optimised=ran(Stage.RUN))
     if results.over_budget:
         results = replace(results, undecided=results.baseline.ending.wrong or results.optimised.ending.wrong)
-    if Check.SPEED not in effort.checks or isinstance(first, Ran) or isinstance(second, Ran):
-        return results
-    if not {results.baseline.ending, results.optimised.ending} <= {Ending.AGREES, Ending.DIFFERS}:
-        return results
-    return _timed(results, (first, memories[Stage.RUN_BASELINE]), (second, memories[Stage.RUN]))
+    return results
+
+
+def raised(message: str) -> Ran:
+    """How a build ended whose function raised."""
+    return Ran(Ending.REFUSED if missing_support(message) else Ending.RAISED, message[:_MESSAGE])
 
 
 def _after_run(look: Callable[[], Ran]) -> Ran:
@@ -192,6 +205,8 @@ def interpret_seeded(
 
     Inputs and judgement are None where there is nothing to run the builds on, or no reason to.
     """
+    if not keeps_to_its_threads(func):
+        return None, None, Results(Verdict.UNKNOWN.value, "unsupported", "memory of a thread that others use")
     try:
         program = prepare(func)
         judged = None
@@ -229,23 +244,3 @@ def _called(function: Function, memory: CallMemory, layout: int) -> None:
     soil_stack(layout)
     with sealed():
         function(*memory.arguments)
-
-
-def _timed(results: Results, first: tuple[Function, CallMemory], second: tuple[Function, CallMemory]) -> Results:
-    """Time both builds where a first look says that the optimised one is slow; only a defined program counts."""
-
-    def reset() -> None:
-        first[1].reset()
-        second[1].reset()
-
-    run_first, run_second = (partial(function, *memory.arguments) for function, memory in (first, second))
-    try:
-        with sealed():
-            if not ask_compiler(lambda: looks_slow(run_first, run_second, reset)):
-                return results
-            if not results.defined:
-                return replace(results, undecided=results.over_budget)
-            return replace(results, timing=ask_compiler(lambda: take_timing(run_first, run_second, reset)))
-    except CompilerRefused:
-        # A function that ran once and raises the next time says nothing about speed.
-        return results

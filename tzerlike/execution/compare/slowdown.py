@@ -13,7 +13,7 @@ CHANCE = 1e-6
 SLOWER = 1.5
 """Ratio of the medians at least, after the noise floor has been taken off."""
 
-LEAST_SECONDS = 20e-6
+LEAST_SECONDS = 50e-6
 """Median run of the optimised build at least."""
 
 

@@ -8,29 +8,31 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from tzerlike.core.results import Timing
-
-LEAST_SECONDS = 20e-6
-"""A run that is shorter says more about the call than about the code."""
+from tzerlike.execution.compare.slowdown import LEAST_SECONDS
 
 SUSPICIOUS = 1.3
 """How much slower the optimised build has to be at first sight."""
 
 _LOOKS = 5
 _REPEATS = 40
-_LONGEST_SECONDS = 0.02
+_LONGEST_SECONDS = 5e-3
 """Programs that take longer are not timed: the repeats would take seconds."""
 
 _Run = Callable[[], None]
 
 
+def worth_timing(run: _Run, reset: _Run) -> bool:
+    """Whether a run takes long enough to say more about the code than about the call, and not too long to repeat."""
+    return LEAST_SECONDS <= _best(run, reset, 2) <= _LONGEST_SECONDS
+
+
 def looks_slow(reference: _Run, optimised: _Run, reset: _Run) -> bool:
     """Whether a few runs of each build suggest that the optimised one is the slower; `reset` puts the inputs back."""
-    second = _seconds(optimised, reset)
-    if not LEAST_SECONDS <= second <= _LONGEST_SECONDS:
-        return False
-    first = min(_seconds(reference, reset) for _ in range(_LOOKS))
-    second = min(second, *(_seconds(optimised, reset) for _ in range(_LOOKS)))
-    return second >= LEAST_SECONDS and second > SUSPICIOUS * first
+    return _best(optimised, reset) > SUSPICIOUS * _best(reference, reset)
+
+
+def _best(run: _Run, reset: _Run, times: int = _LOOKS) -> float:
+    return min(_seconds(run, reset) for _ in range(times))
 
 
 def take_timing(reference: _Run, optimised: _Run, reset: _Run) -> Timing:

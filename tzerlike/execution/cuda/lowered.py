@@ -17,7 +17,6 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.execution.compare.results import interpret_seeded
-from tzerlike.execution.cuda.scopes import keeps_to_its_threads
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.execution.diagnosis.walk import Change
@@ -64,7 +63,7 @@ def judge_lowered(
             ran = Ran()
         else:
             ran = _ran(Meaning(func, inputs, judgement).look(tvm_api.module_of(inside)), config)
-        results = replace(results, optimised=ran if keeps_to_its_threads(func) or not ran.ending.wrong else Ran())
+        results = replace(results, optimised=ran)
     paced(True)
     return results
 

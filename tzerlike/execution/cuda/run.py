@@ -22,16 +22,18 @@ from tzerlike.core.results import BASELINE, Ending, Ran, Timing
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
 from tzerlike.execution.compare.memory import CallMemory
+from tzerlike.execution.compare.results import compile_baseline, raised
 from tzerlike.execution.compare.timing import noise
 from tzerlike.execution.cuda.device import TAINTED
-from tzerlike.execution.cuda.scopes import keeps_to_its_threads, launches_threads
 from tzerlike.passes.catalog import steps_of
 from tzerlike.systems import tvm_api
-from tzerlike.systems.baseline import REFERENCE_CONFIG, REFERENCE_TARGET
-from tzerlike.systems.compilation import Compilation
+from tzerlike.systems.baseline import baseline_config
+from tzerlike.systems.compilation import SILENT, Compilation
+from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Expected
+from tzerlike.tir.thread_memory import launches_threads
 
 _FAULT = re.compile(
     r"illegal (memory access|address|instruction)|misaligned address|unspecified launch failure|device-side assert"
@@ -85,7 +87,7 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     module = tvm_api.load_ir(case.ir)
     func = tvm_api.entry_of(module)
     inputs = unpack_inputs(Path(item["archive"]), func)
-    if inputs is None or not keeps_to_its_threads(func):
+    if inputs is None:
         return {}
     if any(isinstance(parameter, BufferParameter) and parameter.strides for parameter in inputs.parameters):
         return {}
@@ -155,7 +157,7 @@ class _DeviceMemory:
         try:
             ask_compiler(call)
         except CompilerRefused as refusal:
-            return Ran(Ending.RAISED, refusal.message[:_MESSAGE])
+            return raised(refusal.message)
         return self._here.compared()
 
     def seconds(self, built: tvm_api.Built) -> list[float]:
@@ -165,20 +167,19 @@ class _DeviceMemory:
 
 def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
     try:
-        built = Compilation(REFERENCE_TARGET, REFERENCE_CONFIG).build(module)
-        function = native.entry_point(module, built)
+        made = compile_baseline(module, SILENT)
     except CompilerRefused as refusal:
         return Ran(Ending.REFUSED, refusal.message[:_MESSAGE])
     except native.NotAllowed:
         return Ran()
-    return _DeviceMemory(inputs, expected, "llvm").ran(function)
+    return made if isinstance(made, Ran) else _DeviceMemory(inputs, expected, "llvm").ran(made)
 
 
 def _timed(module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory) -> Timing | None:
-    """Time the build and the one without optimisation by the device's clock; None where a second run computes
+    """Time the build and the one of the default pipeline alone by the device's clock; None where a second run computes
     something else, since the clock takes several in a row."""
     try:
-        other = Compilation(case.target, REFERENCE_CONFIG).build(module)
+        other = Compilation(case.target, baseline_config(LEVELS)).build(module)
         for each in (built, other):
             function = native.entry_point(module, each)
             if memory.ran(function).ending is not Ending.AGREES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -20,13 +20,15 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
-from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.given import GivenPasses
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, under_test
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import PassTrail, Turn
+from tzerlike.tir.shape import change_of
+from tzerlike.tir.typecheck import TypeChecker
 
 _LONGEST_DIFF = 100_000
 """Characters."""
@@ -45,9 +47,12 @@ def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """
     case = Case.from_json(item["case"])
     channel.enter_stage(Stage.PASSES)
-    trail = PassTrail(lambda index, name: channel.add_result({"at": index, "name": name}), item["stop"])
+    own = [under_test().name_in_tvm(spec.name) for spec in case.passes]
+    trail = PassTrail(lambda index, name: channel.add_result({"at": index, "name": name}), item["stop"], own)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    refusal, module = _compile(case, trail)
+    misuse: list[int] = []
+    given = GivenPasses(case.passes, lambda: misuse.append(trail.begun))
+    refusal, module = _compile(case, trail, given)
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.enter_stage(Stage.INTERPRET)
     meaning = None if module is None else meaning_of(case, module, item["inputs"])
@@ -55,6 +60,8 @@ def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         walk, pair = where_meaning_is_lost(meaning, trail)
     else:
         walk, pair = _where_it_fails(meaning, module, trail, refusal, _Verifiers(channel, item["fatal"]))
+    if misuse and (walk.index is None or walk.index >= misuse[0]):
+        walk = replace(walk, misused=given.misused)
     record = walk.to_json()
     if item["diff"] and pair is not None:
         # First without: printing a module that is not well-formed may kill the process.
@@ -67,12 +74,12 @@ Pair = tuple[Any, Any]
 """The modules before and after the culprit step."""
 
 
-def _compile(case: Case, trail: PassTrail) -> tuple[CompilerRefused | None, Any]:
+def _compile(case: Case, trail: PassTrail, given: GivenPasses) -> tuple[CompilerRefused | None, Any]:
     """Compile, and return what TVM raised if it did, and the module that it began with."""
     module = None
     try:
         module = load(case.ir)
-        Compilation(case.target, case.config, steps_of(case.passes), [trail]).build(module)
+        Compilation(case.target, case.config, given.steps, [trail]).build(module)
     except CompilerRefused as refusal:
         return refusal, module
     return None, module
@@ -89,7 +96,7 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
     """Return the walk along a trail that was followed to its end, and the modules before and after the culprit step."""
     turns = trail.turns
     if meaning is None:
-        return Walk(trail.begun, unjudged=_names(turns)), None
+        return _where_types_are_lost(trail, turns) or (Walk(trail.begun, unjudged=_names(turns)), None)
 
     @cache
     def look(step: int) -> Inspection:
@@ -99,6 +106,9 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
         return look(step).state
 
     found = turning_point(len(turns), state)
+    ill_typed = _where_types_are_lost(trail, turns if found is None else turns[: found[1] + 1])
+    if ill_typed is not None:
+        return ill_typed
     if found is None:
         known = last_known(len(turns), state)
         unpacked = [turn for turn in turns[known + 1 :] if not tvm_api.packed(tvm_api.entry_of(turn.after))]
@@ -106,8 +116,32 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
     right, wrong = found
     suspects = turns[right + 1 : wrong + 1]
     seen = look(wrong)
-    walk = Walk(trail.begun, seen.change, _names(suspects), suspects[0].index, seen.detail, seen.difference)
-    return walk, (suspects[0].before, suspects[-1].after)
+    before, after = suspects[0].before, suspects[-1].after
+    walk = Walk(
+        trail.begun,
+        seen.change,
+        _names(suspects),
+        suspects[0].index,
+        seen.detail,
+        seen.difference,
+        statements=change_of(tvm_api.dump_ir(before), tvm_api.dump_ir(after)),
+    )
+    return walk, (before, after)
+
+
+def _where_types_are_lost(trail: PassTrail, turns: Sequence[Turn]) -> tuple[Walk, Pair] | None:
+    """The first pass that leaves ill-typed IR, if that is what the last of `turns` was given, or leaves, as well.
+
+    No pass is to blame for what it makes of such IR.
+    """
+    checker = TypeChecker()
+    bad = [checker.check_module(turn.after) for turn in turns]
+    first = next((index for index, offence in enumerate(bad) if offence is not None), None)
+    if first is None or all(offence is None for offence in bad[-2:]) or checker.check_module(turns[0].before):
+        return None
+    turn = turns[first]
+    walk = Walk(trail.begun, Change.ILL_TYPED, _names([turn]), turn.index, str(bad[first]))
+    return walk, (turn.before, turn.after)
 
 
 def _where_it_fails(
@@ -120,6 +154,9 @@ def _where_it_fails(
     """
     turns = trail.turns
     given = turns[-1].after if turns else module
+    ill_typed = _where_types_are_lost(trail, turns)
+    if ill_typed is not None:
+        return ill_typed
     if meaning is None or meaning.look(given).state is Correctness.UNKNOWN:
         earlier = None if module is None else verifiers.refuse_after([module, *(turn.after for turn in turns)])
         if earlier is not None:

@@ -67,8 +67,8 @@ TakeWalk = Callable[[Case], Walk | None]
 Test = Callable[[Case], bool]
 
 
-def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk) -> Observation:
-    """Return `seen` with `results.guilty` set where a build is to blame; `run` runs a case once.
+def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk, baseline: str = "") -> Observation:
+    """Return `seen` with `results.guilty`, and `deed`, set where a build is to blame; `run` runs a case once.
 
     Wrong code of the baseline build, or of both, is looked for in the passes of the baseline build. The answer
     is a function of the case, so that it can be part of a signature.
@@ -77,8 +77,14 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk) -> 
     if results is None or not (results.blame or _slow(seen)):
         return seen
     if results.blame:
-        guilty = _of_wrong_code(to_blame(case, results.blame), run, take_walk, _marginal(results.blamed))
-        return replace(seen, results=replace(results, guilty=guilty))
+        at_fault = to_blame(case, results.blame, baseline)
+        # Between the passes that make threads of loops and those that place barriers, every kernel races.
+        walk = take_walk(at_fault) if kind_of_target(at_fault.target) == "llvm" else None
+        results = replace(results, guilty=_of_wrong_code(at_fault, run, walk, _marginal(results.blamed)))
+        if walk is not None:
+            deed = walk.deed if len(walk.suspects) == 1 else ()
+            results = replace(results, deed=deed, misused=walk.misused)
+        return replace(seen, results=results)
 
     def faulty(other: Case) -> bool:
         return _slow(run(other))
@@ -90,9 +96,9 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk) -> 
     return replace(seen, results=replace(results, guilty=_guilty(case, faulty, cured)))
 
 
-def to_blame(case: Case, blame: str) -> Case:
+def to_blame(case: Case, blame: str, baseline: str = "") -> Case:
     """Return the case whose build is the one to blame: the baseline build of `case`, or `case` itself."""
-    return baseline_case(case) if blame in (BASELINE, "both") else case
+    return baseline_case(case, baseline) if blame in (BASELINE, "both") else case
 
 
 def _marginal(ran: Ran) -> bool:
@@ -103,7 +109,7 @@ def _marginal(ran: Ran) -> bool:
     return abs(float(found.got) - float(found.expected)) <= _OVERLOOKED * float(found.bound)
 
 
-def _of_wrong_code(case: Case, run: _Run, take_walk: TakeWalk, marginal: bool) -> str:
+def _of_wrong_code(case: Case, run: _Run, walk: Walk | None, marginal: bool) -> str:
     def faulty(other: Case) -> bool:
         again = run(other).results
         return again is not None and again.defined and again.optimised.ending.wrong
@@ -111,8 +117,6 @@ def _of_wrong_code(case: Case, run: _Run, take_walk: TakeWalk, marginal: bool) -
     def cured(other: Case) -> bool:
         return _right(run(other))
 
-    # Between the passes that make threads of loops and those that place barriers, every kernel races.
-    walk = take_walk(case) if kind_of_target(case.target) == "llvm" else None
     if walk is None:
         return _guilty(case, faulty, cured)
     suspects = walk.suspects or walk.unjudged

@@ -13,6 +13,9 @@ VERIFYING = "verifying"
 """The key of a record that says which module TVM's verifiers are asked about from now on."""
 
 
+_VALUE = "value"
+
+
 class Change(StrEnum):
     """What a culprit step does."""
 
@@ -22,6 +25,8 @@ class Change(StrEnum):
     """The program is undefined behind it, or meets an infinity or NaN, on inputs on which it was defined."""
     ILL_FORMED = "ill-formed"
     """TVM's verifiers accept the program before it and not behind it."""
+    ILL_TYPED = "ill-typed"
+    """The program is well-typed before it and not behind it (tzerlike.tir.typecheck)."""
     DIED = "died"
     """The compiler dies in it, runs on without end, or eats all memory."""
     RAISED = "raised"
@@ -39,7 +44,8 @@ class Walk:
     `unjudged` are then the passes that changed the program behind that and before its arguments were packed.
     `index` is the place of the first suspect among the `passes` that had begun, from 0, passes inside of passes
     included. `detail` says what is wrong behind it: rule and place, or message. `diff` is the TIR before and after,
-    as a unified diff, where that was asked for.
+    as a unified diff, where that was asked for, and `statements` what that changes (`tir.shape.change_of`).
+    `misused` is the first of the case's own passes that was given what its preconditions exclude, if that was no later.
     """
 
     passes: Count
@@ -50,6 +56,19 @@ class Walk:
     difference: Difference | None = None
     diff: Text = ""
     unjudged: tuple[Text, ...] = ()
+    misused: Text = ""
+    statements: tuple[Text, ...] = ()
+
+    @property
+    def deed(self) -> tuple[str, ...]:
+        """What the culprit step does, without what depends on the program: a rule, and the statements that it changes.
+
+        The rule is the one that is broken behind it, `value` for other values and for races, which give them by chance.
+        """
+        if self.change not in (Change.RESULT, Change.UNDEFINED):
+            return ()
+        rule = self.detail.partition(":")[0] if self.change is Change.UNDEFINED else _VALUE
+        return (_VALUE if rule == "race" else rule, *self.statements)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -35,7 +35,7 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     reduced = reduced_in(path)
     bundle = whole if reduced is None else read_bundle(reduced)
     case = bundle.stored.case
-    effort = replace(effort_for(params["oracles"]), inputs=str(bundle.path.resolve() / "inputs.npz"))
+    effort = replace(effort_for(params["oracles"], whole.baseline), inputs=str(bundle.path.resolve() / "inputs.npz"))
     executor = ForkExecutor(lane, runner, bundle.limits, effort)
     require_fit(executor.call, case, effort.inputs)
     seen = executor.run([case], count=False)[0]
@@ -50,7 +50,7 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     shows = finding_in(case, seen)
     if shows:
         build: Build = BASELINE if _in_baseline(seen) else "optimised"
-        at_fault = to_blame(case, build)
+        at_fault = to_blame(case, build, whole.baseline)
         walk = None
         if kind != "slow-code":
             walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
@@ -83,6 +83,7 @@ def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection
         detail=walk.detail,
         difference=walk.difference,
         diff=walk.diff,
+        deed=walk.deed,
     )
 
 
@@ -95,7 +96,7 @@ def _first_of_prefix(case: Case, faulty: Callable[[Case], bool]) -> str:
 
 
 def _in_baseline(seen: Observation) -> bool:
-    """Whether it occurred in the build without optimisation."""
+    """Whether it occurred in the baseline build."""
     results = seen.results
     if results is not None and seen.exit is Exit.OK:
         return results.blame in (BASELINE, "both") or results.baseline.ending is Ending.REFUSED

@@ -23,11 +23,12 @@ class Bisection:
     """Who is guilty of a finding.
 
     `guilty` is TVM's name of a pass, with its namespace; what tzerlike.execution.diagnosis.localise calls code
-    generation, LLVM or passes that cannot be distinguished; or "" where nothing is known. `build` is the build that was
-    looked at, optimised or reference. `index` is the place of the culprit pass among the `passes` that had begun, from
-    0; None where it was found by building without it, or is no pass. `change` is what it does, `detail` says so in
-    words, `difference` is the first element that is another behind it. `diff` is the TIR before and after it, as a
-    unified diff, or the TIR that a pass failed on. `reduced` says that all this is of the reduced case.
+    generation, LLVM or passes that cannot be distinguished; or "" where nothing is known. `build` is the build that
+    was looked at, optimised or reference. `index` is the place of the culprit pass among the `passes` that had
+    begun, from 0; None where it was found by building without it, or is no pass. `change` is what it does, `detail`
+    says so in words, `deed` for comparison (Walk.deed), `difference` is the first element that is another behind
+    it. `diff` is the TIR before and after it, as a unified diff, or the TIR that a pass failed on. `reduced` says
+    that all this is of the reduced case.
     """
 
     signature: Text
@@ -40,6 +41,7 @@ class Bisection:
     difference: Difference | None = None
     diff: Text = ""
     reduced: bool = False
+    deed: tuple[Text, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return _SCHEMA.stamped(asdict(self))
@@ -51,6 +53,7 @@ class Bisection:
             Change.RESULT: "behind it the program computes something else",
             Change.UNDEFINED: "behind it the program is undefined",
             Change.ILL_FORMED: "it makes the program ill-formed",
+            Change.ILL_TYPED: f"it makes the program ill-typed ({self.detail})",
             Change.DIED: "the compiler dies in it",
             Change.RAISED: "it raises",
             Change.NONE: "found by building with less",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from tzerlike.core.archive import no_arrays
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import KINDS, Finding, Signed
+from tzerlike.core.finding import KINDS, SCHEME, SECOND_TIER, Finding, Signed
 from tzerlike.core.harness import HarnessRow
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Observation
@@ -25,14 +25,22 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
+from tzerlike.systems.optional import LEVELS
+from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """How many of the runs after the first showed the same signature."""
+    """How many of the runs after the first showed the same signature, and what else is known of a finding by then.
+
+    `tier` is one of tzerlike.findings.tiers, or 0 where nobody asked, as in old bundles; `witness` what the second
+    reading of the program says of wrong code.
+    """
 
     runs: Count
     same: Count
+    tier: int = 0
+    witness: Deposition | None = None
 
     @classmethod
     def of(cls, finding: Signed, again: Sequence[Signed | None]) -> Confirmation:
@@ -43,6 +51,16 @@ class Confirmation:
     def flaky(self) -> bool:
         """Whether it may not show in a replay."""
         return self.same < self.runs
+
+    def with_tier(self, tier: int, witness: Deposition | None) -> Confirmation:
+        """Add the tier, and the witness where it was asked: what it cannot confirm is nothing to stop a user with."""
+        sure = witness is None or witness.word is WitnessWord.CONFIRMS
+        return replace(self, tier=tier if sure else SECOND_TIER, witness=witness)
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the witness objects: what was expected may be wrong."""
+        return self.witness is not None and self.witness.word is WitnessWord.OBJECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +99,9 @@ def write_bundle(
         environment,
         texts.script,
         texts.test,
+        tier=confirmation.tier,
+        witness=confirmation.witness,
+        repro=texts.repro,
     )
     files: dict[str, str | bytes] = {
         "case.json": json_text(stored.to_json()),
@@ -102,15 +123,20 @@ def observation_text(
     environment: Mapping[str, Any],
 ) -> str:
     """Return the contents of a bundle's observation.json."""
-    record = {
+    record: dict[str, Any] = {
         "kind": finding.kind,
+        "scheme": SCHEME,
         "signature": finding.signature,
         "parts": list(finding.parts),
+        "marks": list(finding.marks),
         "limits": {"seconds": limits.seconds, "memory": limits.memory},
         "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
+        "tier": confirmation.tier,
         "observation": seen.to_json(),
         "environment": dict(environment),
     }
+    if confirmation.witness is not None:
+        record |= {"witness": confirmation.witness.word.value, "witness_reason": confirmation.witness.reason}
     return json_text(_RECORD.stamped(record))
 
 
@@ -132,14 +158,24 @@ class _StoredLimits(msgspec.Struct):
     memory: Annotated[int, Meta(ge=1, le=1 << 42)]
 
 
+class _StoredConfirmation(msgspec.Struct):
+    runs: Count
+    same: Count
+
+
 class _StoredRecord(msgspec.Struct):
     kind: str
     signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{12}\Z")]
     parts: tuple[Text, ...]
     limits: _StoredLimits
-    confirmed: Confirmation
+    confirmed: _StoredConfirmation
     observation: dict[str, Any]
     environment: dict[str, Any]
+    tier: Annotated[int, Meta(ge=0, le=2)] = 0
+    witness: WitnessWord | None = None
+    witness_reason: Text = ""
+    scheme: Annotated[int, Meta(ge=1, le=SCHEME)] = 1
+    marks: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -161,10 +197,24 @@ class Record:
     confirmed: Confirmation
     observation: Observation
     environment: Mapping[str, Any]
+    scheme: int
+    marks: tuple[str, ...]
+
+    @property
+    def signed(self) -> Signed:
+        return Signed(self.kind, self.parts, marks=self.marks)
+
+    @property
+    def tier(self) -> int:
+        return self.confirmed.tier
 
     @property
     def title(self) -> str:
-        return f"{self.kind}: {' / '.join(self.parts)}"
+        return self.signed.title
+
+    def shown_by(self, signatures: Sequence[str]) -> bool:
+        """Whether a finding with these signatures, one for each scheme, is that of this bundle."""
+        return signatures[self.scheme - 1] == self.signature
 
     @property
     def flaky(self) -> bool:
@@ -175,6 +225,12 @@ class Record:
         """The TVM that it was found on, "" where that is not said."""
         version = self.environment.get("tvm")
         return version if isinstance(version, str) else ""
+
+    @property
+    def baseline(self) -> str:
+        """The baseline that builds were compared with."""
+        baseline = self.environment.get("baseline")
+        return baseline if isinstance(baseline, str) else LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +249,15 @@ class Bundle(Record):
     @property
     def probe(self) -> Probe | None:
         """The probe of the oracle that it is of; None where its finding came about in a compilation of the case."""
-        return probe_of(Signed(self.kind, self.parts), self.observation, self.environment)
+        return probe_of(self.signed, self.observation, self.environment)
 
 
 def read_record(bundle: Path) -> Record:
     """Read the observation.json of a bundle; UserError in one line that names the file and the field at fault."""
     return Record(**_fields(bundle))
+
+
+_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks")
 
 
 def _fields(bundle: Path) -> dict[str, Any]:
@@ -209,7 +268,10 @@ def _fields(bundle: Path) -> dict[str, Any]:
     except UserError as error:
         raise UserError(f"{file}: {error}") from error
     limits = Limits(stored.limits.seconds, stored.limits.memory)
-    return msgspec.structs.asdict(stored) | {"path": bundle, "limits": limits, "observation": seen}
+    witness = None if stored.witness is None else Deposition(stored.witness, stored.witness_reason)
+    confirmed = Confirmation(stored.confirmed.runs, stored.confirmed.same, stored.tier, witness)
+    found = {"path": bundle, "limits": limits, "confirmed": confirmed, "observation": seen}
+    return found | {name: getattr(stored, name) for name in _AS_STORED}
 
 
 def read_other_bundle(path: Path, harness: HarnessRow) -> OtherBundle:

@@ -11,10 +11,11 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.tiers import tier_of_look
 from tzerlike.oracles.examiner import Look, ask_for, examiner_of
 from tzerlike.oracles.protocol import Environment, Probe
 
-_CONFIRMATIONS = 2
+_CONFIRMATIONS = 3
 
 
 def look_again(
@@ -39,9 +40,11 @@ def bundle_examined(
     """
     (finding,) = look.findings
     again = [look_again(executor, probe, look.held, finding.case) for _ in range(_CONFIRMATIONS)]
-    confirmation = Confirmation(_CONFIRMATIONS, sum(other.shows(finding) for other in again))
-    if not confirmation.same:
+    same = sum(other.shows(finding) for other in again)
+    # Speed is the one thing that noise alone could fake.
+    if same < (len(again) if finding.kind == "slow-code" else 1):
         return None
+    confirmation = Confirmation(_CONFIRMATIONS, same, tier_of_look(finding, executor, programs))
     texts = programs.texts_of_look(executor, finding, look)
     kept = StoredCase(finding.case, stored.provenance)
     held = {**environment, **look.held}

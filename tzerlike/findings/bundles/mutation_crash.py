@@ -16,6 +16,7 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.tiers import tier_of_look
 from tzerlike.oracles.crash import PROBE
 from tzerlike.oracles.examiner import ask_for
 from tzerlike.oracles.mutation import repeat
@@ -56,7 +57,7 @@ def bundle_mutation(
         finding,
         StoredCase(stored.case, provenance),
         executor.limits,
-        Confirmation(len(repetitions), len(same)),
+        Confirmation(len(repetitions), len(same), tier_of_look(finding, executor, programs)),
         programs.texts_of_calls(executor, finding, same[0].culprit, same[0].calls),
         {**environment, "mutation": mutation.to_json()},
     )

@@ -24,7 +24,7 @@ def is_short(case: Case) -> bool:
 def shortened(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> Finding | None:
     """Return the finding of the same kind with the fewest passes, or None when it takes more than MOST_PASSES.
 
-    First the program alone, where any finding of the kind will do; then without each pass in turn, last to first,
+    First the program alone, where any internal error will do; then without each pass in turn, last to first,
     where the signature has to stay. A pipeline of the case's own counts only if the program alone shows something.
     """
     case = finding.case
@@ -32,7 +32,7 @@ def shortened(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> F
         return finding
     plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
     for other in judge(plain):
-        if other.kind == finding.kind:
+        if other.signature == finding.signature or other.kind == finding.kind == "ice-on-valid":
             return other
     if case.config.pipeline != "default":
         return None

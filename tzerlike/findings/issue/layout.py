@@ -102,9 +102,15 @@ def environment_lines(environment: Mapping[str, Any]) -> list[str]:
     return [", ".join(known)] if known else []
 
 
-def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int) -> str:
-    """Return the line that says where a report comes from and how sure it is."""
+_TIERS = {
+    1: " Tier 1: default pipeline and options, or one schedule primitive, on a program as people write them.",
+    2: " Tier 2: it takes an order of passes, an option or a program that hardly anybody uses.",
+}
+
+
+def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int, tier: int = 0) -> str:
+    """Return the line that says where a report comes from, how sure it is, and what it takes."""
     version = environment.get("tzerlike", "")
     flaky = ", flaky" if same < runs else ""
     tail = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
-    return f"Found by tzerlike {version}".rstrip() + tail
+    return f"Found by tzerlike {version}".rstrip() + tail + _TIERS.get(tier, "")

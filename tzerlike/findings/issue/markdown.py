@@ -7,13 +7,17 @@ from statistics import median
 
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import Ending, Ran
+from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
-from tzerlike.oracles import probe_of
+from tzerlike.findings.repro import manner_of
+from tzerlike.oracles import account_of
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.protocol import Account
 from tzerlike.plugins import harness_named
+from tzerlike.systems.optional import in_words
+from tzerlike.tir.witness.verdict import WitnessWord
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows itself; a longer one stays in its file."""
@@ -33,7 +37,7 @@ def report(subject: Subject) -> str:
         ["### Steps to reproduce", "", *_steps(subject)],
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
         ["### Environment", "", *environment_lines(subject.environment)],
-        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same)],
+        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
@@ -57,7 +61,7 @@ def headline(subject: Subject) -> str:
         text = {
             "hang": f"{place} does not end",
             "oom": f"{place} runs out of memory",
-            "slow-code": "The optimised code is slower than the code without optimisation",
+            "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
         }.get(kind, subject.finding.title)
     text = " ".join(text.split())
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
@@ -68,14 +72,12 @@ _STAGES = {
     Stage.PASSES: "A pass",
     Stage.BUILD: "Code generation",
     Stage.COMPILE_DEVICE: "Code generation",
-    Stage.BUILD_BASELINE: "Code generation without optimisation",
+    Stage.BUILD_BASELINE: "Code generation in the baseline build",
 }
 
 
 def _account(subject: Subject) -> Account:
-    """What the oracle has to say of a finding that is not of a compilation."""
-    probe = probe_of(subject.finding, subject.seen, subject.environment)
-    return Account() if probe is None else probe.account(subject.finding, subject.seen, subject.environment)
+    return account_of(subject.finding, subject.seen, subject.environment)
 
 
 def _death(subject: Subject) -> str:
@@ -131,22 +133,32 @@ def _expected(subject: Subject) -> str:
         return (
             f"{value}The program is defined on the inputs below: an interpreter of TIR runs it without an overflow, "
             "an access out of bounds, a race, a division by zero or a read of what was never written."
+            + _second_reading(subject)
         )
     return {
         "hang": "TVM compiles the program, or refuses it, in reasonable time.",
         "oom": "TVM compiles the program, or refuses it, in reasonable memory.",
-        "slow-code": "Optimisation makes the program faster, or at least not slower.",
+        "slow-code": "The pass makes the program faster, or at least not slower.",
     }.get(kind, "TVM compiles the program, or refuses it with an exception. It does not take the process with it.")
+
+
+def _second_reading(subject: Subject) -> str:
+    """What the witness says, which would have withheld the finding if it objected."""
+    if subject.witness is None:
+        return ""
+    if subject.witness.word is WitnessWord.CONFIRMS:
+        return " Written out as C and run under gcc's sanitizers it computes the same."
+    return f" It could not be checked by writing it out as C ({one_line(subject.witness.reason)})."
 
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
     if seen.exit is Exit.OK:
-        return "it is defined on its inputs, and compiles with optimisation"
+        return "it is defined on its inputs, and the optimised build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""
     more = {
         "defined": ", and it runs without undefined behaviour in an interpreter of TIR",
-        "builds": ", and it compiles without optimisation",
+        "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
     }.get(support, "")
     return f"TVM's verifiers accept it and what the failing pass was given{more}"
 
@@ -201,14 +213,20 @@ def _wrong_results(subject: Subject) -> list[str]:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
+    baseline = f"baseline build ({in_words(subject.environment.get('baseline'))})"
     text += {
-        "both": " The build without optimisation (opt_level 0, LLVM's too) is wrong as well.",
-        "optimised": " The build without optimisation (opt_level 0, LLVM's too) is right.",
-        "reference": " This is the build without optimisation (opt_level 0, LLVM's too); the optimised one is right.",
+        "both": f" The {baseline} is wrong as well.",
+        "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
+        "reference": f" This is the {baseline}"
+        + ("; the optimised one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
     if results.guilty and subject.guilt is None:
         text += f" Due to {code(results.guilty)}."
     return [text]
+
+
+def _right(ran: Ran) -> bool:
+    return ran.ending is Ending.AGREES
 
 
 def _speeds(subject: Subject) -> list[str]:
@@ -217,10 +235,16 @@ def _speeds(subject: Subject) -> list[str]:
         return ["The optimised build is slower."]
     first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
     text = (
-        f"Median of {len(timing.optimised)} runs each, in turn on one core: {first:.1f} us without optimisation, "
+        f"Median of {len(timing.optimised)} runs each, in turn on one core: {first:.1f} us without "
+        f"{_slower_with(subject)}, "
         f"{second:.1f} us with ({second / first:.2f} times; noise alone makes a factor of {timing.floor:.3f})."
     )
     return [text]
+
+
+def _slower_with(subject: Subject) -> str:
+    results = subject.seen.results
+    return results.guilty if results is not None and results.guilty else "passes of its own"
 
 
 def _steps(subject: Subject) -> list[str]:
@@ -232,7 +256,7 @@ def _steps(subject: Subject) -> list[str]:
         lines += [*_test_lines(subject), ""]
     else:
         repro = f"{subject.folder}repro.py"
-        lines += [f"Run `python {repro}` (tvm and numpy alone); it exits non-zero when the bug shows.", ""]
+        lines += [f"Run `python {repro}` {manner_of(subject.repro)}.", ""]
     in_test = subject.test and f'"{_CASE_FILE}"' not in subject.test
     if in_test and _inline(subject.test):
         return lines[:-1]

@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
+from tzerlike.tir.witness.verdict import Deposition
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,12 @@ class Guilt:
 class Subject:
     """A finding of the tensor compiler with everything that its report may use.
 
-    `runs` and `same` count the confirming runs and those that showed it again. `script` is the program's TVMScript, ""
-    where TVM cannot print it; `test` the text of the regression test, "" where there is none. `folder` is the place of
-    both in the bundle, and `original_lines` the length of the program that was found, where they are reduced ones.
-    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel, "" where it was not asked.
+    `repro` is the text of its repro.py. `runs` and `same` count the confirming runs and those that showed it again.
+    `script` is the program's TVMScript, "" where TVM cannot print it; `test` the text of the regression test, ""
+    where there is none. `folder` is the place of both in the bundle, and `original_lines` the length of the program
+    that was found, where they are reduced ones. `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
+    "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
+    `tier` is that of tzerlike.findings.tiers, 0 where it is not known.
     """
 
     finding: Signed
@@ -42,3 +45,6 @@ class Subject:
     folder: str = ""
     original_lines: int = 0
     memcheck: str = ""
+    tier: int = 0
+    witness: Deposition | None = None
+    repro: str = ""

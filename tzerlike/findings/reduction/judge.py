@@ -5,30 +5,31 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.finding import Finding
+from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.retrial import Retrial
 
 
 class FindingJudge:
-    """Says whether a case shows the finding `signature`, on the inputs that its seed gives.
+    """Says whether a case shows the finding of a bundle, on the inputs that its seed gives.
 
-    Definedness is the oracles' to demand. `well_formed` is whether the program `start` that was found is well-formed;
-    smaller ones then have to be.
+    Definedness is the oracles' to demand. What accepts the program that was found, TVM's verifiers and the
+    checker of types, has to accept smaller ones.
     """
 
-    def __init__(self, retrial: Retrial, signature: str, start: Case, programs: Programs) -> None:
+    def __init__(self, retrial: Retrial, bundle: Bundle, programs: Programs) -> None:
         self.retrial = retrial
-        self._signature = signature
-        self._start = start
+        self._bundle = bundle
+        self._start = bundle.stored.case
         self._programs = programs
-        self.well_formed = programs.well_formed(start)
+        self._accepted = programs.accepted(self._start)
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""
         found = self.retrial.look(case, layout).findings
-        return next((finding for finding in found if finding.signature == self._signature), None)
+        return next((finding for finding in found if self._bundle.shown_by(finding.signatures)), None)
 
     def times_shown(self, case: Case) -> tuple[int, int]:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
@@ -43,7 +44,7 @@ class FindingJudge:
             # programs kill them, and that is still less than a run.
             return (
                 self.finding(case, first) is not None
-                and (not self.well_formed or self._programs.well_formed(case))
+                and self._accepted <= self._programs.accepted(case)
                 and all(self.finding(case, layout) is not None for layout in others)
             )
         except UserError:

@@ -51,19 +51,18 @@ def reduce_bundle(
     """
     patience = _Patience(params["seconds"])
     began = time.monotonic()
-    executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
+    executor = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"], bundle.baseline))
     first = bundle.stored.case
     before = _measured(bundle, programs)
 
     def judge_by(executor: ForkExecutor) -> FindingJudge:
-        return FindingJudge(
-            retrial_of(bundle, executor, params["oracles"], programs), bundle.signature, first, programs
-        )
+        return FindingJudge(retrial_of(bundle, executor, params["oracles"], programs), bundle, programs)
 
     judge = judge_by(executor)
     # Another, so that what it remembers of the search does not come into what is written down.
-    witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"]))
+    witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"], bundle.baseline))
     environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
+    environment["baseline"] = bundle.baseline
     recorder = Recorder(bundle, judge_by(witness), environment)
 
     def tell(status: str, size: CaseSize | None, asked: int = 0, why: str = "") -> None:
@@ -135,4 +134,4 @@ def _earlier(bundle: Bundle) -> Case | None:
         earlier = read_bundle(path)
     except UserError:
         return None
-    return earlier.stored.case if earlier.signature == bundle.signature else None
+    return earlier.stored.case if bundle.shown_by(earlier.signed.signatures) else None

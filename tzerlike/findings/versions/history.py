@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tzerlike.core.errors import TzerlikeError
 from tzerlike.core.finding import kind_of
-from tzerlike.core.observation import Exit, message_template
-from tzerlike.core.results import BASELINE
-from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.core.observation import Exit, Stage, message_template
+from tzerlike.core.refused import refusal_in
+from tzerlike.core.results import BASELINE, Ending
+from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.findings.replay import Replayed
 from tzerlike.findings.versions.host import Guest
 
@@ -25,7 +29,12 @@ class Word(StrEnum):
     SHOWS = "shows"
     ABSENT = "does not show"
     FLAKY = "flaky"
+    OTHER = "fails otherwise"
+    """It did not get far enough to tell, or says something else in the same place."""
     UNKNOWN = "cannot load"
+
+
+_SEEN = (Word.SHOWS, Word.FLAKY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +55,26 @@ class History:
 
     @property
     def first_bad(self) -> str:
-        """The first version that shows the bug, "" if none does; later than what is known not to, if anything is."""
-        return next((version for version, cell in self.cells.items() if cell.word is Word.SHOWS), "")
+        """The first version that shows the bug, "" if none does; `<= 1.2` where it may be one before."""
+        words = [cell.word for cell in self.cells.values()]
+        return self._since(words.index(Word.SHOWS), (Word.ABSENT,)) if Word.SHOWS in words else ""
 
     @property
     def fixed_in(self) -> str:
-        """The first version from which on none shows the bug, "" where it shows to the end or never did."""
-        fixed = ""
-        for version, cell in self.cells.items():
-            if cell.word in (Word.SHOWS, Word.FLAKY):
-                fixed = ""
-            elif cell.word is Word.ABSENT and not fixed and self.first_bad:
-                fixed = version
-        first = self.first_bad
-        return fixed if first and fixed and version_key(fixed) > version_key(first) else ""
+        """The first version from which on none shows the bug, "" where it shows to the end or never did.
+
+        `<= 1.2` where it may be one before.
+        """
+        words = [cell.word for cell in self.cells.values()]
+        last = max((place for place, word in enumerate(words) if word in _SEEN), default=-1)
+        if Word.SHOWS not in words or Word.ABSENT not in words[last:]:
+            return ""
+        return self._since(words.index(Word.ABSENT, last), _SEEN)
+
+    def _since(self, place: int, before: Sequence[Word]) -> str:
+        """The version at a place, as a bound unless what is known of the one in front of it is among `before`."""
+        version, known = [*self.cells][place], [*self.cells.values()][:place]
+        return version if known and known[-1].word in before else f"<= {version}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -80,46 +95,90 @@ def version_key(version: str) -> tuple[tuple[int, str], ...]:
 
 def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) -> Cell:
     """Run a bundle `times` times on the guest's TVM; `scripts` are texts of its program, to be tried in turn."""
-    if bundle.probe is not None or bundle.kind == "slow-code":
-        return Cell(Word.UNKNOWN, _HOME_ONLY)
-    results = bundle.observation.results
+    try:
+        if bundle.observation.stage is Stage.TEXT:
+            return _printed_and_parsed(bundle, guest, scripts)
+        if bundle.probe is not None or bundle.kind == "slow-code":
+            return Cell(Word.UNKNOWN, _HOME_ONLY)
+        return _compiled(bundle, guest, scripts, times)
+    except TzerlikeError as error:
+        return Cell(Word.UNKNOWN, str(error))
+
+
+def _compiled(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) -> Cell:
     item = {
         "do": "judge",
         "case": bundle.stored.case.to_json(),
         "inputs": str(bundle.path.resolve() / "inputs.npz") if bundle.kind == "wrong-code" else "",
-        "reference": results is not None and results.blame in (BASELINE, "both"),
-        "seconds": bundle.limits.seconds,
-        "memory": bundle.limits.memory,
+        "reference": _of_baseline(bundle),
+        "baseline": bundle.baseline,
+        **_limits(bundle),
     }
     answer: dict[str, Any] = {}
     for script in scripts or ("",):
         answer = guest.ask({**item, "script": script})
         if "unloadable" not in answer:
             answers = [answer, *(guest.ask({**item, "script": script}) for _ in range(times - 1))]
-            same = sum(_shows(bundle, each) for each in answers)
-            word = Word.SHOWS if same == times else Word.FLAKY if same else Word.ABSENT
-            return Cell(word, "" if same == times else _seen(answers[-1]))
+            words = [_word(bundle, each) for each in answers]
+            same = words.count(Word.SHOWS)
+            if same == times:
+                return Cell(Word.SHOWS)
+            return Cell(Word.FLAKY if same else words[-1], _seen(answers[-1]))
     return Cell(Word.UNKNOWN, str(answer["unloadable"]))
 
 
-def _shows(bundle: Bundle, answer: Mapping[str, Any]) -> bool:
+def _of_baseline(bundle: Bundle) -> bool:
+    """Whether it was found in the build without optimisation."""
+    seen = bundle.observation
+    if seen.results is None or seen.exit is not Exit.OK:
+        return seen.stage is Stage.BUILD_BASELINE
+    return seen.results.blame in (BASELINE, "both") or seen.results.baseline.ending is Ending.REFUSED
+
+
+def _limits(bundle: Bundle) -> dict[str, Any]:
+    return {"seconds": bundle.limits.seconds, "memory": bundle.limits.memory}
+
+
+def _printed_and_parsed(bundle: Bundle, guest: Guest, scripts: Sequence[str]) -> Cell:
+    """Whether the program survives its text there; that of another version may have lost what this is about."""
+    seen = bundle.observation
+    item = {"do": "round-trip", "case": bundle.stored.case.to_json(), **_limits(bundle)}
+    cell = Cell(Word.UNKNOWN)
+    for script in ("", *scripts):
+        answer = guest.ask({**item, "script": script})
+        if "unloadable" in answer:
+            cell = cell if cell.detail else Cell(Word.UNKNOWN, str(answer["unloadable"]))
+            continue
+        stage, cause = answer["fault"] or ("", "")
+        if stage == seen.pass_name and refusal_in(cause).like(refusal_in(seen.message)):
+            return Cell(Word.SHOWS)
+        if not script:
+            return Cell(Word.OTHER if stage else Word.ABSENT, f"{stage}: {cause}" if stage else "it comes back")
+    return cell
+
+
+def _word(bundle: Bundle, answer: Mapping[str, Any]) -> Word:
     """Whether an answer is the bug of the bundle, as far as that can be decided across versions.
 
     Frames, and a crash's place within a pass, differ from build to build: what counts is the kind of end, the pass, and
-    the message without what varies.
+    what the message says.
     """
-    seen = bundle.observation
+    seen, end = bundle.observation, answer["exit"]
     if bundle.kind == "wrong-code":
-        return bool(answer.get("wrong"))
+        return Word.OTHER if "wrong" not in answer else Word.SHOWS if answer["wrong"] else Word.ABSENT
+    if end == Exit.OK.value:
+        return Word.ABSENT
     place = _pass(answer.get("pass", "")) or answer.get("stage", "")
     if place != (_pass(seen.pass_name) or seen.stage.value):
-        return False
+        return Word.OTHER
     if bundle.kind in _FAILURES:
         same_signal = bundle.kind != "crash" or answer.get("signal", 0) == seen.signal
-        return bool(answer["exit"] == _FAILURES[bundle.kind].value and same_signal)
-    if answer["exit"] != Exit.REJECTED.value:
-        return False
-    return message_template(answer["message"]) == message_template(seen.message)
+        if end == _FAILURES[bundle.kind].value and same_signal:
+            return Word.SHOWS
+        # There it refuses the program, as it may.
+        return Word.ABSENT if end == Exit.REJECTED.value else Word.OTHER
+    like = end == Exit.REJECTED.value and refusal_in(answer["message"]).like(refusal_in(seen.refusal))
+    return Word.SHOWS if like else Word.OTHER
 
 
 def _pass(name: str) -> str:
@@ -140,14 +199,20 @@ def printed(bundle: Bundle, guests: Sequence[Guest]) -> list[str]:
     It is never read from the bundle: TVM's parser evaluates what it reads, and this text a TVM wrote from data.
     """
     item = {"do": "print", "case": bundle.stored.case.to_json(), "seconds": 15.0, "memory": bundle.limits.memory}
-    answers = [guest.ask(item) for guest in sorted(guests, key=lambda g: version_key(g.version), reverse=True)]
-    return list(dict.fromkeys(answer["script"] for answer in answers if "script" in answer))
+    found: list[str] = []
+    for guest in sorted(guests, key=lambda g: version_key(g.version), reverse=True):
+        with suppress(TzerlikeError):
+            found += [text for key, text in guest.ask(item).items() if key == "script"]
+    return list(dict.fromkeys(found))
 
 
-def histories(replays: Sequence[Replayed], home: Guest, guests: Sequence[Guest], times: int) -> list[History]:
+def histories(
+    replays: Sequence[Replayed], home: Guest, guests: Sequence[Guest], times: int, missing: Mapping[str, str]
+) -> list[History]:
     """Look at replayed bundles on the TVM of each guest and on our own, that of `home`.
 
-    On our own the recorded signature counts as well as the rule that holds across versions.
+    It is the reduced program that is judged, where there is one. On our own the recorded signature counts as well as
+    the rule that holds across versions. `missing` are columns of Pythons that could not be asked, with the reason.
     """
     everyone = {guest.version: guest for guest in (*guests, home)}
     versions = sorted(everyone, key=version_key)
@@ -156,9 +221,12 @@ def histories(replays: Sequence[Replayed], home: Guest, guests: Sequence[Guest],
         bundle = replay.bundle
         cells = {version: Cell(Word.UNKNOWN, _HOME_ONLY) for version in versions}
         if isinstance(bundle, Bundle):
-            scripts = printed(bundle, list(everyone.values()))
-            cells = {version: looked_at(bundle, everyone[version], scripts, times) for version in versions}
-        if replay.same == replay.times or cells[home.version].word is Word.UNKNOWN:
+            reduced = reduced_in(bundle.path)
+            judged = bundle if reduced is None else read_bundle(reduced)
+            scripts = printed(judged, list(everyone.values()))
+            cells = {version: looked_at(judged, everyone[version], scripts, times) for version in versions}
+        if replay.same == replay.times or cells[home.version].word in (Word.UNKNOWN, Word.OTHER):
             cells[home.version] = Cell(Word(replay.verdict), "" if replay.same == replay.times else replay.seen)
+        cells = {column: Cell(Word.UNKNOWN, why) for column, why in missing.items()} | cells
         found.append(History(f"{replay.bundle.path}", f"{kind_of(bundle.path.name)} {bundle.signature}", cells))
     return found

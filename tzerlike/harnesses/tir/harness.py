@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,8 @@ from tzerlike.core.effort import COMPILE_ONLY, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.execution import fitness, rejection, rendering, stages
+from tzerlike.core.results import Results
+from tzerlike.execution import fitness, plainness, rejection, rendering, stages
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
@@ -33,13 +35,14 @@ from tzerlike.systems.tvm_api import SYSTEM
 from tzerlike.tir.order import Size, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
 from tzerlike.tir.seeds import seeds_for
+from tzerlike.tir.typecheck import is_well_typed
 
 
 class TirHarness(CaseHarness):
     """The harness of tensor IR."""
 
     jobs: Mapping[str, Job] = MappingProxyType(
-        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **rejection.JOBS, **rendering.JOBS}
+        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **plainness.JOBS, **rejection.JOBS, **rendering.JOBS}
     )
     reducers = REDUCERS
 
@@ -73,8 +76,27 @@ class TirHarness(CaseHarness):
     def size(self, case: Case) -> Size:
         return size_of(case)
 
-    def well_formed(self, case: Case) -> bool:
-        return in_child(lambda: "accepted" if tvm_api.well_formed(tvm_api.load_ir(case.ir)) else None)[0] is not None
+    def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
+        return plainness.plain_program(executor, case, printed=printed)
+
+    def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
+        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it."""
+        case = finding.case
+        guilty = finding.observation.pass_name or (finding.observation.results or Results("")).guilty
+        own = [index for index, spec in enumerate(case.passes) if _short(spec.name) == _short(guilty)]
+        counts = own or [len(case.passes)]
+        programs = chain(
+            [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
+        )
+        return (other for other in programs if other is not None and self.plain(executor, other, printed=True))
+
+    def accepted(self, case: Case) -> frozenset[str]:
+        def verifiers() -> str:
+            module = tvm_api.load_ir(case.ir)
+            typed = is_well_typed(tvm_api.entry_of(module))
+            return " ".join(["types"] * typed + ["form"] * tvm_api.well_formed(module))
+
+        return frozenset((in_child(verifiers)[0] or "").split())
 
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
         fitness.require_fit(executor.call, case, inputs)
@@ -89,6 +111,11 @@ class TirHarness(CaseHarness):
 
     def texts_of_calls(self, executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
         return texts.texts_of_calls(executor, finding, place, calls)
+
+
+def _short(name: str) -> str:
+    """A pass without its namespace."""
+    return name.rpartition(".")[2]
 
 
 HARNESS = TirHarness()

@@ -24,6 +24,7 @@ from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
+from tzerlike.passes.preconditions import drawn
 from tzerlike.passes.source import RandomSource
 from tzerlike.systems import tvm_api
 
@@ -45,7 +46,8 @@ class TirPairs:
 
         made = make_mutators(config.mutator_names) if mutators is None else mutators
         self._mutators = {mutator.name: mutator for mutator in made}
-        self._source = (RandomSource if config.pass_mode == "random" else PlannedSource)(discover(), pipeline_of)
+        catalog = tuple(info for info in discover() if drawn(info.name))
+        self._source = (RandomSource if config.pass_mode == "random" else PlannedSource)(catalog, pipeline_of)
         self._target = kind_of_target(config.case_target)
         self._explore = explore
         self._live = lru_cache(_LIVE_PROGRAMS)(_parsed)

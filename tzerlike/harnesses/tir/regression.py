@@ -78,6 +78,7 @@ def regression_test(
     script: str,
     parameters: Sequence[Parameter] = (),
     archive: bytes = b"",
+    baseline: str = "",
 ) -> str:
     """Return the text of the test, "" where there is none: speed is no matter for a unit test, a kernel takes a GPU.
 
@@ -94,7 +95,7 @@ def regression_test(
         run, name = Run(body=_OFFERED, imports=("from tvm.support import nvcc",)), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
     lookup = finding.kind == "wrong-code" or (finding.kind != "ice-on-valid" and seen.results is not None)
-    build, imports = _build(case_of(finding), name, lookup)
+    build, imports = _build(case_of(finding, baseline), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
     program = _program(script)
     place = seen.pass_name.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
@@ -115,6 +116,13 @@ def schedule_test(method: str, script: str, calls: Sequence[str]) -> str:
     imports = ["import contextlib", "from tvm import s_tir", *program.imports]
     name = f"schedule_{method.rpartition('.')[2]}_crash"
     return pytest_file(name, [program.inside, body], imports, [program.outside])
+
+
+def round_trip_test() -> str:
+    """Return the test of a program that does not come back from its text; the test reads case.json."""
+    program = _program("")
+    body = "again = tvm.script.from_source(Module.script())\ntvm.ir.assert_structural_equal(again, Module)\n"
+    return pytest_file("script_round_trip", [program.inside, body], program.imports)
 
 
 def _needed(calls: Sequence[str]) -> list[str]:

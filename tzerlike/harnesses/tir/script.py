@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
@@ -11,6 +12,8 @@ from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.findings.repro import ALWAYS_ZERO, quotable
+from tzerlike.harnesses.tir import invalid
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.running import (
     ON_DEVICE,
@@ -23,6 +26,7 @@ from tzerlike.harnesses.tir.running import (
     run_source,
 )
 from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.optional import LEVELS
 
 _DIES = """\
 Exits non-zero when the bug shows: the process dies of the crash itself, or of its time or memory limit.
@@ -52,9 +56,9 @@ build()
 print("TVM compiles the program: the bug does not show")
 """
 
-_LOWERED = """\
+_LOWERED = f"""\
 Prints what the device passes make of the program, up to the first pass behind the barriers. That was interpreted, and
-does not mean the same: see report.md. It takes a GPU to see the kernel go wrong, so this always exits 0."""
+does not mean the same: see report.md. It takes a GPU to see the kernel go wrong, {ALWAYS_ZERO}."""
 
 _PRINTER = """
 @tvm.ir.instrument.pass_instrument
@@ -92,21 +96,26 @@ print("the CUDA compiler takes the source: the bug does not show")
 """
 
 
-def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequence[Parameter] = ()) -> str:
+def repro_script(
+    finding: Finding, limits: Limits, script: str, parameters: Sequence[Parameter] = (), baseline: str = ""
+) -> str:
     """Return the text of `repro.py`.
 
-    `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle.
+    `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle;
+    `baseline` names the baseline that it was compared with.
     """
     kind, results = finding.kind, finding.observation.results
     of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
-    build = build_source("build", case_of(finding))
+    if kind == "invalid-ir":
+        return _of_invalid_ir(finding, limits, script)
+    build = build_source("build", case_of(finding, baseline))
     if kind == "wrong-code" and of_kernel and results is not None and not results.device:
         behaviour, end = _LOWERED, _LOWERED_END
         build = _PRINTER + build_source("build", finding.case, ", instruments=[printer]")
     elif kind == "wrong-code":
         behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, WRONG_END)
     elif kind == "slow-code":
-        behaviour, end = SLOW, build_source("build_reference", _BASELINE) + SLOW_END
+        behaviour, end = SLOW, build_source("build_reference", _faster(finding)) + SLOW_END
     elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
         target = finding.case.target
         behaviour, end = _REFUSED, _REFUSED_END.format(target=target, arch=arch_of_target(target))
@@ -123,13 +132,27 @@ def repro_script(finding: Finding, limits: Limits, script: str, parameters: Sequ
     return head + build + end
 
 
-_BASELINE = baseline_case(Case(""))
+def _of_invalid_ir(finding: Finding, limits: Limits, script: str) -> str:
+    (offence,) = finding.observation.offences
+    behaviour = invalid.INVALID.format(name=offence.pass_name, rule=quotable(f"{offence.rule}, {offence.where}"))
+    head = head_source(finding.title, behaviour, program_source(finding.case, script), limits, invalid.IMPORTS)
+    build = build_source("build", finding.case, invalid.INSTRUMENTED)
+    return head + invalid.watch_source(offence) + build + invalid.END
 
 
-def case_of(finding: Finding) -> Case:
-    """Return the case whose build a finding is about; that of the baseline build has no program."""
+def _faster(finding: Finding) -> Case:
+    """The build that slow code is compared with, at the same level of LLVM: without the pass that is guilty."""
+    case, results = finding.case, finding.observation.results
+    without = () if results is None else (results.guilty,)
+    return replace(case, passes=(), config=replace(case.config, pipeline="default", disabled_passes=without))
+
+
+def case_of(finding: Finding, baseline: str = "") -> Case:
+    """Return the case whose build a finding is about: its own, or its baseline."""
     seen = finding.observation
+    plain = baseline_case(finding.case, baseline)
     if finding.kind == "ice-on-valid":
-        return _BASELINE if seen.exit is Exit.OK else finding.case
+        # What the baseline is refused for is what TVM raises with all of its passes.
+        return baseline_case(finding.case, LEVELS) if seen.exit is Exit.OK else finding.case
     blamed = finding.kind == "wrong-code" and seen.results is not None and seen.results.blame == BASELINE
-    return _BASELINE if blamed or seen.stage is Stage.BUILD_BASELINE else finding.case
+    return plain if blamed or seen.stage is Stage.BUILD_BASELINE else finding.case

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Stage
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.executor import ForkExecutor
@@ -16,7 +17,7 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import quotable, replaying
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
-from tzerlike.harnesses.tir.regression import regression_test, schedule_test
+from tzerlike.harnesses.tir.regression import regression_test, round_trip_test, schedule_test
 from tzerlike.harnesses.tir.running import RUN_IMPORTS, WRONG_END, run_source
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Pieces
@@ -29,8 +30,8 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     confirming = confirming_limits(finding.kind, limits)
     return Texts(
         rendering.script,
-        repro_script(finding, limits, readable, evidence.parameters),
-        regression_test(finding, confirming, readable, evidence.parameters, evidence.archive),
+        repro_script(finding, limits, readable, evidence.parameters, executor.effort.baseline),
+        regression_test(finding, confirming, readable, evidence.parameters, evidence.archive, executor.effort.baseline),
     )
 
 
@@ -43,8 +44,13 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
         head = head_source(finding.title, quotable(behaviour), program, Limits(), RUN_IMPORTS)
         return head + steps + run_source(parameters) + build_source("build", finding.case) + WRONG_END
 
+    if finding.kind == "slow-code":
+        parameters = evidence_for(finding.case, finding.observation.results).parameters
+        script = printed.script if printed.faithful else ""
+        return Texts(printed.script, repro_script(finding, Limits(), script, parameters))
     pieces = Pieces(quotable(finding.title), program, run)
-    return Texts(printed.script, replaying(pieces.title) if look.repro is None else look.repro(pieces))
+    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
+    return Texts(printed.script, repro, round_trip_test() if finding.observation.stage is Stage.TEXT else "")
 
 
 _SCHEDULE_REPRO = '''\

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation, Stage
@@ -19,7 +21,22 @@ def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
     if observation.stage is not Stage.TEXT:
         return None
     cause = observation.message.partition("\n")[0]
-    return Finding("ice-on-valid", (ROUND_TRIP, observation.pass_name, cause), case, observation)
+    parts = (ROUND_TRIP, observation.pass_name, cause)
+    construct = construct_of(observation)
+    return Finding("ice-on-valid", parts, case, observation, marks=() if construct in cause else (construct,))
+
+
+_OPERAND = re.compile(r"(?:got `|')([\w.]+)['`]")
+
+
+def construct_of(seen: Observation) -> str:
+    """Return what it is in the program that does not come back from its text, as far as TVM's message tells."""
+    said = re.findall(r"error: .*", seen.message)[-1:]
+    operands = [name.rpartition(".")[2] for line in said for name in _OPERAND.findall(line)]
+    if operands:
+        # A buffer of one element is printed as a variable, and no operator takes that.
+        return f"{'Var' if 'Var' in operands else operands[-1]} as an operand"
+    return seen.message.partition("\n")[0].partition(" variable: ")[0]
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,11 +19,12 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
-from tzerlike.oracles.metamorphic import HELD, judge_metamorphic
+from tzerlike.oracles.metamorphic import HELD, LIES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.tvm_api import entry_of, load_ir, s_tir, tvm
 
 
@@ -34,7 +36,7 @@ def wants(made: Made) -> bool:
 def look(ask: Ask, made: Made) -> Look:
     """Look at a mutation by schedule primitives."""
     assert made.parent is not None and made.mutation is not None
-    case = baseline_case(made.parent)
+    case = baseline_case(made.parent, LEVELS)
     coordinates = {**made.mutation.to_json(), "target": kind_of_target(made.case.target)}
     return _looked(case, *ask({**_item(case), "child": made.case.ir, "coordinates": coordinates}))
 
@@ -75,13 +77,18 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     finding = judge_metamorphic(case, seen)
     if finding is None:
         return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
+    # What a primitive does to what a block reads and to what it writes are two things.
+    finding = replace(finding, marks=tuple(re.findall(r'\("(read|write)"', first["calls"][-1])))
     held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
+    # That a block strays within a buffer that it declares takes an interpreter to see.
+    shown = not first["claim"].startswith(LIES) or "without declaring it" in first["claim"]
     archive = base64.b64decode(first["archive"])
-    return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **held[HELD]))
+    repro = partial(_repro, finding, **held[HELD]) if shown else None
+    return Look((finding,), "wrong", held=held, archive=archive, repro=repro)
 
 
 _BEHAVIOUR = """\
-Applies a schedule to a program, builds the outcome without optimisation, runs it on the inputs in inputs.npz, next to
+Applies a schedule to a program, builds the outcome at LLVM level 0, runs it on the inputs in inputs.npz, next to
 this file, and exits non-zero while a result differs from what the program computes without the schedule; inputs.npz has
 that too, with the floating-point error that both orders of computation may make (bound). By the interpreter:
 """
@@ -97,6 +104,49 @@ print(module.script())
 """
 
 
+_LIES = '''\
+"""{title}
+
+Applies a schedule to a program whose blocks declare what they access, and exits non-zero while one of the outcome,
+other than the root, accesses a buffer that it does not declare.
+"""
+
+import sys
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+{program}
+{steps}
+
+def undeclared(block):
+    known, accessed = [region.source for region in (*block.reads, *block.writes)], []
+
+    def own(inner):
+        known.extend([*inner.alloc_buffers, *(match.buffer for match in inner.match_buffers)])
+
+    own(block)
+    for kind, note in (
+        (s_tir.SBlock, own),
+        (tirx.AllocBuffer, lambda node: known.append(node.buffer)),
+        (tirx.DeclBuffer, lambda node: known.append(node.buffer)),
+        (tvm.ir.TensorLoad, lambda node: accessed.append(node.source)),
+        (tirx.BufferStore, lambda node: accessed.append(node.buffer)),
+    ):
+        tvm_ffi.structural_walk(block.body, (kind, note))
+    return [buffer for buffer in accessed if not any(buffer.same_as(other) for other in known)]
+
+
+blocks = []
+tvm_ffi.structural_walk(module["main"].body.block.body, (s_tir.SBlock, blocks.append))
+wrong = {{f"{{block.name_hint}} does not declare {{buffer.name}}" for block in blocks for buffer in undeclared(block)}}
+print(*sorted(wrong), sep="\\n")
+print("the bug shows" if wrong else "all is declared: the bug does not show")
+sys.exit(1 if wrong else 0)
+'''
+
+
 def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]) -> str:
     case = finding.case
     parameters = parameters_of(entry_of(load_ir(case.ir)), rng_for(case.input_seed, "inputs")) or ()
@@ -107,6 +157,8 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
             map(_intrinsic, (n for n in map(product_intrinsic, (False, True)) if json.dumps(n) in trace))
         ),
     )
+    if finding.observation.message.startswith(LIES):
+        return _LIES.format(title=pieces.title, program=pieces.program, steps=steps)
     return pieces.run(_BEHAVIOUR + finding.observation.message, steps, parameters)
 
 

@@ -22,10 +22,12 @@ from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
-from tzerlike.oracles.metamorphic import OTHER_VALUES
+from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES
+from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
+from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, s_tir, tvm
 from tzerlike.tir import interpreter
@@ -34,7 +36,7 @@ from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
 STEPS = 100_000
 """Scalar operations that the interpreter may take on the original, and four times that on the scheduled program."""
 
-_TELLING = frozenset({"out-of-bounds", "uninitialised", "negative-extent", "block-domain", "block-region", "alias"})
+_TELLING = frozenset({"out-of-bounds", "uninitialised", "negative-extent", "block-domain", "alias"})
 """Rules that a schedule must not make a program break. Not among them: what another order of a sum may bring about in a
 program that is well (an overflow, a comparison within bounds), and races, whose outcome is chance."""
 
@@ -109,10 +111,15 @@ def claim_of(base: Base, child: Any) -> ScheduleClaim:
     if _kinds(child) != _kinds(base.func()):
         return ScheduleClaim("other parameters")
     judgement = interpreter.prepare(child).run(base.inputs.arguments, 4 * STEPS)
+    same = ScheduleClaim(SAME)
+    if judgement.rule == LIES:
+        # What it computes tells causes apart better than that its regions lie.
+        same = ScheduleClaim(SUSPECT, LIES, judgement.where)
+        judgement = interpreter.prepare(child, regions=False).run(base.inputs.arguments, 4 * STEPS)
     if judgement.verdict is Verdict.UNDEFINED and judgement.rule in _TELLING:
         return ScheduleClaim(SUSPECT, judgement.rule, judgement.where)
     if judgement.verdict is not Verdict.DEFINED:
-        return ScheduleClaim(f"{judgement.verdict.value} after")
+        return ScheduleClaim(f"{judgement.verdict.value} after") if same.word == SAME else same
     for position, expected in _widened(base.judgement, judgement).items():
         parameter = base.inputs.parameters[position]
         first: Any = base.inputs.arguments[position]
@@ -120,7 +127,7 @@ def claim_of(base: Base, child: Any) -> ScheduleClaim:
         difference = compare(position, parameter.name, str(parameter.dtype), got, expected, first)
         if difference is not None:
             return ScheduleClaim(SUSPECT, OTHER_VALUES, str(difference))
-    return ScheduleClaim(SAME)
+    return same
 
 
 def _kinds(func: Any) -> list[tuple[Any, ...]]:
@@ -169,8 +176,9 @@ class Contract:
 def first_wrong(base: Base, schedule: Any) -> Suspect | None:
     """Find the first instruction of a schedule after which the program means something else.
 
-    None where nothing is wrong after all, where a parameter is another now, or where floats of an undefined program
-    have no bound to be held to. CompilerRefused where TVM does not apply a trace that it has recorded itself.
+    None where nothing is wrong after all, where a parameter is another now, where a primitive was given what its
+    documentation excludes, or where floats of an undefined program have no bound to be held to. CompilerRefused where
+    TVM does not apply a trace that it has recorded itself.
     """
     trace = schedule.trace
     order_kept = True
@@ -179,7 +187,9 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         order_kept = order_kept and name in _KEEP_THE_ORDER
         if name.startswith("Get"):
             continue
-        prefix = s_tir.schedule.Trace(array_items(trace.insts)[:count], {})
+        before, prefix = (s_tir.schedule.Trace(array_items(trace.insts)[:length], {}) for length in (count - 1, count))
+        if not documented_use(instruction, before, lambda trace: _applied(base.func(), trace)):
+            return None
         func = base.func()
         child = _applied(func, prefix)
         if not all(after.same_as(before) for before, after in zip(func.params, child.params, strict=True)):
@@ -189,7 +199,7 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         if claim.word != SUSPECT:
             continue
         inexact = any(expected.bound.any() for expected in base.judgement.expected.values())
-        if claim.what != OTHER_VALUES and inexact and not order_kept:
+        if claim.what not in (OTHER_VALUES, LIES) and inexact and not order_kept:
             return None
         return Suspect(name, claim, prefix, child)
     return None
@@ -309,6 +319,6 @@ def _bear_out(
     }
     channel.add_result(record)
     module = tvm_api.module_of(suspect.child)
-    builds = Builds(None, lambda: compile_baseline(module, channel))
+    builds = Builds(None, lambda: compile_baseline(module, channel, LEVELS))
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
     channel.add_result({"word": "judged", "results": results.to_json()})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.finding import SECOND_TIER
 from tzerlike.core.units import duration
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import Known
@@ -24,13 +25,16 @@ def judged_campaign(
     earlier = [carry.root] if carry.findings.is_dir() else []
     found = triage(collect([campaign.root, *earlier]), known)
     groups = [(group, _own(group, campaign.findings)) for group in found.groups]
-    items = tuple(_item(group, own, carry) for group, own in groups if own is not None)
+    ours = [(group, own) for group, own in groups if own is not None]
+    # Who asks for a merge is stopped by what users would meet.
+    second = [own for _, own in ours if mode == "pr" and all(member.tier == SECOND_TIER for member in own.members)]
+    items = tuple(_item(group, own, carry) for group, own in ours if own not in second)
     return CiOutcome(
         mode,
         tuple(sorted(items, key=lambda item: not item.status.fails)),
         float(stats["elapsed_s"]),
         tuple(_facts(stats)),
-        tuple(_notes(found, sum(own is None for _, own in groups), stats)),
+        tuple(_notes(found, sum(own is None for _, own in groups), len(second), stats)),
     )
 
 
@@ -63,7 +67,9 @@ def _facts(stats: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "faults of tzerlike's own", faults
 
 
-def _notes(found: Triage, absent: int, stats: Mapping[str, Any]) -> Iterable[str]:
+def _notes(found: Triage, absent: int, second: int, stats: Mapping[str, Any]) -> Iterable[str]:
+    if second:
+        yield f"findings of tier 2, which count in ci batch alone: {second}"
     if absent:
         yield f"findings of earlier runs that did not come up: {absent}"
     for label, count in found.hidden:

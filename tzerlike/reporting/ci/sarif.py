@@ -20,7 +20,8 @@ _RULES = {
     "hang": "The compiler does not end.",
     "oom": "The compiler runs out of memory.",
     "wrong-code": "The compiled function computes something else than the program says.",
-    "slow-code": "The program is slower with optimisation than without.",
+    "slow-code": "The program is slower with a pass than without it.",
+    "invalid-ir": "A pass leaves ill-typed IR, or changes the module that it is given.",
     "ice-on-valid": "TVM raises an internal error on a well-formed program.",
 }
 

@@ -4,15 +4,19 @@ A cause is compared by equality alone, so "has the same cause" is an equivalence
 are no chains of likenesses. It says
 
 - the kind: kinds never mix;
-- the culprit pass: what bisection found, else the pass under way when it happened;
+- the culprit pass: what bisection found, else the pass under way when it happened; none where what failed is the
+  analyzer or the folding of constants, which all passes share;
 - what failed, and where:
-  an internal error by the condition that did not hold (else the message's template) and the functions from the one
-  that raised out to the first that is a class's own: below it lie helpers that every pass shares;
+  an internal error by the condition that did not hold (else the message without names) and the deepest telling
+  function, of a node's constructor also the shared function that called it; a program that does not come back from its
+  text by the construct that does not;
   a crash in a pass by its signal and the deepest telling function of TVM, or the deepest three where no instruction
   failed, as with abort(), unless it says which check did; a stack overflow by the classes that its recursion goes
   through;
-  wrong or slow code, a hang and lack of memory, which fail nowhere in particular, by how the result is
-  wrong and the kinds of nodes of the reduced program, and only where a culprit pass was found.
+  wrong code by what the pass does to the program: the rule that is broken behind it, and the kinds of statements that
+  there are fewer of; of a schedule by what is wrong with the outcome;
+  slow code, a hang, lack of memory, and wrong code of which no more is known, which fail nowhere in particular, by how
+  the result is wrong and the kinds of nodes of the reduced program, and only where a culprit pass was found.
 
 A finding that says less has no cause and stays with its signature.
 """
@@ -28,8 +32,10 @@ from typing import Any
 
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
+from tzerlike.core.refused import refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
+from tzerlike.oracles.round_trip import construct_of
 from tzerlike.systems import under_test
 
 _MOST_FRAMES = 3
@@ -53,7 +59,7 @@ class Cause:
 
     def __str__(self) -> str:
         where = f" in {' < '.join(self.site)}" if self.site else ""
-        return f"{self.guilty}: {self.failure}{where}"
+        return f"{self.guilty and f'{self.guilty}: '}{self.failure}{where}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -64,17 +70,34 @@ class Cause:
         }
 
 
-def cause_of(kind: str, seen: Observation, guilty: str = "", shape: Sequence[str] = ()) -> Cause | None:
+def cause_of(
+    kind: str,
+    seen: Observation,
+    guilty: str = "",
+    shape: Sequence[str] = (),
+    deed: Sequence[str] = (),
+    marks: Sequence[str] = (),
+) -> Cause | None:
     """Return the cause of a finding, or None where its bundle does not tell.
 
     `guilty` is the pass that a bisection found, short or with its namespace, or what it found instead (that has a
-    blank in it), or ""; `shape` is the reduced program's.
+    blank in it), or "", and `deed` what that pass does; `shape` is the reduced program's; `marks` are the finding's.
     """
     named = guilty if " " in guilty else guilty.rpartition(".")[2]
     if kind == "ice-on-valid":
         return _internal_error(kind, seen, named)
+    if kind == "invalid-ir":
+        return next((Cause(kind, o.pass_name.rpartition(".")[2], f"{o.check} {o.rule}") for o in seen.offences), None)
     if kind == "crash" and seen.exit is Exit.CRASH:
         return _crash(kind, seen, named)
+    if kind == "wrong-code" and seen.results is not None:
+        if seen.stage is Stage.MUTATE:
+            return Cause(kind, seen.pass_name, seen.message.partition(":")[0], tuple(marks))
+        deed = deed or seen.results.deed
+        if named and deed:
+            return Cause(kind, named, deed[0], shape=tuple(kind[1:] for kind in deed[1:] if kind.startswith("-")))
+        if named and seen.results.blamed.ending is Ending.RAISED:
+            return Cause(kind, named, failed_check(seen.results.blamed.message))
     if not (named and shape):
         return None
     how = _how_wrong(seen.results) if kind == "wrong-code" and seen.results is not None else kind
@@ -82,44 +105,49 @@ def cause_of(kind: str, seen: Observation, guilty: str = "", shape: Sequence[str
 
 
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
+    if seen.stage is Stage.TEXT:
+        return Cause(kind, seen.pass_name, construct_of(seen))
+    under_way = seen.pass_name.rpartition(".")[2] or (_CODE_GENERATION if seen.stage is Stage.BUILD else "")
     site = _raised_in([function_name(frame.function) for frame in seen.backtrace])
-    where = named or seen.pass_name.rpartition(".")[2] or (_CODE_GENERATION if seen.stage is Stage.BUILD else "")
-    return Cause(kind, where, failed_check(seen.refusal), site) if where and site else None
+    where = named or under_way
+    if not where:
+        return None
+    if site and _shared(site[-1]) and where == under_way:
+        where = ""
+    return Cause(kind, where, failed_check(seen.refusal), site)
 
 
-_CHECK = re.compile(r"(?P<error>\w+: )?Check failed: (?P<rest>.*)", re.DOTALL)
-_OWN_WORD = re.compile(r"(?<![\w.])[a-z]\w*(?:\.\w+)+(?![\w(.])")
-"""A dotted name in what follows a condition, like llvm.ctpop: TVM's own word. The others name a program's variables."""
+_NAMES = re.compile(r"`[^`]*`|(?<![\w.])[a-z]\w*(?:\.\w+)+(?![\w(.])")
+"""Names in a message: quoted ones, and dotted ones like llvm.ctpop."""
 
 
 def failed_check(message: str) -> str:
-    """Return which check failed, without what varies with the program: `InternalError: (f) llvm.ctpop`."""
-    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
-    found = _CHECK.match(first)
-    template = message_template(first, width=1000)
-    if found is None:
-        return template
-    rest = template.partition("Check failed: ")[2]
-    condition, separator, detail = rest.partition(" is false:")
-    if not separator:
-        condition, _, detail = rest.partition(" : ")
-        condition = condition.partition(" (<n> vs. ")[0]
-    words = sorted(set(_OWN_WORD.findall(detail)))
-    return " ".join((f"{found['error'] or ''}{condition}", *words))
+    """Return which check failed, or what is said instead, without names: `InternalError: (it != end)`."""
+    said = refusal_in(message)
+    return f"{said.error and f'{said.error}: '}{said.condition or _NAMES.sub('<name>', said.words)}"
 
 
 def _raised_in(functions: Sequence[str]) -> tuple[str, ...]:
-    """The functions from the one that raised out to the first method of a class; the first few where there is none."""
+    """The deepest telling function; a node's constructor together with the shared function that it was called from."""
     telling = list(dict.fromkeys(name for name in functions if not name.startswith(under_test().code.visitors)))
-    many = next((index + 1 for index, name in enumerate(telling) if _is_method(name)), _MOST_FRAMES)
+    many = 2 if telling[1:] and _is_constructor(telling[0]) and _shared(telling[1]) else 1
     return tuple(telling[:many])
+
+
+def _shared(function: str) -> bool:
+    """Whether all passes use a function, and not to make a node of theirs."""
+    return re.match(under_test().code.shared, function) is not None and not _is_constructor(function)
+
+
+def _is_constructor(name: str) -> bool:
+    owner, _, own = name.rpartition("::")
+    return owner.rpartition("::")[2] == own
 
 
 def _is_method(name: str) -> bool:
     """Whether a qualified name is that of a class's function: neither free nor a constructor."""
-    owner, _, own = name.rpartition("::")
-    owner = owner.rpartition("::")[2]
-    return owner[:1].isupper() and owner != own and re.fullmatch(r"[\w:~]+", name) is not None
+    owner = name.rpartition("::")[0].rpartition("::")[2]
+    return owner[:1].isupper() and not _is_constructor(name) and re.fullmatch(r"[\w:~]+", name) is not None
 
 
 def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
@@ -133,7 +161,7 @@ def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
         cycle = tuple(sorted({_owner(name) for name, count in Counter(telling).items() if count > 1}))
         return Cause(kind, where, "stack overflow", cycle) if cycle else None
     uncaught = seen.message.partition("what():")[2].strip()
-    if _CHECK.match(uncaught):
+    if refusal_in(uncaught).condition:
         return Cause(kind, where, f"{manner_of_death(seen)[0]} {failed_check(uncaught)}")
     deep = 1 if seen.signal in _FAULTS else _MOST_FRAMES
     return Cause(kind, where, manner_of_death(seen)[0], tuple(telling[:deep])) if telling else None

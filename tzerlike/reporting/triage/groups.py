@@ -3,14 +3,15 @@
 Bundles of one signature are one group. Signatures are one group when they have the same cause
 (tzerlike.reporting.triage.cause). The cause of a signature is the one that its bundles agree on, those that were
 bisected before the others; where they disagree it has none. Both steps compare by equality, so the groups do not depend
-on the order of anything, and a group's representative is its smallest case.
+on the order of anything, and a group's representative is its smallest case. What failed in a baseline build has no
+frames: it belongs to the one cause that differs from its own in nothing else, if there is just one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tzerlike.core.finding import KINDS
@@ -109,15 +110,23 @@ def triage(sightings: Sightings, known: Known) -> Triage:
     for sighting in sightings.bundles:
         by_signature[sighting.kind, sighting.signature].append(sighting)
     classes: dict[Cause | tuple[str, str], list[Sighting]] = defaultdict(list)
+    causes = {signature: agreed_cause(members) for signature, members in by_signature.items()}
+    sites: dict[Cause, set[Cause]] = defaultdict(set)
+    for cause in causes.values():
+        if cause is not None and cause.site:
+            sites[replace(cause, site=())].add(cause)
     for signature, members in by_signature.items():
-        classes[agreed_cause(members) or signature].extend(members)
+        cause = causes[signature]
+        if cause is not None and len(sites[cause]) == 1:
+            (cause,) = sites[cause]
+        classes[cause or signature].extend(members)
     shown = Counter(sightings.hidden)
     groups = []
     for key, members in classes.items():
         matches = [
             entry
             for member in members
-            if (entry := known.match(member.signature, member.title, member.message, member.version))
+            if (entry := known.match(member.signatures, member.title, member.message, member.version))
         ]
         shown.update(entry.label for entry in matches)
         first = min(matches, key=known.entries.index) if matches else None

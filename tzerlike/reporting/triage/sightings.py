@@ -19,9 +19,10 @@ from tzerlike.core.case import canonical_json, content_hash
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
-from tzerlike.findings.bundles.bisection import read_bisection
+from tzerlike.findings.bundles.bisection import Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
+from tzerlike.findings.reduction.place import tier_in
 from tzerlike.reporting.triage.cause import Cause, cause_of
 
 
@@ -29,14 +30,16 @@ from tzerlike.reporting.triage.cause import Cause, cause_of
 class Sighting:
     """A bundle.
 
-    `size` is the length of its smallest program's text; `bisected` says that its cause comes from a bisection;
-    `first_seen` is seconds into its campaign, None where that is not written down; `runs` and `same` are the runs
-    after the first, and those of them that showed it.
+    `signatures` are its own and those that it has under other schemes. `size` is the length of its smallest program's
+    text; `bisected` says that its cause comes from a bisection; `first_seen` is seconds into its campaign, None
+    where that is not written down; `runs` and `same` are the runs after the first, and those of them that showed
+    it. `tier` is that of tzerlike.findings.tiers, 0 where it is not known.
     """
 
     path: Path
     kind: str
     signature: str
+    signatures: tuple[str, ...]
     title: str
     message: str
     cause: Cause | None
@@ -47,6 +50,7 @@ class Sighting:
     first_seen: float | None
     runs: int
     same: int
+    tier: int = 0
 
     @property
     def rank(self) -> tuple[int, str, str]:
@@ -155,7 +159,8 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     seen, signature = record.observation, record.signature
     reduced = _reduced(path) if harness.has_cases else ""
     shape = harness.load("shape")(reduced) if harness.shape else ()
-    guilty = _bisected(path, signature)
+    bisection = _bisected(path, signature)
+    guilty, deed = ("", ()) if bisection is None else (bisection.guilty, bisection.deed)
     localised = seen.results.guilty if seen.results is not None else ""
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in localised else localised)
@@ -167,9 +172,10 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         path=path,
         kind=record.kind,
         signature=signature,
+        signatures=(signature, *record.signed.signatures),
         title=record.title,
         message=seen.message,
-        cause=cause_of(record.kind, seen, harness.culprit or known, shape),
+        cause=cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks),
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
@@ -177,6 +183,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         first_seen=moment,
         runs=record.confirmed.runs,
         same=record.confirmed.same,
+        tier=tier_in(path),
     )
 
 
@@ -189,10 +196,10 @@ def _reduced(path: Path) -> str:
         return ""
 
 
-def _bisected(path: Path, signature: str) -> str:
-    """The culprit that a bisection found for this signature, or "": one that cannot be read counts as none."""
+def _bisected(path: Path, signature: str) -> Bisection | None:
+    """What a bisection found for this signature; one that cannot be read counts as none."""
     try:
         bisection = read_bisection(path)
     except UserError:
-        return ""
-    return bisection.guilty if bisection is not None and bisection.signature == signature else ""
+        return None
+    return bisection if bisection is not None and bisection.signature == signature else None

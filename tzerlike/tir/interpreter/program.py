@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -41,7 +41,25 @@ class Program:
     """Extents of parameters that follow from others, with the parameter's position and the axis."""
 
     def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
-        """Interpret the function on `arguments`, one for each parameter; they stay as they are."""
+        """Interpret the function on `arguments`, one for each parameter; they stay as they are.
+
+        Where the bounds of a loop change while it runs, code may evaluate them once or in each round: the results hold
+        for both.
+        """
+        self.state.rereads = self.state.moved = False
+        judgement = self._run(arguments, max_steps)
+        if not self.state.moved or judgement.verdict is not Verdict.DEFINED:
+            return judgement
+        self.state.rereads = True
+        other = self._run(arguments, max_steps)
+        if other.verdict is not Verdict.DEFINED:
+            return Judgement(Verdict.UNKNOWN, "unsupported", "the bounds of a loop change while it runs", other.steps)
+        return replace(
+            judgement,
+            expected={place: _either(first, other.expected[place]) for place, first in judgement.expected.items()},
+        )
+
+    def _run(self, arguments: Sequence[Argument], max_steps: int) -> Judgement:
         state = self.state
         state.path, state.steps, state.limit, state.executions = (), 0, max_steps, 0
         for domain in state.domains:
@@ -118,6 +136,8 @@ class Program:
                     if bound.setdefault(slot, value) != value:
                         raise BrokenRule("assert", f"{shown_name(expr)} is {bound[slot]} and {value}")
                     self.state.frame[slot] = value
+        if type(ty.elem_offset) is tirx.IntImm and int(ty.elem_offset.value):
+            raise BrokenRule("assert", f"{shown_name(param)} starts where its memory does")
         flat = array.reshape(-1).tolist()
         values = [(x, 0.0) for x in flat] if dtype.is_float else flat
         declared = array_items(ty.strides)
@@ -149,16 +169,17 @@ class Program:
         return expected
 
 
-def prepare(func: Node, *, promises: bool = False) -> Program:
+def prepare(func: Node, *, promises: bool = False, regions: bool = True) -> Program:
     """Compile a PrimFunc for the interpreter. What is not modelled becomes a BrokenRule when it is reached.
 
     With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
-    and `covers_domains` says whether a run reached all of them.
+    and `covers_domains` says whether a run reached all of them. Without `regions` they may access what they like.
     """
     state = State()
     slots = Slots(state)
     watched = promises or tracked(func.body)
     compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body), promises)
+    compiler.regions.kept = regions
     for param in array_items(func.params):
         slots.define(param)
         if tirx.is_buffer_var(param):
@@ -182,6 +203,12 @@ def prepare(func: Node, *, promises: bool = False) -> Program:
 def interpret(func: Node, arguments: Sequence[Argument], *, max_steps: int = MAX_STEPS) -> Judgement:
     """Interpret a PrimFunc that no pass has touched on `arguments` and judge it; see Judgement."""
     return prepare(func).run(arguments, max_steps)
+
+
+def _either(first: Expected, second: Expected) -> Expected:
+    """What both say: an infinite bound where they differ."""
+    bound = numpy.maximum(first.bound, second.bound)
+    return Expected(first.values, numpy.where(first.values == second.values, bound, numpy.inf))
 
 
 def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:

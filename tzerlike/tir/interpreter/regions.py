@@ -38,6 +38,9 @@ class Regions:
     """
 
     slots: Slots
+    kept: bool = True
+    """Whether accesses are held to what blocks declare."""
+    depth: int = 0
     blocks: list[_Block] = field(default_factory=list)
     sources: dict[int, int] = field(default_factory=dict)
     finished: dict[int, _Block] = field(default_factory=dict)
@@ -54,17 +57,19 @@ class Regions:
 
     @contextmanager
     def inside(self, block: Node) -> Iterator[None]:
-        """Compile the body of `block`; a block without axes and declarations, the root, declares nothing."""
-        if not array_items(block.iter_vars) and not array_items(block.reads) and not array_items(block.writes):
-            yield
-            return
+        """Compile the body of `block`; the root, the outermost one, without axes and declarations, declares nothing."""
+        root = not (self.depth or array_items(block.iter_vars) or array_items(block.reads) or array_items(block.writes))
         entry = _Block(_by_buffer(block.reads), _by_buffer(block.writes))
-        self.blocks.append(entry)
+        self.depth += 1
+        if not root:
+            self.blocks.append(entry)
         try:
             yield
         finally:
-            self.blocks.pop()
-            self.finished[hash(block)] = entry
+            self.depth -= 1
+            if not root:
+                self.blocks.pop()
+                self.finished[hash(block)] = entry
 
     def check(
         self, buffer: Node, store: bool, indices: Sequence[Node], compile_: Callable[[Node], Thunk]
@@ -73,7 +78,7 @@ class Regions:
         identity = hash(buffer)
         checks = []
         places: list[Thunk] | None = None
-        for block in self.blocks:
+        for block in self.blocks if self.kept else ():
             if identity in block.own:
                 continue
             declared = (block.writes if store else block.reads).get(identity)

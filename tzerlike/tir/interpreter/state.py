@@ -47,6 +47,10 @@ class State:
     limit: int = 0
     executions: int = 0
     """How many concurrent loops have been started: each execution has a number of its own."""
+    rereads: bool = False
+    """Whether the bounds of a loop are evaluated before each iteration, in place of once."""
+    moved: bool = False
+    """Whether the bounds of a loop have changed while it ran."""
     routine: object = None
     """The thread that runs, where threads wait for each other; see `tzerlike.tir.interpreter.threads`."""
     domains: list[Domain] = field(default_factory=list)
@@ -126,6 +130,15 @@ def pipeline_of(loop: Node) -> tuple[tuple[int, int], ...]:
     except (KeyError, TypeError, ValueError):
         return ()
     return tuple(zip(stages, orders, strict=False))
+
+
+def loads(expression: Node) -> bool:
+    """Whether an expression reads memory."""
+    if type(expression) in (tirx.IntImm, tirx.Var):
+        return False
+    found: list[bool] = []
+    structural_walk(expression, (tvm.ir.TensorLoad, lambda node, *_: found.append(True)))
+    return bool(found)
 
 
 def has_barrier(body: Node) -> bool:

@@ -14,7 +14,7 @@ from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
 from tzerlike.tir.interpreter.memory import BufferView, Memory, PipelinePoint, size_of
 from tzerlike.tir.interpreter.regions import Regions
-from tzerlike.tir.interpreter.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, pipeline_of
+from tzerlike.tir.interpreter.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, loads, pipeline_of
 from tzerlike.tir.interpreter.threads import barrier, run_crew
 from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
 from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype
@@ -327,6 +327,28 @@ class StatementCompiler:
                     break
             return Flow.NEXT
 
+        def unsteady() -> Flow:
+            """A serial loop whose bounds are in memory, which its body may write."""
+            rounds = bounds()
+            value = rounds.start
+            while value < rounds.stop:
+                spend(1)
+                frame[slot] = value
+                if body() is Flow.BREAK:
+                    break
+                try:
+                    later = bounds()
+                except BrokenRule:
+                    state.moved = True
+                    if state.rereads:
+                        raise
+                    later = rounds
+                state.moved = state.moved or later != rounds
+                if state.rereads:
+                    rounds = later
+                value += rounds.step
+            return Flow.NEXT
+
         def any_order() -> Flow:
             outer = state.path
             state.executions += 1
@@ -354,7 +376,8 @@ class StatementCompiler:
                 raise broken.at(node) from None
             return Flow.NEXT
 
-        run = in_phases if in_block and self.barriers else any_order if concurrent else serial
+        steady = not any(loads(bound) for bound in (node.min, node.extent, node.step) if bound is not None)
+        run = in_phases if in_block and self.barriers else any_order if concurrent else serial if steady else unsteady
         if outermost:
             run = self._with_shared_memory(run)
         count = int(node.extent.value) if type(node.extent) is tirx.IntImm else None

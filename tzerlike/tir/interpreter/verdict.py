@@ -61,7 +61,7 @@ class Expected:
     """What a buffer parameter holds at the end: float64 or integer `values`, and for floats the `bound`.
 
     Every build that respects the semantics ends with an element within `values[i] ± bound[i]`; `bound` is zero
-    for integers. Both have the buffer's shape.
+    for integers, and infinite where two readings of the program differ. Both have the buffer's shape.
     """
 
     values: NDArray[numpy.generic]

@@ -68,6 +68,8 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
     if type(ty.elem_offset) is tirx.Var:
         named.append((slots.define(ty.elem_offset), "offset", 0))
     shape = [number(extent) for extent in array_items(ty.shape)]
+    declared = [number(stride) for stride in array_items(ty.strides)]
+    placed = number(ty.elem_offset) if ty.elem_offset is not None else None
     dropped = len(region) - len(shape)
 
     def action() -> None:
@@ -83,6 +85,10 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
         values = {"shape": sizes[dropped:], "stride": list(base.strides[dropped:]), "offset": [offset]}
         for where, kind, place in named:
             frame[where] = values[kind][place]
+        if declared and [stride() for stride in declared] != values["stride"]:
+            raise BrokenRule("assert", "the strides of a matched region")
+        if placed is not None and placed() != offset:
+            raise BrokenRule("assert", "the offset of a matched region")
         wanted = tuple([extent() for extent in shape])
         if wanted != tuple(sizes[dropped:]):
             raise BrokenRule("unsupported", "a matched region of another shape")

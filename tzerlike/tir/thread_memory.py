@@ -1,21 +1,25 @@
-"""Whether a kernel keeps memory of a block or a thread to its block or thread, as far as its text shows.
+"""Whether a program keeps memory of a block or a thread to its block or thread, as far as its text shows.
 
 The interpreter of programs takes such memory for one array where it is allocated above the threads, as the blocks of
 S-TIR do. On a device each block, or each thread, has its own, so that what one loop over threads leaves in local memory
-is not what the next one finds. Within one loop over threads the interpreter knows which thread an access is of.
+is not what the next one finds. Virtual threads on a CPU are no different: s_tir.CompactBufferAllocation cuts local
+memory down to what one of them uses, and s_tir.InjectVirtualThread gives each its own only where it is allocated
+inside. Within one loop over threads the interpreter knows which thread an access is of.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, tirx, tvm
+from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx, tvm
 from tzerlike.tir.tree import Site, Tree, key
 
 
 def keeps_to_its_threads(func: Any) -> bool:
     """Whether every buffer of a block is used under the same blocks, and every one of a thread under the same threads,
     whoever they are: False says only that it may not be so."""
+    if not launches_threads(func):
+        return True
     places: dict[int, set[tuple[int, ...]]] = {}
     for site in Tree(func).sites:
         if type(site.node) is tirx.BufferStore:
@@ -35,7 +39,13 @@ def keeps_to_its_threads(func: Any) -> bool:
 
 def launches_threads(func: Any) -> bool:
     """Whether a function binds anything to threads, as a kernel does."""
-    return any(_tag(site.node) for site in Tree(func).sites)
+    found: list[str] = []
+    structural_walk(
+        func.body,
+        (tirx.For, lambda node, *_: found.append(_tag(node))),
+        (tirx.AttrStmt, lambda node, *_: found.append(_tag(node))),
+    )
+    return any(found)
 
 
 def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:

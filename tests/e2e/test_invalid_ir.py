@@ -1,0 +1,109 @@
+"""What TVM 0.27 does to types and to its input: found, and shown by a repro.py with tvm alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.planted.invalid import ILL_TYPED, with_statement
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.mutation import ILL_FORMED
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.execution.stages import run_case
+from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.harnesses.tir.script import repro_script
+from tzerlike.mutators import MutationEnv
+from tzerlike.mutators.attempt import attempted
+from tzerlike.oracles import judged, make_oracles
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.forked import in_child
+from tzerlike.processes.job import ALONE
+from tzerlike.systems import tvm_api
+
+NARROWED = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in range(T.int64(8)):
+        A[T.popcount(i) % T.int64(8)] = T.float32(1)
+"""
+PLAIN = NARROWED.replace("T.popcount(i) % T.int64(8)", "i")
+EFFORT = Effort(frozenset({Check.TYPES, Check.IMMUTABILITY}))
+
+
+def case_of(text: str) -> Case:
+    module = tvm_api.module_of(tvm_api.parse_script(text))
+    return Case(tvm_api.dump_ir(module), (PassSpec("tirx.ForceNarrowIndexToInt32"),))
+
+
+def findings(case: Case) -> list[Finding]:
+    answer, _ = in_child(lambda: json.dumps(run_case(case, Channel(), ALONE, EFFORT)["offences"]))
+    assert answer is not None
+    seen = Observation(Exit.OK, Stage.DONE, offences=tuple(Offence(**one) for one in json.loads(answer)))
+    return judged(make_oracles(("ill-typed", "immutability")), case, seen)
+
+
+def status(finding: Finding, directory: Path) -> int:
+    """How the repro.py of a finding ends."""
+    path = directory / "repro.py"
+    path.write_text(repro_script(finding, Limits(), ""))
+    ended = subprocess.run([sys.executable, path], cwd=directory, capture_output=True, check=False, text=True)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended.returncode
+
+
+def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
+    """The operand of tirx.popcount is an int32 behind the pass, and the call an int64 still."""
+    types, changed = findings(case_of(NARROWED))
+    assert types.parts == ("ill-typed", "ForceNarrowIndexToInt32", "call")
+    assert changed.parts == ("immutability", "AnnotateEntryFunc")
+    assert status(types, tmp_path) == 1
+    assert status(replace(types, case=case_of(PLAIN)), tmp_path) == 0
+    assert [finding.parts[0] for finding in findings(case_of(PLAIN))] == ["immutability"]
+
+
+def test_the_entry_function_is_annotated_in_the_input(tmp_path: Path) -> None:
+    (changed,) = findings(case_of(PLAIN))
+    assert status(changed, tmp_path) == 1
+    (offence,) = changed.observation.offences
+    other = replace(changed.observation, offences=(replace(offence, pass_name="tirx.StmtSimplify"),))
+    assert status(replace(changed, observation=other), tmp_path) == 0
+
+
+@pytest.mark.parametrize("name", ["sum of two widths", "loop up to another width", "axis with another value"])
+def test_the_repro_of_a_rule_shows_nothing_where_the_rule_holds(name: str, tmp_path: Path) -> None:
+    rule, _ = ILL_TYPED[name]
+    offence = Offence("types", "tirx.StmtSimplify", rule, "")
+    seen = Observation(Exit.OK, Stage.DONE, offences=(offence,))
+    assert status(Finding("invalid-ir", ("ill-typed", "StmtSimplify", rule), case_of(PLAIN), seen), tmp_path) == 0
+
+
+class _Forgets:
+    name = "forgets"
+
+    def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any:
+        return with_statement(func, ILL_TYPED["llvm.abs of one operand"][1]())
+
+
+def test_an_ill_typed_child_is_not_taken() -> None:
+    func = tvm_api.entry_of(tvm_api.load_ir(case_of(PLAIN).ir))
+    assert tvm_api.well_formed(tvm_api.module_of(_Forgets()(func, Random(0), MutationEnv())))
+    attempt = attempted(_Forgets(), func, Random(0), MutationEnv())
+    assert (attempt.text, attempt.why) == (None, ILL_FORMED)
+
+
+def test_a_smaller_program_has_to_be_as_well_typed_as_the_one_that_was_found() -> None:
+    case = case_of(PLAIN)
+    func = with_statement(tvm_api.entry_of(tvm_api.load_ir(case.ir)), ILL_TYPED["intrinsic number 0"][1]())
+    assert HARNESS.accepted(case) == {"types", "form"}
+    assert HARNESS.accepted(replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))) == {"form"}

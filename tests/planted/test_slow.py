@@ -1,0 +1,172 @@
+"""Planted slow passes are found on programs that were made large, and named; the same code twice is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.planted.slow import SLOW, not_vectorised
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Ending, Results
+from tzerlike.execution.compare.enlarge import enlarged
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.compare.speed import Race
+from tzerlike.harnesses.tir.script import repro_script
+from tzerlike.oracles.examiner import Look, Made
+from tzerlike.oracles.performance import PROBE, examiner, judge_performance
+from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.processes.forked import in_child
+from tzerlike.systems.compilation import Compilation
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, tvm
+from tzerlike.tir.allowlist import native
+
+PROGRAM = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    for i in range(8):
+        for k in range(8):
+            for j in range(8):
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+"""
+
+
+def program() -> str:
+
+    return dump_ir(module_of(parse_script("# from tvm.script import tirx as T\n" + PROGRAM)))
+
+
+def compilation(planted: Callable[[Any], Any] | None) -> Any:
+    """The passes of the default pipeline, the planted one behind those that share and move memory."""
+
+    steps = list(steps_of(default_pipeline().passes))
+    place = next(index for index, (name, _) in enumerate(steps) if name == "tirx.AnnotateEntryFunc")
+    if planted is not None:
+        steps.insert(place, ("planted", lambda module: module_of(planted(entry_of(module)))))
+    return Compilation("llvm", ContextConfig(options=(("tirx.disable_assert", True),), pipeline="none"), steps)
+
+
+def raced(planted: Callable[[Any], Any] | None) -> Results:
+    """Both builds timed in a child, the second with the planted pass."""
+
+    def work() -> str:
+        large = enlarged(program(), 0)
+        assert large is not None
+        module = load_ir(large.ir)
+        plain, other = (native.entry_point(module, compilation(step).build(module)) for step in (None, planted))
+        race = Race(entry_of(module), 0, large.attempt)
+        results = race.judged(plain, other)
+        seen = {"slow": race.looks_slow(plain, other), "results": results.to_json()}
+        timing = race.timed(plain, other)
+        return json.dumps(seen | {"timing": [timing.baseline, timing.optimised, timing.floor]})
+
+    answer, signal = in_child(work)
+    assert answer is not None, f"died of signal {signal}"
+    seen = json.loads(answer)
+    results = Results.from_json(
+        {
+            **seen["results"],
+            "timing": dict(zip(("reference", "optimised", "floor"), seen["timing"], strict=True)),
+            "guilty": "planted",
+        }
+    )
+    assert (results.defined, results.baseline.ending, results.optimised.ending) == (True, Ending.AGREES, Ending.AGREES)
+    finding = judge_performance(Case(program()), Observation(Exit.OK, Stage.DONE, results=results))
+    assert (finding is not None) <= seen["slow"], "what is slow looks slow"
+    assert finding is None or (finding.kind, finding.parts) == ("slow-code", ("planted",))
+    return results if finding is not None else Results("defined")
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_slow_pass_is_found(name: str) -> None:
+    assert raced(SLOW[name]).timing is not None
+
+
+def test_the_same_code_twice_is_not() -> None:
+    assert raced(None).timing is None
+
+
+PASS = "tirx.Planted"
+
+
+class WithPlanted(Compilation):
+    """Compiles for LLVM with a slow pass more, unless that is disabled."""
+
+    def build(self, module: Any) -> Any:
+        if PASS in self.config.disabled_passes:
+            return super().build(module)
+        step = tvm.transform.module_pass(lambda it, _: module_of(not_vectorised(entry_of(it))), opt_level=0, name=PASS)
+        return Compilation(self.target, self.config, [(PASS, step)], self.instruments).build(module)
+
+
+def ask(item: Mapping[str, Any]) -> tuple[list[dict[str, Any]], None]:
+    """Have a child examine an item."""
+    records: list[dict[str, Any]] = []
+
+    class Notebook:
+        def enter_stage(self, stage: Stage) -> None:
+            return None
+
+        def add_result(self, record: dict[str, Any]) -> None:
+            records.append(record)
+
+    def work() -> str:
+        examiner.examine(item, Notebook(), 5.0)  # type: ignore[arg-type]
+        return json.dumps(records)
+
+    answer, _ = in_child(work)
+    return json.loads(answer or "[]"), None
+
+
+def made(case: Case, *, inserted: bool = True) -> Made:
+    return Made(case, inserted, None, None, lambda purpose: pytest.fail("nothing is drawn"))
+
+
+def test_a_program_of_a_campaign_is_made_large_and_its_slow_pass_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examiner, "UNASKED", (PASS, "tirx.StmtSimplify"))
+    assert examiner.look(ask, made(Case(program()))) == Look(word="timed")
+    monkeypatch.setattr(examiner, "Compilation", WithPlanted)
+    look = examiner.look(ask, made(Case(program())))
+    (finding,) = look.findings
+    assert (finding.kind, finding.parts) == ("slow-code", (PASS,))
+    assert PROBE.owns(finding, finding.observation, look.held)
+    PROBE.check(look.held)
+    assert examiner.look_again(ask, finding.case, look.held).shows(finding)
+    monkeypatch.undo()
+    assert not examiner.look_again(ask, finding.case, look.held).findings, "the pass is mended"
+
+
+def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
+    cases = [Case(program(), input_seed=number) for number in range(400)]
+    chosen = [case for case in cases if examiner.wants(made(case))]
+    assert chosen == [case for case in cases if examiner.wants(made(case))]
+    assert 0.5 < len(chosen) * examiner.ONE_IN / len(cases) < 2
+    assert not any(examiner.wants(made(case, inserted=False)) for case in cases)
+    assert not any(examiner.wants(made(replace(case, target="cuda"))) for case in cases)
+
+
+def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
+    """The pass that it is about does nothing here."""
+    large = enlarged(program(), 0)
+    assert large is not None
+    case = Case(large.ir, config=ContextConfig(options=(("tirx.disable_assert", True),)))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", guilty="tirx.CommonSubexprElim"))
+    evidence = evidence_for(case, seen.results)
+    (tmp_path / "inputs.npz").write_bytes(evidence.archive)
+    finding = Finding("slow-code", ("tirx.CommonSubexprElim",), case, seen)
+    text = repro_script(finding, Limits(), "", evidence.parameters)
+    assert "disabled_pass=['tirx.CommonSubexprElim']" in text
+    (tmp_path / "repro.py").write_text(text)
+    done = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("without the pass ")

@@ -1,0 +1,129 @@
+"""Signatures of two schemes: what the new one tells apart, and what of the old one goes on to be recognised."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.bundles import add_bundle, crashed, refused, wrong
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Rejection
+from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.findings.known import Known, KnownEntry
+from tzerlike.oracles.inconsistency import judge_inconsistency
+from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.oracles.round_trip import judge_round_trip
+from tzerlike.reporting.triage.groups import triage
+from tzerlike.reporting.triage.sightings import collect
+
+PLAIN = Signed("wrong-code", ("both", "VectorizeLoop", "int", "value"))
+MARKED, OTHER = (replace(PLAIN, marks=(mark,)) for mark in ("value", "out-of-bounds"))
+CASE = Case('{"nodes": []}')
+
+
+def test_marks_change_the_new_signature_alone() -> None:
+    assert PLAIN.signature == "8ceae112b575" == PLAIN.signatures[0] == PLAIN.signatures[1]
+    assert MARKED.signatures[0] == OTHER.signatures[0] == PLAIN.signature
+    assert len({PLAIN.signature, MARKED.signature, OTHER.signature}) == 3
+    assert MARKED.title == PLAIN.title
+
+
+def test_a_bundle_without_a_scheme_is_shown_by_every_finding_of_its_words(tmp_path: Path) -> None:
+    old = read_record(add_bundle(tmp_path, PLAIN, wrong("value")))
+    assert old.scheme == 1
+    assert old.shown_by(PLAIN.signatures) and old.shown_by(MARKED.signatures) and old.shown_by(OTHER.signatures)
+
+
+def with_scheme(path: Path, finding: Signed, scheme: int = 2) -> Path:
+    file = path / "observation.json"
+    said = json.loads(file.read_text()) | {"scheme": scheme, "marks": list(finding.marks)}
+    file.write_text(json.dumps(said))
+    return path
+
+
+def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) -> None:
+    new = read_record(with_scheme(add_bundle(tmp_path, MARKED, wrong("value")), MARKED))
+    assert new.signed == MARKED
+    assert new.shown_by(MARKED.signatures)
+    assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
+    with pytest.raises(UserError, match="scheme"):
+        read_record(with_scheme(new.path, MARKED, 3))
+
+
+def test_an_entry_of_either_scheme_hides_a_finding(tmp_path: Path) -> None:
+    known = Known((KnownEntry("https://x", signature=PLAIN.signature),))
+    assert known.match(MARKED.signatures, MARKED.title, "", "0.27.0")
+    assert known.match(OTHER.signatures, OTHER.title, "", "0.27.0")
+    narrow = Known((KnownEntry("https://x", signature=MARKED.signature),))
+    assert narrow.match(MARKED.signatures, MARKED.title, "", "0.27.0")
+    assert narrow.match(OTHER.signatures, OTHER.title, "", "0.27.0") is None
+    with_scheme(add_bundle(tmp_path, MARKED, wrong("value")), MARKED)
+    (group,) = triage(collect([tmp_path]), known).groups
+    assert group.known == known.entries[0]
+
+
+def judged_ice(message: str, *functions: str) -> Finding:
+    seen = replace(refused("tirx.X", message, *functions), rejection=Rejection("internal-error", True, "defined"))
+    found = judge_internal_error(CASE, seen)
+    assert found is not None
+    return found
+
+
+def different(first: Finding | None, second: Finding | None) -> bool:
+    """Whether the old scheme takes two findings for one and the new one does not."""
+    assert first is not None and second is not None
+    assert first.signatures[0] == second.signatures[0], "this is not about marks"
+    return first.signature != second.signature
+
+
+def test_what_the_old_scheme_took_for_one() -> None:
+    verifier = "InternalError: LLVM module verification failed with the following errors:\n{}\n"
+    bitcast, phi = (judged_ice(verifier.format(line)) for line in ("Invalid bitcast", "PHI nodes not grouped at top!"))
+    assert different(bitcast, phi)
+    visit = "tvm::tirx::Vectorizer::Mutate_(tvm::tirx::{}Node const*, tvm::ffi::InplaceMode)"
+    load, store = (
+        judged_ice("InternalError: Check failed: (f)", visit.format(n)) for n in ("BufferLoad", "BufferStore")
+    )
+    assert different(load, store)
+    long = "InternalError: Check failed: (" + " && ".join(f"condition_{'abcdefghijklmnop'[n]}" for n in range(16))
+    assert different(judged_ice(f"{long} && one) is false:"), judged_ice(f"{long} && two) is false:"))
+
+    text = "error: '>' not supported between instances of '{}' and 'int'"
+    variable, buffer = (
+        judge_round_trip(
+            CASE,
+            Observation(
+                Exit.REJECTED,
+                Stage.TEXT,
+                f"error: <string> not supported between instances of <string> and <string>\nX: {text.format(name)}",
+                "the parser raises",
+            ),
+        )
+        for name in ("Var", "int")
+    )
+    assert different(variable, buffer)
+
+    seen = wrong("value")
+    assert seen.results is not None
+    deeds = (("value", "-tirx.AllocBuffer"), ("out-of-bounds", "-tirx.AllocBuffer"))
+    one, two = (
+        judge_inconsistency(CASE, replace(seen, results=replace(seen.results, guilty="Storage", deed=deed)))
+        for deed in deeds
+    )
+    assert different(one, two)
+
+
+def test_a_short_message_has_no_marks() -> None:
+    """Its signature is the same under both schemes."""
+    assert judged_ice("InternalError: Check failed: (found) is false: p0 is lost", "tvm::Free(int)").marks == ()
+
+
+def test_bundles_of_a_crash_are_as_they_were(tmp_path: Path) -> None:
+    signed = Signed("crash", ("passes", "X", "SIGSEGV", "lib+0x1"))
+    assert read_record(add_bundle(tmp_path, signed, crashed("X", "lib+0x1"))).shown_by(signed.signatures)

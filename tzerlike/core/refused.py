@@ -1,0 +1,49 @@
+"""What a message of the compiler says, in parts that stay when its wording changes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tzerlike.core.observation import message_template
+
+_WIDTH = 1000
+_ERROR = re.compile(r"(\w+(?:Error|Exception)): ")
+_CHECK = "Check failed: "
+_OPERANDS = re.compile(r" \([^()]* vs\. [^()]*\)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The first line of a message, without what varies with the program.
+
+    `error` is the type of the exception, `condition` the check that failed, "" where the message shows none, and
+    `words` what is said besides.
+    """
+
+    error: str
+    condition: str
+    words: str
+
+    def like(self, other: Refusal) -> bool:
+        """Whether both say the same: a later version may word the condition anew, or not show it."""
+        return any(mine and mine == theirs for mine, theirs in zip(self._said, other._said, strict=True))
+
+    @property
+    def _said(self) -> tuple[str, str]:
+        return self.condition.strip("()"), self.words
+
+
+def refusal_in(message: str) -> Refusal:
+    """Take a message apart: `InternalError: Check failed: (a < b) is false: too large`."""
+    first, second = (*(line.strip() for line in message.splitlines() if line.strip()), "", "")[:2]
+    found = _ERROR.match(first)
+    error, rest = (found[1], first[found.end() :]) if found else ("", first)
+    said = message_template(rest, _WIDTH)
+    if not said.startswith(_CHECK):
+        # LLVM's verifier says what is wrong in the lines below.
+        return Refusal(error, "", f"{said} {message_template(second)}" if said.endswith(":") else said)
+    condition, separator, words = said.removeprefix(_CHECK).partition(" is false:")
+    if not separator:
+        condition, _, words = condition.partition(" : ")
+    return Refusal(error, _OPERANDS.sub("", condition.removesuffix(" :")).strip(), words.strip())

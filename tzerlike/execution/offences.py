@@ -1,0 +1,130 @@
+"""What passes do that none may, looked at around each pass of a compilation.
+
+A pass leaves well-typed IR as such (tzerlike.tir.typecheck), and the module that it is given as it is. Of those that
+leave ill-typed IR only the first is named: what comes later may be its consequence. Of nested passes it is the inner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tzerlike.core.effort import Check
+from tzerlike.core.observation import Offence
+from tzerlike.systems import tvm_api
+from tzerlike.tir.tree import Tree, defines_once
+from tzerlike.tir.typecheck import TypeChecker
+
+SHARES = {Check.TYPES: 4, Check.IMMUTABILITY: 8}
+"""Of the cases of a campaign one in so many is looked at: what a pass does, it does to many programs."""
+
+
+def checks_due(checks: frozenset[Check], case_id: str, exploring: bool) -> list[Check]:
+    """Which of the checks on passes are made on a case: all that are asked for where a single case is looked at."""
+    return [
+        check for check, share in SHARES.items() if check in checks and not (exploring and int(case_id[:8], 16) % share)
+    ]
+
+
+class PassNames:
+    """What passes are called: those of a case, `own`, as the case has them, all others as they call themselves.
+
+    TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType.
+    """
+
+    def __init__(self, own: Sequence[str]) -> None:
+        self._outer = ["tirx.BindTarget", *own]
+        self._depth = 0
+        self._done = 0
+
+    def begin(self) -> None:
+        self._depth += 1
+
+    def end(self, info: Any) -> str:
+        """The name of the pass that ends now."""
+        self._depth -= 1
+        if self._depth:
+            return str(info.name)
+        self._done += 1
+        return self._outer[self._done - 1] if self._done <= len(self._outer) else str(info.name)
+
+
+@tvm_api.tvm.ir.instrument.pass_instrument
+class TypeWatch:
+    """Notes the first pass that leaves ill-typed IR; none where that is what the passes begin with."""
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        self.offence: Offence | None = None
+        self._names = PassNames(own)
+        self._checker = TypeChecker()
+        self._begun: Any = None
+        self._done = False
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self._names.begin()
+        if self._begun is None:
+            self._begun = module
+            self._done = self._checker.check_module(module) is not None
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        name = self._names.end(info)
+        if self._done:
+            return
+        bad = self._checker.check_module(module)
+        if bad is not None:
+            self._done = True
+            self.offence = Offence(Check.TYPES.value, name, bad.rule, bad.where)
+
+    def found(self) -> list[Offence]:
+        """The offence, where what the passes began with is well-formed too."""
+        return [self.offence] if self.offence is not None and _well_formed(self._begun) else []
+
+
+def _well_formed(module: Any) -> bool:
+    once = all(defines_once(Tree(func)) for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc))
+    return once and tvm_api.well_formed(module)
+
+
+@tvm_api.tvm.ir.instrument.pass_instrument
+class InputWatch:
+    """Notes the passes that change the module they are given, which is held, and so not theirs alone."""
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        self.offences: dict[str, Offence] = {}
+        self._names = PassNames(own)
+        self._given: list[tuple[Any, int]] = []
+        self._latest: tuple[Any, int] = (None, 0)
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self._names.begin()
+        latest, hashed = self._latest
+        # Between passes nothing changes a module; the pass around this one may have done so.
+        if self._given or latest is None or not latest.same_as(module):
+            hashed = tvm_api.structural_hash(module)
+        self._given.append((module, hashed))
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        name = self._names.end(info)
+        given, hashed = self._given.pop()
+        after = tvm_api.structural_hash(given)
+        self._latest = (given, after)
+        if after != hashed:
+            where = "the module that it is given"
+            self.offences.setdefault(name, Offence(Check.IMMUTABILITY.value, name, "input", where))
+            # A pass around it that was given the same is not to blame for that.
+            changed = [one.same_as(given) and before == hashed for one, before in self._given]
+            self._given = [(one, after if its else b) for (one, b), its in zip(self._given, changed, strict=True)]
+
+    def found(self) -> list[Offence]:
+        return list(self.offences.values())
+
+
+def offences_in(watches: Iterable[TypeWatch | InputWatch]) -> dict[str, Any]:
+    """Return what watches have found as a field of a child's record; no field where that is nothing."""
+    found = [asdict(offence) for watch in watches for offence in watch.found()]
+    return {"offences": found} if found else {}
+
+
+WATCHES: Mapping[Check, type[TypeWatch] | type[InputWatch]] = {Check.TYPES: TypeWatch, Check.IMMUTABILITY: InputWatch}
+"""What makes each of the checks."""

@@ -1,0 +1,82 @@
+"""Whether a case is one that a user of the compiler might have, and cases that are: looked at in a child."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.observation import Stage
+from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.results import interpret_seeded
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.rendering import rendered
+from tzerlike.passes.catalog import steps_of
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.plain import odd_in
+from tzerlike.tir.typecheck import is_well_typed
+
+_PLAIN, _AFTER = "plain-program", "program-after"
+
+
+def plain_program(executor: ForkExecutor, case: Case, *, printed: bool = True) -> bool:
+    """Whether somebody would write the program of `case`, and it is typed, well-formed and defined on its inputs.
+
+    With `printed`, it has to come back from its own TVMScript as well. Fault on one of ours.
+    """
+    if odd_in(case.ir, threads=kind_of_target(case.target) != "llvm"):
+        return False
+    records, _ = executor.call(_PLAIN, {"case": case.to_json()})
+    return bool(records and records[-1]["plain"]) and (not printed or rendered(executor, case).faithful)
+
+
+def plain_case(case: Case) -> Case:
+    """Return the case of the same program in the default pipeline with default options."""
+    target = "llvm" if kind_of_target(case.target) == "llvm" else case.target
+    return replace(case, passes=(), config=ContextConfig(), target=target)
+
+
+def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | None:
+    """Return the plain case of what so many of the passes of `case` make of its program; None where one of them
+    fails, or leaves no entry."""
+    records, _ = executor.call(_AFTER, {"case": replace(case, passes=case.passes[:passes]).to_json()})
+    return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
+
+
+def _look(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    channel.enter_stage(Stage.INTERPRET)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    case = Case.from_json(item["case"])
+    try:
+        module = load(case.ir)
+        plain = is_well_typed(tvm_api.entry_of(module)) and bool(ask_compiler(lambda: tvm_api.well_formed(module)))
+    except CompilerRefused:
+        plain = False
+    if plain:
+        _, _, results = interpret_seeded(tvm_api.entry_of(module), case.input_seed, Effort())
+        plain = results.defined
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result({"plain": plain})
+
+
+def _apply(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    case = Case.from_json(item["case"])
+    try:
+        module = Compilation(case.target, case.config, steps_of(case.passes), notes=channel).lower(load(case.ir))
+        ir = ask_compiler(lambda: tvm_api.dump_ir(tvm_api.without_target(module)))
+    except (CompilerRefused, KeyError):
+        return
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result({"ir": ir})
+
+
+JOBS: Mapping[str, Job] = MappingProxyType({_PLAIN: _look, _AFTER: _apply})

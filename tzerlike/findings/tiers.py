@@ -1,0 +1,44 @@
+"""The tier of a finding: 1 where users of the compiler would meet it, 2 where it takes passes in an order of our own.
+
+A finding of the first tier is shown by the default pipeline with default options, or by one primitive of a legal
+schedule, on a program that somebody would write (`Programs.plain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import BASELINE
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.programs import Programs
+
+
+def tiered(
+    finding: Finding, executor: ForkExecutor, programs: Programs, judge: Callable[[Case], Iterable[Finding]]
+) -> tuple[Finding, int]:
+    """Return the finding with its tier: on the program that shows it in the default pipeline, where there is one.
+
+    Only a finding of the same signature takes its place. What the baseline build alone shows no user would meet.
+    """
+    if _of_baseline(finding):
+        return finding, SECOND_TIER
+    for case in programs.carried(executor, finding):
+        found = next((other for other in judge(case) if other.signature == finding.signature), None)
+        if found is not None:
+            return found, FIRST_TIER
+    return finding, SECOND_TIER
+
+
+def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
+    """Return the tier of what a probe found: a program that cannot be printed need not come back from its text."""
+    plain = programs.plain(executor, finding.case, printed=finding.observation.stage is not Stage.TEXT)
+    return FIRST_TIER if plain else SECOND_TIER
+
+
+def _of_baseline(finding: Finding) -> bool:
+    seen = finding.observation
+    blamed = seen.results.blame if seen.results is not None else ""
+    return blamed == BASELINE or seen.stage is Stage.BUILD_BASELINE

@@ -1,0 +1,120 @@
+"""The parts of a `repro.py` that shows a pass which leaves invalid IR: an instrument that looks for just that."""
+
+from __future__ import annotations
+
+from tzerlike.core.effort import Check
+from tzerlike.core.observation import Offence
+
+INVALID = """\
+Looks at the module around each pass, for what {name} does by the rule: {rule}.
+Exits non-zero when the bug shows, and 0 when it does not."""
+
+IMPORTS = "import sys\n\nimport tvm_ffi\n"
+
+INSTRUMENTED = ", instruments=[watch]"
+"""What `build` takes beyond the case."""
+
+_WATCH = """
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    def __init__(self):
+        self.given = []
+        self.shown = []
+
+    def run_before_pass(self, module, info):
+        self.given.append((module, tvm_ffi.structural_hash(module)))
+
+    def run_after_pass(self, module, info):
+        before, hashed = self.given.pop()
+        if {of_pass}:
+            self.shown += [f"{{info.name}}: {{line}}" for line in ({check})]
+
+
+watch = Watch()
+
+"""
+
+_CHANGED = '["the module that it was given is another one now"] * (tvm_ffi.structural_hash(before) != hashed)'
+_ILL_TYPED = "[] if bad_nodes(before) else bad_nodes(module)"
+
+_NODES = '''
+MADE_AGAIN = {
+    tirx.Cast: lambda n: tirx.Cast(dtype_of(n), n.value),
+    tirx.Select: lambda n: tirx.Select(n.condition, n.true_value, n.false_value),
+    tirx.Ramp: lambda n: tirx.Ramp(n.base, n.stride, n.lanes),
+    tirx.Broadcast: lambda n: tirx.Broadcast(n.value, n.lanes),
+    tirx.Shuffle: lambda n: tirx.Shuffle(n.vectors, n.indices),
+    tirx.Let: lambda n: tirx.Let(n.var, n.value, n.body),
+    tirx.IntImm: lambda n: tirx.IntImm(dtype_of(n), n.value),
+    tvm.ir.TensorLoad: lambda n: tirx.BufferLoad(n.source, n.indices),
+    tirx.BufferStore: lambda n: tirx.BufferStore(n.buffer, n.value, n.indices),
+    tirx.Bind: lambda n: tirx.Bind(n.var, n.value),
+    tirx.For: lambda n: tirx.For(
+        n.loop_var, n.min, n.extent, n.kind, n.body, n.thread_binding, n.annotations, n.step
+    ),
+}
+"""Each node as TVM's own constructor makes it of its parts."""
+
+
+def dtype_of(expr):
+    kind = type(expr.ty)
+    return str(expr.ty.dtype) if kind is tvm.ir.PrimType else "handle" if kind is tvm.ir.PointerType else ""
+
+
+def is_bad(node):
+    if isinstance(node, tvm.ir.Call):
+        # The constructor of calls checks nothing: this is the call that was found.
+        name, operands = getattr(node.op, "name", ""), [dtype_of(operand) for operand in node.args]
+        if name.startswith("tirx.call_llvm") and isinstance(node.args[0], tirx.IntImm):
+            name = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name")(node.args[0].value)
+            operands = operands[1:]
+            if name == "not_intrinsic":
+                return True
+        return CALL == f"{name} of {', '.join(operands) or 'nothing'} typed {dtype_of(node)}"
+    if isinstance(node, s_tir.SBlockRealize):
+        axes = [(axis, value) for axis, value in zip(node.block.iter_vars, node.iter_values)]
+        return any(dtype_of(axis.var) != dtype_of(e) for axis, value in axes for e in (value, axis.dom.extent))
+    operands = [getattr(node, name) for name in "ab" if hasattr(node, name)]
+    make = (lambda n: type(n)(*operands)) if operands else MADE_AGAIN.get(type(node))
+    if make is None:
+        return False
+    try:
+        made = make(node)
+    except Exception as error:
+        print(f"{type(node).__name__}: {str(error).strip().splitlines()[-1]}")
+        return True
+    typed = not hasattr(node, "ty") or dtype_of(made) == dtype_of(node)
+    return not (typed and tvm_ffi.structural_equal(made, node))
+
+
+def bad_nodes(module):
+    found = []
+
+    def look(node):
+        if is_bad(node):
+            found.append(f"ill-typed: {type(node).__name__}")
+
+    for func in module.functions.values():
+        if isinstance(func, tirx.PrimFunc):
+            tvm_ffi.structural_walk(func.body, ((tvm.ir.Expr, tirx.Stmt), look))
+    return found
+
+'''
+
+END = """
+limit()
+try:
+    build()
+except Exception as error:
+    print(f"TVM raises {type(error).__name__}")
+print("\\n".join(watch.shown) or "no such IR: the bug does not show")
+sys.exit(1 if watch.shown else 0)
+"""
+
+
+def watch_source(offence: Offence) -> str:
+    """Return the definition of `watch`, an instrument that keeps in `shown` what the pass did."""
+    if offence.check == Check.IMMUTABILITY:
+        return _WATCH.format(of_pass=f"info.name == {offence.pass_name!r}", check=_CHANGED)
+    call = f"\nCALL = {offence.where if offence.rule == 'call' else ''!r}\n"
+    return call + _NODES + _WATCH.format(of_pass="not self.shown", check=_ILL_TYPED)

@@ -1,0 +1,37 @@
+"""The oracle of types: a pass makes ill-typed IR of a program that is well-formed and well-typed.
+
+Types are those that TVM's own constructors give (tzerlike.tir.typecheck). Passes run on what their preconditions allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation
+from tzerlike.oracles.inconsistency import misused
+from tzerlike.oracles.protocol import Account
+
+
+def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
+    """Return the invalid-ir finding of the first pass that left ill-typed IR: its name and the rule."""
+    found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
+    if found is None or misused(case):
+        return None
+    parts = ("ill-typed", found.pass_name.rpartition(".")[2], found.rule)
+    return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
+
+
+def account_of_ill_typed(seen: Observation) -> Account:
+    found = next(iter(seen.offences), None)
+    if found is None:
+        return Account()
+    return Account(
+        headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
+        expected="Each node that a pass leaves has the type that TVM's own constructor gives it.",
+        place=found.pass_name,
+        actual="leaves a node of another type, or of operands that do not go together:",
+        quoted=f"{found.rule}: {found.where}",
+    )

@@ -1,0 +1,40 @@
+"""The oracle of immutability: a pass changes the module that it is given.
+
+IR is immutable by TVM's own rule: a pass copies what others hold, and who calls it may go on with what he had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation
+from tzerlike.oracles.protocol import Account
+
+
+def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
+    """Return an invalid-ir finding of each pass that changed its input."""
+    return [
+        Finding(
+            "invalid-ir",
+            ("immutability", found.pass_name.rpartition(".")[2]),
+            case,
+            replace(observation, offences=(found,), backtrace=()),
+        )
+        for found in observation.offences
+        if found.check == Check.IMMUTABILITY
+    ]
+
+
+def account_of_changed_input(seen: Observation) -> Account:
+    found = next(iter(seen.offences), None)
+    if found is None:
+        return Account()
+    return Account(
+        headline=f"{found.pass_name} changes the module that it is given",
+        expected="A pass returns another module, and leaves the one that it is given as it is while somebody holds it.",
+        place=found.pass_name,
+        actual="changes its input: the structural hash of that module is another one after the pass.",
+    )

@@ -1,0 +1,111 @@
+"""Programs of a campaign made large, and timed with and without each optimisation that changes them, in children."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
+from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.enlarge import enlarged
+from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.execution.compare.speed import Function, Race
+from tzerlike.oracles.examiner import Ask, Look, Made
+from tzerlike.oracles.performance import HELD, judge_performance
+from tzerlike.oracles.protocol import Environment
+from tzerlike.processes.channel import Channel
+from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.optional import UNASKED
+from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.tir.allowlist import native
+
+ONE_IN = 32
+"""Of how many programs that enter the corpus one is looked at."""
+
+TIMED = "timed"
+"""What comes of a look where a clock has been read: no word depends on what it said."""
+
+_CONFIG = ContextConfig(options=(("tirx.disable_assert", True),))
+
+
+def wants(made: Made) -> bool:
+    new = made.inserted and (made.parent is None or made.mutation is not None)
+    return new and kind_of_target(made.case.target) == "llvm" and int(made.case.id[:8], 16) % ONE_IN == 0
+
+
+def look(ask: Ask, made: Made) -> Look:
+    return _looked(ask, made.case, {"attempt": 0, "passes": UNASKED})
+
+
+def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
+    """Look at a large program on the inputs of its seed, with the pass that is said to make it slow."""
+    return _looked(ask, case, {"attempt": held[HELD]["attempt"], "passes": [held[HELD]["pass"]]})
+
+
+def _looked(ask: Ask, case: Case, how: Mapping[str, Any]) -> Look:
+    records, _ = ask({"ir": case.ir, "input_seed": case.input_seed, **how})
+    if not records:
+        return Look(word="died")
+    last = records[-1]
+    if "results" not in last:
+        return Look(word=last["word"])
+    results = Results.from_json(last["results"])
+    large = Case(last["ir"], config=_CONFIG, input_seed=case.input_seed)
+    finding = judge_performance(large, Observation(Exit.OK, Stage.DONE, results=results))
+    if finding is None:
+        return Look(word=TIMED)
+    held = {HELD: {"pass": results.guilty, "attempt": results.attempts}}
+    return Look((finding,), TIMED, held=held, archive=evidence_for(large, results).archive)
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Lay down the word for what came of it, or the large program and the results of what looks slow.
+
+    `item` has the program, a seed and which `attempt` at inputs from it to take: 0 for a program to be enlarged first.
+    """
+    channel.enter_stage(Stage.INTERPRET)
+    signal.setitimer(signal.ITIMER_PROF, 10 * seconds)
+    ir, seed, attempt = item["ir"], item["input_seed"], item["attempt"]
+    if not attempt:
+        large = enlarged(ir, seed)
+        if large is None:
+            channel.add_result({"word": "of one size"})
+            return
+        ir, attempt = large.ir, large.attempt
+    channel.add_result({"word": "failed"})
+    channel.enter_stage(Stage.BUILD)
+    try:
+        record = _compared(ir, seed, attempt, item["passes"], channel)
+    except (CompilerRefused, native.NotAllowed):
+        record = {"word": "refused"}
+    channel.add_result(record)
+
+
+def _compared(ir: str, seed: int, attempt: int, passes: list[str], channel: Channel) -> dict[str, Any]:
+    module = load(ir)
+    func = tvm_api.entry_of(module)
+    trail = tvm_api.PassTrail(lambda index, name: None)
+    build = native.entry_point(module, Compilation("llvm", _CONFIG, instruments=[trail]).build(module))
+    changing = [name for name in dict.fromkeys(turn.name for turn in trail.turns) if name in passes]
+    race = Race(func, seed, attempt)
+    channel.enter_stage(Stage.RUN)
+    if not race.worth_timing(build):
+        return {"word": TIMED}
+    for name in changing:
+        other = _without(module, name)
+        if race.looks_slow(other, build):
+            results = race.judged(other, build)
+            if results.defined:
+                results = replace(results, guilty=name, timing=race.timed(other, build))
+            return {"ir": ir, "results": results.to_json()}
+    return {"word": TIMED}
+
+
+def _without(module: Any, name: str) -> Function:
+    config = replace(_CONFIG, disabled_passes=(name,))
+    return native.entry_point(module, Compilation("llvm", config).build(module))
