@@ -44,6 +44,7 @@ def failures(output: Path) -> list[str]:
     return [failure.get("type", "") for failure in root.iter("failure")]
 
 
+@pytest.mark.long
 def test_a_finding_fails_the_first_run_and_no_other(tzerlike: Command, state: Path, tmp_path: Path) -> None:
     carried = case_ids(state / "corpus")
     batch = ("ci", "batch", "--carry", state, "--iterations", "1", *OPTIONS, "--output")

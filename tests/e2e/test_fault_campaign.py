@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Command
 
 # The zygote says `gc.freeze` once all is loaded: nothing else of the campaign has to know of it.
@@ -47,6 +49,7 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
 """
 
 
+@pytest.mark.long
 def test_a_campaign_outlives_its_faults_and_a_replay_says_when_they_are_cured(
     tzerlike: Command, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path) -> None:
     assert one["mutators"] == two["mutators"]
 
 
+@pytest.mark.long
 def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) -> None:
     ids = []
     for seed in ("0", "1"):
@@ -119,6 +120,7 @@ def wait_for_iterations(root: Path, process: subprocess.Popen[str], number: int)
     assert read(stats)["iterations"] >= number
 
 
+@pytest.mark.long
 def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path) -> None:
     root = tmp_path / "c"
     done = tzerlike(*FUZZ, "--iterations", "200", "--jobs", "2", "--oracles", "crash", "--out", root)
@@ -244,6 +246,7 @@ def test_a_campaign_outlives_its_processes(tmp_path: Path) -> None:
     assert "the zygote ended by SIGKILL; started again with its workers" in out
 
 
+@pytest.mark.long
 def test_a_corrupt_corpus_file_is_set_aside_and_named(tzerlike: Command, tmp_path: Path) -> None:
     root = tmp_path / "c"
     assert tzerlike(*FUZZ, "--iterations", "40", "--jobs", "1", "--out", root).returncode == 0

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import ROOT, environment
 
 
+@pytest.mark.long
 def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     (tmp_path / "seeds").mkdir()

@@ -93,6 +93,7 @@ def content(path: Path) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.long
 def test_reduced_bundles_are_small_and_of_the_same_finding_whatever_the_jobs(
     tzerlike: Command, bundles: tuple[Path, Path], found: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Command
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.state import read_state
 from tzerlike.coverage.snapshot import read_snapshot, snapshot_bytes
 
 
+@pytest.mark.long
 def test_what_a_damaged_campaign_covers_is_found_again(tmp_path: Path, tzerlike: Command) -> None:
     directory = CampaignDir(tmp_path / "c")
     options = ("--seed", "3", "--jobs", "1", "--oracles", "crash", "--ui", "plain")

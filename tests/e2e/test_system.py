@@ -88,6 +88,7 @@ def test_it_is_reported_and_triaged(toy: Command, campaign: CampaignDir, bundle:
     assert bundle.name in json.dumps(groups)
 
 
+@pytest.mark.long
 def test_its_corpus_is_minimised_on_the_system_of_the_campaign(
     toy: Command, campaign: CampaignDir, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_every_intrinsic_is_in_a_table_or_excluded_with_a_reason():
     assert all(any(name.startswith(prefix) for name in installed) for prefix in EXCLUDED_PREFIXES)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 1 << 32), st.sampled_from(DTYPES), st.integers(1, 30), st.booleans(), st.sampled_from([0, 1, 3]))
 def test_an_expression_has_the_dtype_and_scope_of_its_hole(seed, text, size, defined, number):
