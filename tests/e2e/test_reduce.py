@@ -21,6 +21,7 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
 from tzerlike.systems import tvm_api
+from tzerlike.systems.optional import baseline_named
 
 ORACLES = ["crash", "inconsistency", "internal-error"]
 
@@ -60,7 +61,8 @@ def bundle(directory: Path, program: str, passes: str) -> Path:
     said = json.loads(subprocess.run(run, env=environment(), capture_output=True, timeout=600, check=False).stdout)
     assert said["finding"], said
     finding = Finding(said["finding"]["kind"], ("found by the test",), case, Observation(Exit.OK, Stage.DONE))
-    path = write_bundle(directory, finding, stored, Limits(), Confirmation(1, 1), Texts("", ""), {"oracles": ORACLES})
+    held = {"oracles": ORACLES, "baseline": baseline_named(tvm_api.TVM_VERSION)}
+    path = write_bundle(directory, finding, stored, Limits(), Confirmation(1, 1), Texts("", ""), held)
     assert path is not None
     sign(path, said["finding"]["signature"])
     return path
