@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -42,6 +43,7 @@ class Harness(Protocol):
         """
 
 
+@cache
 def loaded(row: HarnessRow) -> Harness:
     """Import the harness of a row."""
     return cast("Harness", row.load("harness"))

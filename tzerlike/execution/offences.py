@@ -27,48 +27,25 @@ def checks_due(checks: frozenset[Check], case_id: str, exploring: bool) -> list[
     ]
 
 
-class PassNames:
-    """What passes are called: those of a case, `own`, as the case has them, all others as they call themselves.
-
-    TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType.
-    """
-
-    def __init__(self, own: Sequence[str]) -> None:
-        self._outer = ["tirx.BindTarget", *own]
-        self._depth = 0
-        self._done = 0
-
-    def begin(self) -> None:
-        self._depth += 1
-
-    def end(self, info: Any) -> str:
-        """The name of the pass that ends now."""
-        self._depth -= 1
-        if self._depth:
-            return str(info.name)
-        self._done += 1
-        return self._outer[self._done - 1] if self._done <= len(self._outer) else str(info.name)
-
-
 @tvm_api.tvm.ir.instrument.pass_instrument
 class TypeWatch:
     """Notes the first pass that leaves ill-typed IR; none where that is what the passes begin with."""
 
     def __init__(self, own: Sequence[str] = ()) -> None:
         self.offence: Offence | None = None
-        self._names = PassNames(own)
+        self._names = tvm_api.PassNames(own)
         self._checker = TypeChecker()
         self._begun: Any = None
         self._done = False
 
     def run_before_pass(self, module: Any, info: Any) -> None:
-        self._names.begin()
+        self._names.begin(info)
         if self._begun is None:
             self._begun = module
             self._done = self._checker.check_module(module) is not None
 
     def run_after_pass(self, module: Any, info: Any) -> None:
-        name = self._names.end(info)
+        name = self._names.end()
         if self._done:
             return
         bad = self._checker.check_module(module)
@@ -92,12 +69,12 @@ class InputWatch:
 
     def __init__(self, own: Sequence[str] = ()) -> None:
         self.offences: dict[str, Offence] = {}
-        self._names = PassNames(own)
+        self._names = tvm_api.PassNames(own)
         self._given: list[tuple[Any, int]] = []
         self._latest: tuple[Any, int] = (None, 0)
 
     def run_before_pass(self, module: Any, info: Any) -> None:
-        self._names.begin()
+        self._names.begin(info)
         latest, hashed = self._latest
         # Between passes nothing changes a module; the pass around this one may have done so.
         if self._given or latest is None or not latest.same_as(module):
@@ -105,7 +82,7 @@ class InputWatch:
         self._given.append((module, hashed))
 
     def run_after_pass(self, module: Any, info: Any) -> None:
-        name = self._names.end(info)
+        name = self._names.end()
         given, hashed = self._given.pop()
         after = tvm_api.structural_hash(given)
         self._latest = (given, after)

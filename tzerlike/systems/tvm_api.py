@@ -372,13 +372,34 @@ class TrailEnds(Exception):
     """Raised in place of a pass that a PassTrail is not to let run."""
 
 
+class PassNames:
+    """What the passes under way are called, the innermost last.
+
+    TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType: the passes of a case, `own`, which come behind
+    BindTarget, go by the names that the case has for them, all others by their own.
+    """
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        self._outer = iter(("tirx.BindTarget", *own) if own else ())
+        self._under_way: list[str] = []
+
+    def begin(self, info: Any) -> str:
+        """The name of the pass that begins."""
+        name = str(info.name)
+        self._under_way.append(name if self._under_way else next(self._outer, name))
+        return self._under_way[-1]
+
+    def end(self) -> str:
+        """The name of the pass that ends."""
+        return self._under_way.pop()
+
+
 @tvm.ir.instrument.pass_instrument
 class PassTrail:
     """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
 
     `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
-    the pass `stop`, TrailEnds is raised. `own` are the passes of a case, which come behind BindTarget, and go by these
-    names: TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType.
+    the pass `stop`, TrailEnds is raised. `own` are the passes of a case (PassNames).
     """
 
     def __init__(
@@ -390,12 +411,11 @@ class PassTrail:
         self._note = note
         self._stop = stop
         self._module: Any = None
-        self._outer = iter(("tirx.BindTarget", *own))
+        self._names = PassNames(own)
 
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._look(module)
-        name = str(info.name) if self.under_way else next(self._outer, str(info.name))
-        self.under_way.append((self.begun, name))
+        self.under_way.append((self.begun, self._names.begin(info)))
         self.begun += 1
         self._note(*self.under_way[-1])
         if self.begun - 1 == self._stop:
@@ -403,6 +423,7 @@ class PassTrail:
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         self._look(module)
+        self._names.end()
         self.under_way.pop()
         self._note(*(self.under_way[-1] if self.under_way else (None, "")))
 
