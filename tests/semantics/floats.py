@@ -73,7 +73,11 @@ INFINITE = (
         row
         for name, bad, good in (
             ("a sum with an infinity", f"A[0] + {INFINITY}", f"T.min(A[0], {INFINITY})"),
-            ("the absolute value of one", f"T.min(T.fabs({CHOSEN}), A[1])", f"T.if_then_else({CHOSEN} > A[0], A[0], A[1])"),
+            (
+                "the absolute value of one",
+                f"T.min(T.fabs({CHOSEN}), A[1])",
+                f"T.Select({CHOSEN} > A[0], A[0], A[1])",
+            ),
             ("the sign of another for one", f"T.min(T.copysign({CHOSEN}, A[0]), A[1])", f"T.copysign(A[0], {CHOSEN})"),
             ("a product of one", f"{CHOSEN} * A[1]", f"A[1] / {CHOSEN}"),
             ("an exponential", f"T.exp({CHOSEN})", "T.exp(T.Select(A[0] > A[1], T.float32('-inf'), A[0]))"),
