@@ -16,7 +16,6 @@ import argparse
 import hashlib
 import json
 import mmap
-import os
 import resource
 import sys
 import traceback
@@ -28,6 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+from shards import run_shards
 from standalone import cache_directory
 
 from tzerlike.core.case import ContextConfig, PassSpec
@@ -405,23 +405,11 @@ def main() -> None:
     asked = parser.parse_args()
     asked.directory.mkdir(parents=True, exist_ok=True)
     shards = [Shard(asked.directory, number, asked.shards) for number in range(asked.shards)]
-    failed = False
+    completed = True
     if not asked.show:
         cache_directory()
-        children = []
-        for shard in shards:
-            child = os.fork()
-            if child == 0:
-                shard.load()
-                try:
-                    shard.work(asked.mutants, asked.seed)
-                    os._exit(0)
-                except BaseException:  # noqa: BLE001 - it would go on as another parent
-                    (asked.directory / f"broken-{shard.number}.txt").write_text(traceback.format_exc())
-                    os._exit(70)
-            children.append(child)
-        failed = any(status for _, status in (os.waitpid(child, 0) for child in children))
-    sys.exit(1 if show(shards) or failed else 0)
+        completed = run_shards(shards, asked.mutants, asked.seed)
+    sys.exit(1 if show(shards) or not completed else 0)
 
 
 if __name__ == "__main__":

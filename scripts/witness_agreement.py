@@ -16,11 +16,9 @@ import base64
 import hashlib
 import io
 import json
-import os
 import resource
 import sys
 import time
-import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +27,7 @@ from typing import Any
 
 import numpy
 from interpreter_faults import MEMORY, Log, World
+from shards import run_shards
 from standalone import cache_directory
 
 from tzerlike.core.effort import Effort
@@ -146,23 +145,11 @@ def main() -> None:
     asked = parser.parse_args()
     asked.directory.mkdir(parents=True, exist_ok=True)
     shards = [Shard(asked.directory, number, asked.shards) for number in range(asked.shards)]
-    failed = False
+    completed = True
     if not asked.show:
         cache_directory()
-        children = []
-        for shard in shards:
-            child = os.fork()
-            if child == 0:
-                shard.load()
-                try:
-                    shard.work(asked.mutants, asked.seed)
-                    os._exit(0)
-                except BaseException:  # noqa: BLE001 - it would go on as another parent
-                    (asked.directory / f"broken-{shard.number}.txt").write_text(traceback.format_exc())
-                    os._exit(70)
-            children.append(child)
-        failed = any([status for _, status in (os.waitpid(child, 0) for child in children)])
-    sys.exit(1 if show(shards) or failed else 0)
+        completed = run_shards(shards, asked.mutants, asked.seed)
+    sys.exit(1 if show(shards) or not completed else 0)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,58 @@ EXCEPTIONAL = (
     ),
 )
 
+INFINITY = 'T.float32("inf")'
+CHOSEN = f"T.Select(A[0] > T.float32(0), {INFINITY}, A[0])"
+"""An infinity that nothing folds."""
+
+INFINITE = (
+    *(
+        row
+        for name, bad, good in (
+            ("a sum with an infinity", f"A[0] + {INFINITY}", f"T.min(A[0], {INFINITY})"),
+            (
+                "the absolute value of one",
+                f"T.min(T.fabs({CHOSEN}), A[1])",
+                f"T.Select({CHOSEN} > A[0], A[0], A[1])",
+            ),
+            ("the sign of another for one", f"T.min(T.copysign({CHOSEN}, A[0]), A[1])", f"T.copysign(A[0], {CHOSEN})"),
+            ("a product of one", f"{CHOSEN} * A[1]", f"A[1] / {CHOSEN}"),
+            ("an exponential", f"T.exp({CHOSEN})", "T.exp(T.Select(A[0] > A[1], T.float32('-inf'), A[0]))"),
+            ("one in a result", INFINITY, "A[0]"),
+            ("one in a result by way of float16", f'T.cast(T.cast({CHOSEN}, "float16"), "float32")', "A[0]"),
+            ("no number", 'T.Select(A[0] > A[1], A[0], T.float32("nan"))', "T.Select(A[0] > A[1], A[0], A[1])"),
+            (
+                "no number in an arm",
+                'T.if_then_else(A[0] < A[1], A[0], T.float32("nan"))',
+                'T.if_then_else(A[0] > A[1], A[0], T.float32("nan"))',
+            ),
+        )
+        for row in by_text(name, "exceptional-value", unary(bad), unary(good), [1.0, 0.5], [0.0])
+    ),
+    *by_text(
+        "an infinity to an integer",
+        "cast-range",
+        chosen(f'T.cast({CHOSEN}, "int32")'),
+        chosen(f'T.cast({CHOSEN}, "bool")').replace("B[0] = ", 'B[0] = T.Cast("int32", ') + ")",
+        [1.0, 0.5],
+        [0],
+    ),
+    Program(
+        "infinities that are stored, loaded and compared",
+        script(
+            'A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "int32")',
+            """
+C = T.alloc_buffer((2,), "float32")
+C[0] = T.float32("-inf")
+C[1] = T.max(C[0], A[0])
+B[0] = T.Cast("int32", C[0] < A[0])
+B[1] = T.Cast("int32", T.Cast("float16", C[0]) == T.Cast("float16", C[1]))
+""",
+        ),
+        ([1.0, 0.5], [0, 0]),
+    ),
+)
+
 CHOICES = (
     *by_value(
         "a rounded sum compared",
@@ -101,4 +153,4 @@ while T.cast(B[0], "float32") * A[0] < A[1]:
     ),
 )
 
-PROGRAMS: tuple[Program, ...] = (*CASTS, *EXCEPTIONAL, *CHOICES)
+PROGRAMS: tuple[Program, ...] = (*CASTS, *EXCEPTIONAL, *INFINITE, *CHOICES)

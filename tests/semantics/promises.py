@@ -221,4 +221,75 @@ OPAQUE = by_text(
     ZEROS,
 )
 
-PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS, *ALLOCATIONS, *OPAQUE)
+
+def updated(axes: str, reads: str, value: str = "B[v] + A[v]", init: str = "") -> str:
+    """A block that says to write `B[v]` and stores `value` there."""
+    starts = f"with T.init():\n            {init}\n        " if init else ""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(8):
+    with T.sblock("update"):
+        {axes}
+        T.reads({reads})
+        T.writes(B[v])
+        {starts}B[v] = {value}
+""",
+    )
+
+
+SPATIAL = "v = T.axis.spatial(8, i)"
+REDUCING = "v = T.axis.spatial(8, i)\n        T.axis.reduce(1, 0)"
+
+
+def around(inner: str) -> str:
+    """A block around one with the axes `inner`, of which the outer one declares writes alone."""
+    return blocks(
+        EIGHT,
+        f"""
+with T.sblock("outer"):
+    u = T.axis.spatial(1, 0)
+    T.reads(A[0:8])
+    T.writes(B[0:8])
+    for i in range(8):
+        with T.sblock("add"):
+            {inner}
+            T.reads(A[v], B[v])
+            T.writes(B[v])
+            B[v] = B[v] + A[v]
+""",
+    )
+
+
+UPDATES = (
+    *by_text(
+        "a spatial block that reads what it only says to write",
+        "block-region",
+        updated(SPATIAL, "A[v]"),
+        updated(SPATIAL, "A[v], B[v]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a reduction that reads what it does not say to write",
+        "block-region",
+        updated(REDUCING, "A[v]", "B[v // 2] + A[v]"),
+        updated(REDUCING, "A[v], B[v // 2]", "B[v // 2] + A[v]"),
+        COUNT,
+        ZEROS,
+    ),
+    *by_text(
+        "a spatial block inside of one that only says to write",
+        "block-region",
+        around("v = T.axis.spatial(8, i)"),
+        around("v = T.axis.spatial(8, i)\n            T.axis.reduce(1, 0)"),
+        COUNT,
+        ZEROS,
+    ),
+    Program("a reduction may read what it writes", updated(REDUCING, "A[v]"), (COUNT, ZEROS)),
+    Program("one that reads the same buffer elsewhere too", updated(REDUCING, "B[0]", "B[0] + B[v]"), (COUNT, ZEROS)),
+    Program("a block with an init may", updated(SPATIAL, "A[v]", init="B[v] = 1"), (COUNT, ZEROS)),
+    Program("one without axes may", updated("", "A[v]").replace("for i", "for v"), (COUNT, ZEROS)),
+)
+
+PROGRAMS: tuple[Program, ...] = (*CONDITIONS, *EXTENTS, *BLOCKS, *ALLOCATIONS, *OPAQUE, *UPDATES)

@@ -23,7 +23,7 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.cuda import memcheck
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.witness import heard, objection_fault
+from tzerlike.execution.witness import heard, objection_fault, testimony
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import is_short, shortened
@@ -217,6 +217,24 @@ class ConfirmingWorker(ShardWorker):
                 if self.objections[finding.signature] >= _OBJECTIONS:
                     self.signatures.add(finding.signature)
         return said
+
+    def hear_again(self, fault: Fault, occasion: Occasion) -> None:
+        """Ask the witness once more about the case that it objected to, whatever the builds do.
+
+        Whether it still does is in the book of faults; UserError where it cannot say.
+        """
+        assert occasion.stored is not None
+        case = occasion.stored.case
+        (seen,) = self.executor.run([case], count=False)
+        for failed in seen.faults:
+            self.faults.note(failed, occasion)
+        if seen.results is None or not seen.results.defined:
+            return
+        said = testimony(case, evidence_for(case, seen.results))
+        if said.word is WitnessWord.CANNOT_SAY:
+            raise UserError(f"the witness cannot say: {said.reason}")
+        if said.word is WitnessWord.OBJECTS:
+            self.faults.note(fault, occasion)
 
     def take_over(self, culprit: Mapping[str, Any]) -> None:
         """Bundle the mutation that killed the worker before this one, if it kills again; or note what else ended it."""

@@ -16,6 +16,7 @@ import numpy
 
 import tzerlike
 from tzerlike.campaign.cases import CaseHarness
+from tzerlike.campaign.confirming import ConfirmingWorker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.harness import loaded
 from tzerlike.campaign.shard import Shard
@@ -31,6 +32,7 @@ from tzerlike.coverage import Coverage
 from tzerlike.execution.block_list import list_blocks
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.warm_up import warm_up as warm_up
+from tzerlike.execution.witness import OBJECTION
 from tzerlike.findings.answer import found_answer, judged_answer
 from tzerlike.findings.bisect.role import bisect_bundle
 from tzerlike.findings.bundles.bundle import read_bundle
@@ -197,7 +199,10 @@ def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict
             harness = loaded(harness_named(config.harness))
             worker = harness.worker(Assignment(shard, config, directory), lane, runner, None)
             with limited():
-                worker.repeat(kept.occasion)
+                if kept.file.kind == OBJECTION and kept.occasion.stored and isinstance(worker, ConfirmingWorker):
+                    worker.hear_again(kept.fault, kept.occasion)
+                else:
+                    worker.repeat(kept.occasion)
             report({"event": "judged", "faults": dict(worker.faults.counts)})
 
 

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tzerlike.core.archive import read_arrays
+from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault
 from tzerlike.core.finding import Finding
 from tzerlike.execution.compare.evidence import Evidence
@@ -18,12 +19,15 @@ OBJECTION = "WitnessObjects"
 
 def heard(finding: Finding, evidence: Evidence) -> Deposition | None:
     """Return what the witness says of the values that wrong code was compared with; None for another finding."""
-    if finding.kind != "wrong-code":
-        return None
+    return testimony(finding.case, evidence) if finding.kind == "wrong-code" else None
+
+
+def testimony(case: Case, evidence: Evidence) -> Deposition:
+    """Return what the witness says of what the interpreter computes of the case's program."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-") as directory:
         archive = Path(directory) / "inputs.npz"
         archive.write_bytes(evidence.archive)
-        (said,) = depositions([WitnessQuestion(finding.case.ir, read_arrays(archive))], llvm_intrinsic_name)
+        (said,) = depositions([WitnessQuestion(case.ir, read_arrays(archive))], llvm_intrinsic_name)
     return said
 
 

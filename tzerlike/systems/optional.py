@@ -4,7 +4,9 @@
 is for LLVM, and what scripts/optional_passes.py finds: one pass left out at a time, on all seeds. What lowers something
 that programs may hold (threads, narrow floats, parallel loops that begin at 3), or tells other passes what to leave
 alone, is none of these. StorageRewrite is one although TVM 0.27 fails without it on buffers that are allocated within a
-while loop (one seed): such programs have no baseline.
+while loop (one seed): LowerTVMBuiltin opens no scope for While, so it frees such a buffer behind the loop, where LLVM's
+verifier no longer finds it. StorageRewrite takes them out of loops. Such programs have no baseline: one with it would
+not be what reports say of the baseline, and would hide what StorageRewrite does wrong.
 """
 
 from __future__ import annotations

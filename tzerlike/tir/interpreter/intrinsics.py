@@ -91,8 +91,15 @@ def _whole(compute: Callable[[float], float]) -> FloatFactory:
     return factory
 
 
+def _of_a_number(x: float) -> float:
+    """A value, unless it is infinite."""
+    if math.isinf(x):
+        raise BrokenRule("exceptional-value", f"at {x:g}")
+    return x
+
+
 def _absolute(form: FloatFormat) -> FloatFunction:
-    return lambda x: (abs(x[0]), x[1])
+    return lambda x: (abs(_of_a_number(x[0])), x[1])
 
 
 def _square_root(form: FloatFormat) -> FloatFunction:
@@ -185,7 +192,7 @@ def _copy_sign(form: FloatFormat) -> FloatFunction:
     def apply(x: Float, y: Float) -> Float:
         if abs(y[0]) <= y[1]:
             raise BrokenRule("float-branch", "the sign of zero")
-        return math.copysign(x[0], y[0]), x[1]
+        return math.copysign(_of_a_number(x[0]), y[0]), x[1]
 
     return apply
 

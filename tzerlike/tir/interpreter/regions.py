@@ -15,6 +15,9 @@ from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.state import Node, Slots, shown_name
 
+_REDUCTION = 2
+"""tirx.IterVar's iter_type of an axis of reduction."""
+
 Thunk = Callable[[], Any]
 Bounds = list[tuple[int, int]]
 
@@ -25,9 +28,17 @@ class _Block:
 
     reads: dict[int, list[list[Node]]]
     writes: dict[int, list[list[Node]]]
+    reduces: bool
     own: set[int] = field(default_factory=set)
-    wanted: dict[tuple[int, bool], tuple[int, list[list[Node]]]] = field(default_factory=dict)
-    """The slot of the bounds and the regions."""
+    wanted: dict[tuple[int, str], tuple[int, list[list[Node]]]] = field(default_factory=dict)
+    """The slot of the bounds and the regions, by buffer and by what is done to it."""
+
+    def declared(self, buffer: int, access: str) -> list[list[Node]]:
+        """The regions that cover a "store", a "load", or an "update": a load within a reduction."""
+        if access == "store":
+            return self.writes.get(buffer, [])
+        loaded = self.reads.get(buffer, [])
+        return loaded + self.writes.get(buffer, []) if access == "update" else loaded
 
 
 @dataclass(slots=True)
@@ -59,7 +70,7 @@ class Regions:
     def inside(self, block: Node) -> Iterator[None]:
         """Compile the body of `block`; the root, the outermost one, without axes and declarations, declares nothing."""
         root = not (self.depth or array_items(block.iter_vars) or array_items(block.reads) or array_items(block.writes))
-        entry = _Block(_by_buffer(block.reads), _by_buffer(block.writes))
+        entry = _Block(_by_buffer(block.reads), _by_buffer(block.writes), _reduces(block))
         self.depth += 1
         if not root:
             self.blocks.append(entry)
@@ -78,14 +89,13 @@ class Regions:
         identity = hash(buffer)
         checks = []
         places: list[Thunk] | None = None
-        for block in self.blocks if self.kept else ():
+        for depth, block in enumerate(self.blocks if self.kept else ()):
             if identity in block.own:
                 continue
-            declared = (block.writes if store else block.reads).get(identity)
-            if declared is None and not store:
-                # A reduction reads what it writes without saying so: its init makes the element its own.
-                declared = block.writes.get(identity)
-            if declared is None:
+            reduced = any(inner.reduces for inner in self.blocks[depth:])
+            access = "store" if store else "update" if reduced else "load"
+            declared = block.declared(identity, access)
+            if not declared:
                 what = "writes" if store else "reads"
                 return raising("block-region", f"{what} {shown_name(buffer)} without declaring it")
             if any(len(region) != len(indices) for region in declared):
@@ -95,9 +105,9 @@ class Regions:
                 continue
             if places is None:
                 places = [compile_(index) for index in indices]
-            if (identity, store) not in block.wanted:
-                block.wanted[identity, store] = self.slots.add(), declared
-            checks.append(block.wanted[identity, store][0])
+            if (identity, access) not in block.wanted:
+                block.wanted[identity, access] = self.slots.add(), declared
+            checks.append(block.wanted[identity, access][0])
         if not checks or places is None:
             return None
         return _checked(self.slots.state.frame, checks, places)
@@ -120,6 +130,14 @@ class Regions:
                 ]
 
         return run
+
+
+def _reduces(block: Node) -> bool:
+    """Whether a block, and those around it, may read what it writes without saying so: TVM's own detector leaves that
+    out of the reads of a block with an init. Lowering takes the init and then the axes away: nobody can tell of a block
+    without axes."""
+    axes = array_items(block.iter_vars)
+    return block.init is not None or not axes or any(int(axis.iter_type) == _REDUCTION for axis in axes)
 
 
 def _by_buffer(regions: Any) -> dict[int, list[list[Node]]]:

@@ -60,11 +60,17 @@ class Buffers:
     def _sizes(self, exprs: Sequence[Node]) -> list[str]:
         return [self.text.value("int64_t", f"extent_of({self.whole(expr)})") for expr in exprs]
 
+    def _layout(self, ty: Node) -> tuple[list[str], list[str]]:
+        """The shape and the strides of a buffer; no strides where it is compact."""
+        shape, strides = self._sizes(ty.list("shape")), self._sizes(ty.list("strides"))
+        if strides and len(strides) != len(shape):
+            raise NotCovered("more or fewer strides than dimensions")
+        return shape, strides
+
     def allocate(self, var: Node) -> None:
         """Fresh memory for a buffer, each time anew."""
         ty = var.at("ty")
-        shape = self._sizes(ty.list("shape"))
-        strides = self._sizes(ty.list("strides"))
+        shape, strides = self._layout(ty)
         offset = self._offset(ty)
         if strides:
             steps = "".join(f" + (wide)({n} - 1) * {stride}" for n, stride in zip(shape, strides, strict=True))
@@ -98,7 +104,7 @@ class Buffers:
         ty, dtype = var.at("ty"), var.dtype
         if scalar_of(dtype) != source.scalar or dtype.lanes != source.lanes:
             raise NotCovered("a view of another dtype")
-        shape, strides = self._sizes(ty.list("shape")), self._sizes(ty.list("strides"))
+        shape, strides = self._layout(ty)
         offset = self._offset(ty)
         self.views[var.place] = replace(source, offset=offset, shape=shape, strides=strides or self._compact(shape))
 

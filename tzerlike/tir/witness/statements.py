@@ -200,8 +200,8 @@ class Statements(Expressions):
         reads, writes = (self._regions(block.list(name)) for name in ("reads", "writes"))
         # The root, the outermost block, has neither axes nor regions.
         declares = bool(self.nested or block.list("iter_vars") or reads or writes)
-        # Lowering takes the axes away: of a block without any, nobody can tell whether it was a reduction.
-        reduces = bool(starts) or not block.list("iter_vars")
+        # Lowering takes init and axes away: of a block without axes, nobody can tell whether it was a reduction.
+        reduces = bool(starts) or not block.list("iter_vars") or block.optional("init") is not None
         frames, nested = self.buffers.frames, self.nested
         self.nested = True
         if declares:
