@@ -1,4 +1,5 @@
-// Where a process died: signal, stack pointer and return addresses, into memory that its parent shares.
+// Where a process died: signal, stack pointer and return addresses, into memory that its parent shares; and where it was
+// again and again before its time was up.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -34,6 +36,9 @@ bool has_unwind_data(uintptr_t pc) {
 struct Walk {
     uintptr_t start;  // the frame with this pc is the first that belongs to the program
     uintptr_t shift;  // what to add to its pc
+    uint64_t *frames;
+    uint32_t *n;
+    uint32_t room;
     bool started = false;
     uint32_t depth = 0;
 };
@@ -47,13 +52,13 @@ _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument) {
         pc += walk->shift;
     }
     if (pc == 0) return _URC_NO_REASON;  // what lies behind the outermost frame
-    if (record->n < MEMCOV_FRAMES) record->frames[record->n++] = pc;
+    if (*walk->n < walk->room) walk->frames[(*walk->n)++] = pc;
     return ++walk->depth > deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 void unwind(ucontext_t *context) {
     auto *registers = context->uc_mcontext.gregs;
-    Walk walk{static_cast<uintptr_t>(registers[REG_RIP]), 0};
+    Walk walk{static_cast<uintptr_t>(registers[REG_RIP]), 0, record->frames, &record->n, MEMCOV_FRAMES};
     if (!has_unwind_data(walk.start)) {
         // A call to nowhere: as if it had returned. The unwinder reads the registers from this very context.
         record->frames[record->n++] = walk.start;
@@ -86,7 +91,27 @@ void unwind(ucontext_t *context) {
     _exit(128 + signal);
 }
 
+memcov_stacks *stacks;
+itimerval period = {};
+volatile bool sampling;
+
+void on_time(int, siginfo_t *, void *argument) {
+    if (stacks->n < MEMCOV_STACKS) {
+        memcov_stack &stack = stacks->stacks[stacks->n];
+        const auto *registers = static_cast<ucontext_t *>(argument)->uc_mcontext.gregs;
+        Walk walk{static_cast<uintptr_t>(registers[REG_RIP]), 0, stack.frames, &stack.n, MEMCOV_STACK_FRAMES};
+        stack.n = 0;
+        sampling = true;
+        const _Unwind_Reason_Code end = _Unwind_Backtrace(visit, &walk);
+        sampling = false;
+        stack.depth = end == _URC_END_OF_STACK && walk.depth <= deepest ? walk.depth : 0;
+        if (++stacks->n < MEMCOV_STACKS && setitimer(ITIMER_PROF, &period, nullptr) == 0) return;
+    }
+    die_of(SIGPROF);
+}
+
 void on_death(int signal, siginfo_t *info, void *argument) {
+    if (sampling) die_of(SIGPROF);  // the unwinder fell over
     const long self = syscall(SYS_gettid);
     long nobody = 0;
     if (!dying_thread.compare_exchange_strong(nobody, self)) {
@@ -125,6 +150,17 @@ extern "C" int memcov_watch_death(memcov_death *death) {
         if (sigaction(signal, &action, nullptr) != 0) return -errno;
     }
     return 0;
+}
+
+extern "C" int memcov_watch_time(memcov_stacks *kept, uint64_t microseconds) {
+    kept->n = 0;
+    stacks = kept;
+    period.it_value.tv_sec = static_cast<time_t>(microseconds / 1000000);
+    period.it_value.tv_usec = static_cast<suseconds_t>(microseconds % 1000000);
+    struct sigaction action = {};
+    action.sa_sigaction = on_time;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    return sigaction(SIGPROF, &action, nullptr) == 0 ? 0 : -errno;
 }
 
 extern "C" int memcov_describe(uintptr_t address, char *name, size_t name_size, char *library, size_t library_size,

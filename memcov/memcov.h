@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 6
+#define MEMCOV_ABI 7
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -134,6 +134,23 @@ typedef struct {
 /* In a forked child: on SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGSYS fill *death (shared memory of
  * the caller), then die of the signal by its default action. Runs on an alternate stack. */
 MEMCOV_API int memcov_watch_death(memcov_death *death);
+
+#define MEMCOV_STACKS 8
+#define MEMCOV_STACK_FRAMES 256
+typedef struct {
+    uint32_t n;          /* frames that are kept, innermost first */
+    uint32_t depth;      /* frames in all, 0 where the stack could not be followed to its end */
+    uint64_t frames[MEMCOV_STACK_FRAMES];
+} memcov_stack;
+typedef struct {
+    uint32_t n;          /* stacks so far; whoever starts a timer anew sets it to 0 */
+    memcov_stack stacks[MEMCOV_STACKS];
+} memcov_stacks;
+
+/* In a forked child, after memcov_watch_death: from here on a SIGPROF, the signal of a timer of processor time, does not
+ * kill at once. *stacks (shared memory of the caller) gets the stack of that moment and, after each `microseconds` of
+ * processor time, another one; behind the last the process dies of SIGPROF. */
+MEMCOV_API int memcov_watch_time(memcov_stacks *stacks, uint64_t microseconds);
 
 /* --- what a child may ask the kernel for (confine.cc) ---------------------------------------------------- */
 

@@ -145,10 +145,34 @@ def one_function_more(module: Any) -> Any:
     return module
 
 
+def body_twice(module: Any) -> Any:
+    func = module[ENTRY]
+    body = tirx.SeqStmt([func.body, func.body])
+    module.update_func(module.get_global_var(ENTRY), tirx.PrimFunc(func.params, body, func.ret_type, func.attrs))
+    return module
+
+
+def attribute_less(module: Any) -> Any:
+    func = module[ENTRY]
+    other = tvm.IRModule(dict(module.functions.items()))
+    module.update_func(module.get_global_var(ENTRY), func.without_attr("global_symbol"))
+    return other
+
+
+def emptied(module: Any) -> Any:
+    func = module[ENTRY]
+    made = tvm.IRModule(dict(module.functions.items()))
+    module.update_func(module.get_global_var(ENTRY), tirx.PrimFunc(func.params, NOTHING, func.ret_type, func.attrs))
+    return made
+
+
 CHANGES_INPUT: Mapping[str, Callable[[Any], Any]] = {
     "the input is returned with another function": returned_as_it_is,
     "a copy is returned and the input gets another function": returned_as_another,
     "the input gets one function more": one_function_more,
+    "the function of the input does all twice": body_twice,
+    "a copy is returned and the input's function loses an attribute": attribute_less,
+    "a copy is returned and the input's function does nothing": emptied,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.planted import benign, expressions, loops, statements
+from tests.planted import benign, equivalents, expressions, loops, statements
 from tests.planted.rewrite import Pass
 
 MISCOMPILES: Mapping[str, Pass] = {
@@ -113,5 +113,20 @@ HARMLESS: Mapping[str, Pass] = {
     "vectorised-made-serial": benign.vectorised_made_serial,
     "init-as-a-branch": benign.init_as_a_branch,
     "conditions-likely": benign.conditions_likely,
+    "equality-as-two": equivalents.equality_as_two,
+    "comparison-by-a-sum": equivalents.comparison_by_a_sum,
+    "conjunctions-commuted": equivalents.conjunctions_commuted,
+    "de-morgan": equivalents.de_morgan,
+    "condition-negated-twice": equivalents.condition_negated_twice,
+    "choice-made-lazy": equivalents.choice_made_lazy,
+    "choice-as-branches": equivalents.choice_as_branches,
+    "else-for-nothing": equivalents.else_for_nothing,
+    "extremes-commuted": equivalents.extremes_commuted,
+    "there-and-back": equivalents.there_and_back,
+    "double-as-shift": equivalents.double_as_shift,
+    "variable-bound": equivalents.variable_bound,
+    "loop-around": equivalents.loop_around,
+    "loop-tiled": equivalents.loop_tiled,
+    "stored-through-memory": equivalents.stored_through_memory,
 }
 """Passes that preserve what every defined program means."""

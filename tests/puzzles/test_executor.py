@@ -158,3 +158,13 @@ def _parent(pid: str) -> int | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if state == "Z" else int(parent)
+
+
+def test_what_runs_out_of_time_shows_where_it_always_was(executor: ForkExecutor) -> None:
+    executor.run([case("spin")], limits=Limits(0.1, LIMITS.memory))
+    (seen,) = executor.run([case("spin")], limits=Limits(0.1, LIMITS.memory))
+    assert seen.exit is Exit.TIMEOUT
+    # Unless the limit on wall-clock time came first.
+    assert seen.backtrace[:1] or seen.signal == signal.SIGKILL
+    if seen.backtrace:
+        assert "_PyEval_EvalFrameDefault" in str(seen.backtrace)

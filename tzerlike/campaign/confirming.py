@@ -14,10 +14,12 @@ from tzerlike.campaign.budget import Interrupted
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
+from tzerlike.core.effort import COMPILE_ONLY
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
 from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit
+from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
@@ -29,6 +31,7 @@ from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import is_short, shortened
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
+from tzerlike.findings.growth import Growth, growth_of
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.tiers import tiered
@@ -38,6 +41,11 @@ from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
+
+_SLOW = 3
+"""How often a compilation of a signature may turn out to be slow before no other one is looked at."""
+
+_SLOW_COMPILE = "slow-compile"
 
 _OBJECTIONS = 4
 """How many findings of a signature the witness is asked about that objects to each."""
@@ -59,6 +67,7 @@ class ConfirmingWorker(ShardWorker):
         self.programs = programs
         self.long_orders: Counter[str] = Counter()
         self.objections: Counter[str] = Counter()
+        self.slow: Counter[str] = Counter()
 
     def restore(self) -> None:
         super().restore()
@@ -158,10 +167,15 @@ class ConfirmingWorker(ShardWorker):
         return judged(self.oracles, case, seen.sound())
 
     def _bundle(self, finding: Finding, stored: StoredCase, tier: int) -> str | None:
-        """Run a finding again, a hang with three times the time, and write its bundle.
+        """Run a finding again, a hang with three times the time once it is one, and write its bundle.
 
         None when it does not show, or the witness objects.
         """
+        if finding.kind == "hang":
+            endless = self._endless(finding, stored)
+            if endless is None:
+                return None
+            finding = endless
         limits = confirming_limits(finding.kind, self.executor.limits)
         evidence = evidence_for(finding.case, finding.observation.results)
 
@@ -198,6 +212,32 @@ class ConfirmingWorker(ShardWorker):
                 self.room.keep(lambda: refresh_report(path))
         self.save()
         return finding.signature
+
+    def _endless(self, finding: Finding, stored: StoredCase) -> Finding | None:
+        """The finding with the evidence that a compilation is without end; None where it is merely slow, counted."""
+        if self.slow[finding.signature] >= _SLOW:
+            self.state.unconfirmed[_SLOW_COMPILE] += 1
+            return None
+
+        def run(case: Case, limits: Limits) -> Observation:
+            self.notes.beat(stored.provenance.iteration, "hang")
+            effort = self.executor.effort if finding.observation.stage is Stage.BUILD_BASELINE else COMPILE_ONLY
+            (seen,) = self.executor.run([case], count=False, limits=limits, effort=effort)
+            return seen.sound()
+
+        def look() -> Growth:
+            smaller = self.programs.smaller(finding.case)
+            return growth_of(finding, smaller, run, partial(judged, self.oracles), self.executor.limits)
+
+        growth = contained(look, "hang")
+        if isinstance(growth, Fault):
+            self.faults.note(growth, Occasion(stored.provenance.iteration, stored))
+            return None
+        if not growth.endless:
+            self.slow[finding.signature] += 1
+            self.state.unconfirmed[_SLOW_COMPILE] += 1
+            return None
+        return replace(finding, observation=replace(finding.observation, message=growth.told))
 
     def _heard(self, finding: Finding, evidence: Evidence, stored: StoredCase) -> Deposition | None:
         """What the witness says of wrong code, counted; where it objects, one of our two readings is at fault.

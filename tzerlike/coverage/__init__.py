@@ -13,8 +13,10 @@ from tzerlike.coverage.death import CodeFrame, DeathRecord, SignalDeath, describ
 from tzerlike.coverage.native import sealed
 from tzerlike.coverage.protocol import Coverage, CoveredLibrary, Indices, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage
+from tzerlike.coverage.stacks import STACKS, Stack, StackRecord, in_common
 
 __all__ = [
+    "STACKS",
     "BreakpointCoverage",
     "CodeFrame",
     "Coverage",
@@ -24,9 +26,12 @@ __all__ = [
     "NoCoverage",
     "SancovCoverage",
     "SignalDeath",
+    "Stack",
+    "StackRecord",
     "describe",
     "describe_death",
     "find_chains",
+    "in_common",
     "open_coverage",
     "prepare_coverage",
     "sealed",

@@ -16,8 +16,10 @@ from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.package import MEMCOV
 from tzerlike.coverage.protocol import Indices
 
-_ABI: Final = 6
+_ABI: Final = 7
 _FRAMES: Final = 64
+_STACKS: Final = 8
+_STACK_FRAMES: Final = 256
 
 u32_p = ctypes.POINTER(ctypes.c_uint32)
 _loaded: ctypes.CDLL | None = None
@@ -49,6 +51,18 @@ class CDeath(ctypes.Structure):
         ("depth", ctypes.c_uint32),
         ("frames", ctypes.c_uint64 * _FRAMES),
     )
+
+
+class CStack(ctypes.Structure):
+    """memcov_stack."""
+
+    _fields_ = (("n", ctypes.c_uint32), ("depth", ctypes.c_uint32), ("frames", ctypes.c_uint64 * _STACK_FRAMES))
+
+
+class CStacks(ctypes.Structure):
+    """memcov_stacks."""
+
+    _fields_ = (("n", ctypes.c_uint32), ("stacks", CStack * _STACKS))
 
 
 class CLibrary(ctypes.Structure):
@@ -85,6 +99,7 @@ def load_memcov() -> ctypes.CDLL:
         "memcov_sancov_create": (void, (unsigned,)),
         "memcov_sancov_libraries": (size, (void, ctypes.POINTER(ctypes.POINTER(CLibrary)))),
         "memcov_watch_death": (ctypes.c_int, (ctypes.POINTER(CDeath),)),
+        "memcov_watch_time": (ctypes.c_int, (ctypes.POINTER(CStacks), ctypes.c_uint64)),
         "memcov_soil_stack": (ctypes.c_int, (ctypes.c_ubyte,)),
         "memcov_seal": (ctypes.c_int, (ctypes.c_int,)),
         "memcov_sancov_seal": (ctypes.c_int, (ctypes.c_int,)),

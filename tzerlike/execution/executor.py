@@ -23,7 +23,7 @@ from tzerlike.core.errors import Fault, contained
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.core.results import Ending, Results
-from tzerlike.coverage import CodeFrame, SignalDeath, describe, describe_death
+from tzerlike.coverage import CodeFrame, SignalDeath, describe, describe_death, in_common
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
@@ -251,6 +251,7 @@ class ForkExecutor:
         os.ftruncate(lane.stderr, 0)
         lane.coverage.begin(lane.slot)
         lane.death.clear()
+        lane.stacks.clear()
         return self._line.ask(limits.seconds, 10 * limits.seconds * count + 5, limits.memory)
 
     def _killed(self, reply: Reply) -> bool:
@@ -350,6 +351,8 @@ class ForkExecutor:
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
         if exit_ is Exit.CRASH and death is not None:
             frames = tuple(map(_frame, describe_death(death)))
+        elif exit_ is Exit.TIMEOUT:
+            frames = tuple(map(_frame, in_common(lane.stacks.read())))
         if report is not None:
             exit_, message, frames = Exit.CRASH, f"AddressSanitizer: {report.kind}\n{report.text}", report.frames
         return Observation(

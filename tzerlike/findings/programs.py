@@ -60,6 +60,10 @@ class Programs(ABC):
         """Yield cases with plain programs in the default pipeline that may show a finding, the most alike first."""
         return iter(())
 
+    def smaller(self, case: Case) -> Iterator[Case]:
+        """Yield the case with extents half as large, again and again; nothing where they are small."""
+        return iter(())
+
     def accepted(self, case: Case) -> frozenset[str]:
         """The verifiers, by names of their own, that accept the program of a case, and survive it."""
         return frozenset()

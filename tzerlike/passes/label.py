@@ -37,6 +37,8 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
     "It is better to split with multiple of 2": "s_tir.InjectDoubleBuffer takes split_loop 1 or an even number",
+    "Double buffer scope must be inside a loop": "s_tir.InjectDoubleBuffer says what it wants",
+    "does not satisfy the offset_factor": "s_tir.LowerMatchBuffer takes an offset that it can prove to be a multiple",
     r"is_zero\(op->min\)": "s_tir.InjectVirtualThread wants loops as s_tir.CanonicalizeLoop leaves them, from zero",
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",

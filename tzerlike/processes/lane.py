@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.coverage import Coverage, DeathRecord
+from tzerlike.coverage import Coverage, DeathRecord, StackRecord
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job, RunCase, no_cases
 
@@ -29,6 +29,7 @@ class Lane:
     jobs: Mapping[str, Job]
     prelude: Callable[[], None]
     confined: bool = True
+    stacks: StackRecord = field(default_factory=StackRecord)
 
     @classmethod
     def prepare(

@@ -14,11 +14,15 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.errors import Fault
 from tzerlike.core.limits import bound_memory
 from tzerlike.core.observation import Exit, Stage
+from tzerlike.coverage import STACKS
 from tzerlike.processes.confine import close_all_but, confine
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import RunContext
 from tzerlike.processes.lane import Lane
 from tzerlike.processes.line import ORDER
+
+_WATCHED = 1 / 8
+"""The last part of a case's time, in which its stacks are kept."""
 
 
 def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
@@ -77,8 +81,11 @@ def _work(lane: Lane, seconds: float) -> None:
     def blocks() -> int:
         return lane.coverage.new(lane.slot)
 
+    lane.stacks.watch(seconds * _WATCHED / STACKS)
+
     def paced(limited: bool) -> None:
-        signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
+        lane.stacks.clear()
+        signal.setitimer(signal.ITIMER_PROF, seconds * (1 - _WATCHED) if limited else 0)
 
     around = RunContext(blocks, paced, exploring=request["count"])
     for index, (data, known) in enumerate(zip(request["cases"], request["baselines"], strict=True)):

@@ -32,8 +32,7 @@ def keeps_to_its_threads(func: Any) -> bool:
             return False
         memory = str(buffer.ty.storage_scope)
         if memory != "global":
-            axes = ("blockIdx",) if memory.startswith("shared") else ("blockIdx", "threadIdx", "vthread")
-            places.setdefault(key(buffer), set()).add(_launches(site, axes))
+            places.setdefault(key(buffer), set()).add(_home(site, memory))
     return all(len(found) == 1 for found in places.values())
 
 
@@ -46,6 +45,16 @@ def launches_threads(func: Any) -> bool:
         (tirx.AttrStmt, lambda node, *_: found.append(_tag(node))),
     )
     return any(found)
+
+
+def _home(site: Site, memory: str) -> tuple[int, ...]:
+    """The sites above that say whose memory an access is to: of a thread, or of a block of one launch.
+
+    The outermost loop over threads is what is launched, whether it has blocks or not.
+    """
+    if not memory.startswith("shared"):
+        return _launches(site, ("blockIdx", "threadIdx", "vthread"))
+    return *_launches(site, ("blockIdx",)), *_launches(site, ("blockIdx", "threadIdx"))[-1:]
 
 
 def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:

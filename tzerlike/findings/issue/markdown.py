@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
@@ -181,7 +181,7 @@ def _actual(subject: Subject) -> list[str]:
             report = seen.message.partition("\n")[2]
             lines += ["", "Of a TVM that is built with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
     elif kind == "hang":
-        lines = [f"{_place(subject)} is still at work after {seen.elapsed:.0f} s of processor time."]
+        lines = [f"{_place(subject)} {_without_end(seen)}."]
     else:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
@@ -189,6 +189,13 @@ def _actual(subject: Subject) -> list[str]:
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines
+
+
+def _without_end(seen: Observation) -> str:
+    """The evidence that something is without end, which bundles of before do not have."""
+    if seen.message.startswith("does not end"):
+        return seen.message + (". All stacks that were taken have the frames below in common" * bool(seen.backtrace))
+    return f"is still at work after {seen.elapsed:.0f} s of processor time"
 
 
 def _place(subject: Subject) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,7 @@ from tzerlike.processes.forked import in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import SYSTEM
+from tzerlike.tir.extents import halved
 from tzerlike.tir.order import Size, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
 from tzerlike.tir.seeds import seeds_for
@@ -89,6 +91,9 @@ class TirHarness(CaseHarness):
             [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
         )
         return (other for other in programs if other is not None and self.plain(executor, other, printed=True))
+
+    def smaller(self, case: Case) -> Iterator[Case]:
+        return (replace(case, ir=ir) for ir in halved(case.ir))
 
     def accepted(self, case: Case) -> frozenset[str]:
         def verifiers() -> str:

@@ -1,0 +1,85 @@
+"""Programs of the kinds that were once reported falsely give no finding, by any oracle that looks at compilations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.planted.innocent import CUDA, INNOCENT, Innocent
+from tests.planted.invalid import ILL_TYPED, with_statement
+from tests.puzzles.conftest import served
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation
+from tzerlike.coverage import NoCoverage
+from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.oracles import ORACLES, effort_for, judged, make_oracles
+from tzerlike.processes.lane import Lane
+from tzerlike.systems import tvm_api
+from tzerlike.tir.typecheck import is_well_typed
+
+PLAIN = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in {loop}:
+        A[i] = 1
+"""
+Judged = Callable[[Case], tuple[Observation, list[Finding]]]
+
+
+@pytest.fixture(scope="module")
+def look() -> Iterator[Judged]:
+    """Looks at cases with all oracles; what TVM does to any program is left out."""
+    with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, HARNESS.jobs), Limits()) as executor:
+        executor.effort = effort_for(list(ORACLES))
+        judges = make_oracles(list(ORACLES))
+        always: set[str] = set()
+
+        def judge(case: Case) -> tuple[Observation, list[Finding]]:
+            (seen,) = executor.run([case], count=False)
+            assert not seen.faults
+            return seen, [found for found in judged(judges, case, seen.sound()) if found.signature not in always]
+
+        for loop, target in (("range(8)", "llvm"), ('T.thread_binding(8, thread="threadIdx.x")', CUDA)):
+            _, found = judge(case_of(Innocent(PLAIN.format(loop=loop), target=target)))
+            always |= {one.signature for one in found}
+            assert {one.kind for one in found} <= {"invalid-ir"}
+        yield judge
+
+
+def case_of(row: Innocent) -> Case:
+    module = tvm_api.module_of(tvm_api.parse_script(row.text))
+    config = ContextConfig(options=tuple(row.options))
+    return Case(tvm_api.dump_ir(module), parse_sequence(row.passes), config, row.target)
+
+
+def why(seen: Observation) -> str:
+    """In a word, why there is nothing to find."""
+    if seen.exit is Exit.REJECTED and seen.rejection is not None:
+        return seen.rejection.label
+    if seen.results is None:
+        return seen.exit.value
+    return seen.results.rule or seen.results.optimised.ending.value
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_an_innocent_program_gives_no_finding(look: Judged, name: str) -> None:
+    seen, found = look(case_of(INNOCENT[name]))
+    assert [one.title for one in found] == []
+    assert why(seen) == INNOCENT[name].why
+
+
+@pytest.mark.parametrize("name", list(ILL_TYPED)[::5])
+def test_nor_does_one_that_is_ill_typed(look: Judged, name: str) -> None:
+    plain = tvm_api.entry_of(tvm_api.module_of(tvm_api.parse_script(PLAIN.format(loop="range(8)"))))
+    bad = with_statement(plain, ILL_TYPED[name][1]())
+    assert not is_well_typed(bad)
+    assert look(Case(tvm_api.dump_ir(tvm_api.module_of(bad))))[1] == []
+
+
+def test_there_are_enough() -> None:
+    assert len(INNOCENT) >= 60
+    assert len({name.partition(":")[0] for name in INNOCENT}) >= 11

@@ -1,0 +1,150 @@
+"""A worker and compilers that do not end, or only late, by the processor time that they use: hangs and slow ones."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.puzzles.conftest import served, worker_here
+from tzerlike.campaign import confirming
+from tzerlike.campaign.confirming import ConfirmingWorker
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard_worker import Assignment
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Observation, Stage
+from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings import growth
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.findings.programs import JudgeCase, Programs
+from tzerlike.oracles.crash import judge_crash
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.processes.lane import Lane
+
+LIMIT = 0.1
+"""Seconds of processor time."""
+
+MUCH = 1e9
+
+TAKES: dict[str, Callable[[int], float]] = {
+    "no end": lambda n: MUCH,
+    "no end of large ones": lambda n: MUCH if n > 4 else 0.0,
+    "late": lambda n: 2.5 * LIMIT * (n / 16) ** 2,
+    "much too late": lambda n: 30 * LIMIT * (n / 16) ** 2,
+}
+
+
+def burn(seconds: float) -> None:
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def compiled(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+    kind, _, extent = case.ir.partition(":")
+    channel.enter_stage(Stage.PASSES)
+    channel.note_pass("tirx.Planted")
+    burn(TAKES[kind](int(extent)))
+    channel.enter_stage(Stage.DONE)
+    return {"exit": "ok"}
+
+
+class Extents(Programs):
+    """Programs that are a kind of compiler and an extent."""
+
+    def smaller(self, case: Case) -> Iterator[Case]:
+        kind, _, extent = case.ir.partition(":")
+        n = int(extent)
+        while n > 2:
+            n //= 2
+            yield Case(f"{kind}:{n}")
+
+    def size(self, case: Case) -> Any:
+        raise NotImplementedError
+
+    def texts(
+        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
+    ) -> Texts:
+        return Texts("", "")
+
+
+class Worker(ConfirmingWorker):
+    def go_on(self) -> None: ...
+
+    def repeat(self, occasion: Occasion) -> None: ...
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    config = CampaignConfig(seed=1, jobs=1, iterations=1, oracles=("crash",))
+    directory = CampaignDir(tmp_path / "c")
+    directory.create(1)
+    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
+    monkeypatch.setattr(growth, "PATIENCE", 5.0)
+    lane = Lane.prepare(0, NoCoverage(), compiled)
+    with worker_here(), served(lane, Limits(LIMIT, 1 << 30)) as executor:
+        assignment = Assignment(Shard(0, 1), config, directory)
+        yield Worker(assignment, executor, lane.channel, [judge_crash], Extents())
+
+
+def report(worker: Worker, kind: str, extent: int = 16) -> str | None:
+    case = Case(f"{kind}:{extent}")
+    (seen,) = worker.executor.run([case], count=False)
+    (found,) = worker._judge(case)
+    assert (found.kind, seen.backtrace != ()) == ("hang", True)
+    return worker.report(found, StoredCase(case, Provenance("made")))
+
+
+def test_what_does_not_end_at_small_extents_is_a_hang(worker: Worker) -> None:
+    assert report(worker, "no end") is not None
+    (bundle,) = worker.directory.bundles()
+    said = json.loads((bundle / "observation.json").read_text())
+    assert said["kind"] == "hang"
+    assert said["observation"]["message"].startswith("does not end with extents 8 times smaller within")
+    assert said["observation"]["backtrace"], "what the stacks have in common"
+    assert "does not end with extents 8 times smaller" in (bundle / "report.md").read_text()
+    assert worker.state.unconfirmed == {}
+
+
+def test_what_ends_late_is_counted_and_not_reported(worker: Worker) -> None:
+    assert [report(worker, kind) for kind in ("late", "much too late")] == [None, None]
+    assert worker.state.unconfirmed == {"slow-compile": 2}
+    assert list(worker.directory.bundles()) == []
+
+
+def test_a_jump_that_is_no_growth_is_a_hang(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a fork takes on a busy machine is no growth either.
+    monkeypatch.setattr(growth, "_LEAST_JUMP", 1.0)
+    assert report(worker, "no end of large ones") is not None
+
+
+def test_a_pass_that_is_slow_again_and_again_is_looked_at_no_more(worker: Worker) -> None:
+    asked: list[Case] = []
+    run = worker.executor.run
+
+    def noted(cases: list[Case], **options: Any) -> list[Observation]:
+        asked.extend(cases)
+        return run(cases, **options)
+
+    worker.executor.run = noted  # type: ignore[method-assign, assignment]
+    for _ in range(confirming._SLOW):
+        report(worker, "much too late")
+    asked.clear()
+    assert report(worker, "much too late") is None
+    assert len(asked) == 2, "those of this test alone"
+    assert worker.state.unconfirmed == {"slow-compile": confirming._SLOW + 1}
