@@ -27,7 +27,7 @@ from tzerlike.tir.typecheck import is_well_typed
 _PLAIN, _AFTER = "plain-program", "program-after"
 
 
-def plain_program(executor: ForkExecutor, case: Case, *, printed: bool = True) -> bool:
+def plain_program(executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
     """Whether somebody would write the program of `case`, and it is typed, well-formed and defined on its inputs.
 
     With `printed`, it has to come back from its own TVMScript as well. Fault on one of ours.

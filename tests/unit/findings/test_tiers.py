@@ -28,6 +28,7 @@ class Named(Programs):
     def __init__(self, *names: str) -> None:
         self.names = names
 
+    # A tier asks neither for sizes nor for texts, which every harness has to have.
     def size(self, case: Case) -> Any:
         raise NotImplementedError
 

@@ -27,6 +27,7 @@ from tzerlike.harnesses.tir import texts
 from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import attempt, make_mutators
 from tzerlike.oracles.examiner import Look
+from tzerlike.passes.naming import short_name
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.forked import in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
@@ -83,7 +84,7 @@ class TirHarness(CaseHarness):
         """The program itself; then what it is before the guilty pass of the sequence, or behind all of it."""
         case = finding.case
         guilty = finding.observation.pass_name or (finding.observation.results or Results("")).guilty
-        own = [index for index, spec in enumerate(case.passes) if _short(spec.name) == _short(guilty)]
+        own = [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(guilty)]
         counts = own or [len(case.passes)]
         programs = chain(
             [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
@@ -111,11 +112,6 @@ class TirHarness(CaseHarness):
 
     def texts_of_calls(self, executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
         return texts.texts_of_calls(executor, finding, place, calls)
-
-
-def _short(name: str) -> str:
-    """A pass without its namespace."""
-    return name.rpartition(".")[2]
 
 
 HARNESS = TirHarness()
