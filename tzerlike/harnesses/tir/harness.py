@@ -81,7 +81,10 @@ class TirHarness(CaseHarness):
         return plainness.plain_program(executor, case, printed=printed)
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it."""
+        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it.
+
+        Where one has something odd about its form, what it is without that.
+        """
         case = finding.case
         guilty = finding.observation.pass_name or (finding.observation.results or Results("")).guilty
         own = [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(guilty)]
@@ -89,7 +92,12 @@ class TirHarness(CaseHarness):
         programs = chain(
             [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
         )
-        return (other for other in programs if other is not None and self.plain(executor, other, printed=True))
+        for other in programs:
+            if other is not None and self.plain(executor, other, printed=True):
+                yield other
+            elif other is not None:
+                mended = plainness.mended_programs(executor, other)
+                yield from (better for better in mended if self.plain(executor, better, printed=True))
 
     def accepted(self, case: Case) -> frozenset[str]:
         def verifiers() -> str:
