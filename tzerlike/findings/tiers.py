@@ -14,6 +14,7 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
+from tzerlike.oracles.metamorphic import PADDING
 
 
 def tiered(
@@ -33,7 +34,12 @@ def tiered(
 
 
 def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
-    """Return the tier of what a probe found: a program that cannot be printed need not come back from its text."""
+    """Return the tier of what a probe found: a program that cannot be printed need not come back from its text.
+
+    Some will say that what a program never computes may hold anything.
+    """
+    if finding.observation.stage is Stage.MUTATE and finding.observation.message.partition(":")[0] == PADDING:
+        return SECOND_TIER
     plain = programs.plain(executor, finding.case, printed=finding.observation.stage is not Stage.TEXT)
     return FIRST_TIER if plain else SECOND_TIER
 

@@ -32,7 +32,7 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         internal = rejection.label == Label.INTERNAL_ERROR.value
         if not (internal and rejection.well_formed and rejection.support):
             return None
-        where = short_name(observation.pass_name) or observation.stage.value
+        where = short_name(observation.culprit) or observation.stage.value
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]

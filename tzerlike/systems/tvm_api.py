@@ -374,7 +374,8 @@ class TrailEnds(Exception):
 
 @tvm.ir.instrument.pass_instrument
 class PassTrail:
-    """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
+    """Keeps each change of the module that holds `main`, with the innermost pass that was under way; and the `names` of
+    all passes that have begun.
 
     `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
     the pass `stop`, TrailEnds is raised. `own` are the passes of a case, which come behind BindTarget, and go by these
@@ -385,18 +386,23 @@ class PassTrail:
         self, note: Callable[[int | None, str], None], stop: int | None = None, own: Sequence[str] = ()
     ) -> None:
         self.turns: list[Turn] = []
-        self.begun = 0
+        self.names: list[str] = []
         self.under_way: list[tuple[int, str]] = []
         self._note = note
         self._stop = stop
         self._module: Any = None
         self._outer = iter(("tirx.BindTarget", *own))
 
+    @property
+    def begun(self) -> int:
+        """How many passes have begun."""
+        return len(self.names)
+
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._look(module)
         name = str(info.name) if self.under_way else next(self._outer, str(info.name))
         self.under_way.append((self.begun, name))
-        self.begun += 1
+        self.names.append(name)
         self._note(*self.under_way[-1])
         if self.begun - 1 == self._stop:
             raise TrailEnds

@@ -106,10 +106,10 @@ def _as_parameter(tree: Tree, site: Site) -> Any:
     return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
 
 
-Found = Iterator[tuple[str, Make]]
+_Found = Iterator[tuple[str, Make]]
 
 
-def _realize(program: _Program, site: Site) -> Found:
+def _realize(program: _Program, site: Site) -> _Found:
     node, block = site.node, site.node.block
     values, axes = array_items(node.iter_values), array_items(block.iter_vars)
     always = partial(s_tir.SBlockRealize, values, _truth(node.predicate), block)
@@ -127,7 +127,7 @@ def _realize(program: _Program, site: Site) -> Found:
         yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
 
 
-def _loop(program: _Program, site: Site) -> Found:
+def _loop(program: _Program, site: Site) -> _Found:
     node = site.node
     serial = partial(loop_with, node, kind=SERIAL, thread_binding=None, body=_one_variable(node))
     if str(type_of(node.loop_var).dtype).startswith("uint"):
@@ -141,17 +141,17 @@ def _loop(program: _Program, site: Site) -> Found:
         yield "an annotation", partial(loop_with, node, annotations=rest)
 
 
-def _branch(program: _Program, site: Site) -> Found:
+def _branch(program: _Program, site: Site) -> _Found:
     if is_fixed(site.node.condition):
         yield "a constant condition", lambda: site.node.then_case
 
 
-def _select(program: _Program, site: Site) -> Found:
+def _select(program: _Program, site: Site) -> _Found:
     if is_fixed(site.node.condition):
         yield "a constant condition", lambda: site.node.true_value
 
 
-def _call(program: _Program, site: Site) -> Found:
+def _call(program: _Program, site: Site) -> _Found:
     name, args = str(getattr(site.node.op, "name", "")).partition(".")[2], array_items(site.node.args)
     if name == "if_then_else" and is_fixed(args[0]):
         yield "a constant condition", lambda: args[1]
@@ -159,29 +159,29 @@ def _call(program: _Program, site: Site) -> Found:
         yield "a hint", lambda: args[0]
 
 
-def _logic(program: _Program, site: Site) -> Found:
+def _logic(program: _Program, site: Site) -> _Found:
     first, second = site.node.a, site.node.b
     if is_fixed(first) or is_fixed(second):
         yield "a constant condition", lambda: second if is_fixed(first) else first
 
 
-def _not(program: _Program, site: Site) -> Found:
+def _not(program: _Program, site: Site) -> _Found:
     if is_fixed(site.node.a):
         yield "a constant condition", lambda: site.node.a
 
 
-def _binary(program: _Program, site: Site) -> Found:
+def _binary(program: _Program, site: Site) -> _Found:
     node = site.node
     if is_fixed(node.a) and is_fixed(node.b):
         yield "an unfolded constant", partial(_folded, node, site.dtype)
 
 
-def _bind(program: _Program, site: Site) -> Found:
+def _bind(program: _Program, site: Site) -> _Found:
     if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
         yield "an unused name", partial(seq, [])
 
 
-def _let(program: _Program, site: Site) -> Found:
+def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
         yield "an unused name", lambda: node.body
@@ -189,7 +189,7 @@ def _let(program: _Program, site: Site) -> Found:
         yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
 
 
-def _integer(program: _Program, site: Site) -> Found:
+def _integer(program: _Program, site: Site) -> _Found:
     above = site.parent
     if site.role == "indices" and above is not None and type(above.node) in (tvm.ir.TensorLoad, tirx.BufferStore):
         extent = array_items(type_of(_buffer(above.node)).shape)[site.index]
@@ -199,16 +199,16 @@ def _integer(program: _Program, site: Site) -> Found:
         yield "an extreme constant", partial(number, site.dtype, 2)
 
 
-def _attribute(program: _Program, site: Site) -> Found:
+def _attribute(program: _Program, site: Site) -> _Found:
     if not program.threads or not isinstance(site.node.node, tirx.IterVar):
         yield "an attribute", partial(_without_attribute, site.node)
 
 
-def _assertion(program: _Program, site: Site) -> Found:
+def _assertion(program: _Program, site: Site) -> _Found:
     yield "an assertion", partial(seq, [])
 
 
-_RULES: Mapping[type, Callable[[_Program, Site], Found]] = {
+_RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     s_tir.SBlockRealize: _realize,
     tirx.For: _loop,
     tirx.IfThenElse: _branch,

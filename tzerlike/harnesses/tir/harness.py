@@ -17,7 +17,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.results import Results
-from tzerlike.execution import fitness, plainness, rejection, rendering, stages
+from tzerlike.execution import fitness, origin, plainness, rejection, rendering, stages
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
@@ -43,7 +43,15 @@ class TirHarness(CaseHarness):
     """The harness of tensor IR."""
 
     jobs: Mapping[str, Job] = MappingProxyType(
-        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **plainness.JOBS, **rejection.JOBS, **rendering.JOBS}
+        {
+            **attempt.JOBS,
+            **job.JOBS,
+            **fitness.JOBS,
+            **origin.JOBS,
+            **plainness.JOBS,
+            **rejection.JOBS,
+            **rendering.JOBS,
+        }
     )
     reducers = REDUCERS
 
@@ -86,7 +94,7 @@ class TirHarness(CaseHarness):
         Where one has something odd about its form, what it is without that.
         """
         case = finding.case
-        guilty = finding.observation.pass_name or (finding.observation.results or Results("")).guilty
+        guilty = finding.observation.culprit or (finding.observation.results or Results("")).guilty
         own = [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(guilty)]
         counts = own or [len(case.passes)]
         programs = chain(

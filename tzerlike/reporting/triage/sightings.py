@@ -162,7 +162,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     shape = harness.load("shape")(reduced) if harness.shape else ()
     bisection = _bisected(path, signature)
     guilty, deed = ("", ()) if bisection is None else (bisection.guilty, bisection.deed)
-    localised = seen.results.guilty if seen.results is not None else ""
+    localised = seen.results.guilty if seen.results is not None else "" if seen.origin is None else seen.culprit
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in localised else localised)
     moment = record.environment.get("found_after_s")
