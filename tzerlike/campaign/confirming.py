@@ -17,7 +17,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
 from tzerlike.core.finding import Finding
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit
+from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
@@ -31,13 +31,21 @@ from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
+from tzerlike.findings.rescue import without_misuse
 from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged
+from tzerlike.oracles.inconsistency import excused
 from tzerlike.oracles.protocol import Judge
 from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
 _TRIES_TO_SHORTEN = 4
 """How often an internal error that took a long sequence is looked at again, with another program."""
+
+_TRIES_TO_CARRY = 4
+"""How often wrong code behind misused passes is looked for without them, by what it would be called."""
+
+_WRONG_CODE = "inconsistency"
+"""The oracle of wrong code."""
 
 _OBJECTIONS = 4
 """How many findings of a signature the witness is asked about that objects to each."""
@@ -59,6 +67,7 @@ class ConfirmingWorker(ShardWorker):
         self.programs = programs
         self.long_orders: Counter[str] = Counter()
         self.objections: Counter[str] = Counter()
+        self.carried_over: Counter[str] = Counter()
 
     def restore(self) -> None:
         super().restore()
@@ -98,6 +107,16 @@ class ConfirmingWorker(ShardWorker):
         signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
         self.state.in_hand = None
         return signatures
+
+    def behind_misuse(self, case: Case, seen: Observation, occasion: Occasion) -> list[Finding]:
+        """What shows otherwise of a case whose own wrong code is excused, since passes were misused."""
+        suspicion = excused(case, seen) if _WRONG_CODE in self.config.oracles else None
+        if suspicion is None or self.carried_over[suspicion.signature] >= _TRIES_TO_CARRY:
+            return []
+        self.carried_over[suspicion.signature] += 1
+        look = partial(without_misuse, suspicion, self.executor, self.programs, self._judge)
+        found = self.faults.keep(look, "carry", occasion)
+        return [] if found is None else [found]
 
     def _looked(self, occasion: Occasion, doing: str, look: Callable[[], str | None]) -> str | None:
         """The signature that a look at a case gives; None where it fails of a fault of ours."""

@@ -89,14 +89,14 @@ class TirHarness(CaseHarness):
         return plainness.plain_program(executor, case, printed=printed)
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it.
+        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it, and before a
+        pass that was misused.
 
         Where one has something odd about its form, what it is without that.
         """
-        case = finding.case
-        guilty = finding.observation.culprit or (finding.observation.results or Results("")).guilty
-        own = [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(guilty)]
-        counts = own or [len(case.passes)]
+        case, results = finding.case, finding.observation.results or Results("")
+        guilty = _places(case, finding.observation.culprit or results.guilty) or [len(case.passes)]
+        counts = dict.fromkeys([*guilty, *_places(case, results.misused)])
         programs = chain(
             [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
         )
@@ -128,6 +128,11 @@ class TirHarness(CaseHarness):
 
     def texts_of_calls(self, executor: ForkExecutor, finding: Finding, place: str, calls: Sequence[str]) -> Texts:
         return texts.texts_of_calls(executor, finding, place, calls)
+
+
+def _places(case: Case, name: str) -> list[int]:
+    """Where a pass stands in the sequence of a case."""
+    return [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(name)]
 
 
 HARNESS = TirHarness()
