@@ -52,6 +52,7 @@ def block(axis: str, extent: str, value: str) -> Any:
 NOTHING = tirx.Evaluate(number(0))
 
 ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
+    "buffer of a negative extent": ("buffer", lambda: tirx.AllocBuffer(tirx.decl_buffer((-4,), "int32", "b"))),
     "sum of two widths": ("operands", lambda: evaluated("int32", lambda p: tirx.Add(var("int32"), p), "int64")),
     "sum typed otherwise": ("operands", lambda: evaluated("int32", lambda p: tirx.Add(p, p), "int64")),
     "shift of a float": ("operands", lambda: evaluated("int32", lambda p: tirx.LShift(p, p), "float32")),

@@ -22,7 +22,7 @@ BUGS = {
     "allocation_moved_into_a_loop": ("s_tir.PlanAndUpdateBufferAllocationLocation",),
     "break_in_a_virtual_thread": ("s_tir.InjectVirtualThread",),
     "partition_of_a_short_loop": ("s_tir.LoopPartition",),
-    "bfloat16_in_a_bind": ("tirx.BF16StorageLegalize",),
+    "bfloat16_in_a_bind": ("tirx.BF16ComputeLegalize",),
     "floormod_of_a_difference": ("tirx.FlattenBuffer",),
     "loop_start_in_memory": ("s_tir.CanonicalizeLoop",),
     "reuse_of_a_live_buffer": ("tirx.StorageRewrite",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from tests.planted.test_planted import SEEDS, programs
 from tzerlike.core.case import ContextConfig
 from tzerlike.execution.diagnosis.job import where_meaning_is_lost
 from tzerlike.execution.diagnosis.walk import Change
-from tzerlike.execution.offences import InputWatch, TypeWatch
+from tzerlike.execution.offences import InputWatch, OriginWatch, TypeWatch
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation
@@ -112,6 +113,46 @@ def test_a_pass_that_changes_its_input_before_one_inside_of_it_is_to_blame() -> 
     inner = tvm_api.tvm.transform.module_pass(lambda module, _: module, opt_level=0, name="inner")
     change = CHANGES_INPUT["the input gets one function more"]
     assert [one[1] for one in offences(lambda given: inner(change(given)))][:1] == ["planted"]
+
+
+def blamed_in(*passes: tuple[str, Callable[[Any], Any]], given: Any = None) -> list[str]:
+    """Who is to blame for what the passes of a compilation are given, each time that changes."""
+
+    def work() -> str:
+        transform = tvm_api.tvm.transform
+        own = [
+            (name, transform.module_pass(lambda module, _, step=step: step(module), opt_level=0, name=name))
+            for name, step in passes
+        ]
+        seen: list[str] = []
+        names = [name for name, _ in passes]
+        watch = OriginWatch(names, lambda found: seen.append("" if found is None else found.pass_name))
+        with contextlib.suppress(CompilerRefused):
+            Compilation("llvm", ContextConfig(), own, [watch]).build(module() if given is None else given)
+        return json.dumps(seen)
+
+    answer, _ = in_child(work)
+    assert answer is not None
+    return list(json.loads(answer))
+
+
+def test_a_pass_is_not_to_blame_for_what_it_is_given() -> None:
+    _, make = ILL_TYPED["store of another width"]
+
+    def spoil(given: Any) -> Any:
+        return tvm_api.module_of(with_statement(tvm_api.entry_of(given), make()))
+
+    assert blamed_in(("spoils", spoil), ("looks on", lambda given: given))[-1:] == ["spoils"]
+    assert blamed_in(("spoils", spoil), ("mends", lambda _: module())) == ["spoils", ""]
+    assert blamed_in(("looks on", lambda given: given), given=spoil(module())) == [], "nobody left it so"
+
+
+def test_who_leaves_what_it_is_there_to_remove_is_to_blame_while_the_pass_that_trusts_it_runs() -> None:
+    bug = Path("docs/bugs/bfloat16_in_a_bind.py").read_text(encoding="utf-8")
+    program = tvm_api.module_of(tvm_api.parse_script(bug))
+    assert blamed_in(given=program) == ["tirx.BF16ComputeLegalize", ""]
+    stored = bug.replace("v: T.let[T.float32] = ", "B[i] = ").replace("        B[i] = v\n", "")
+    assert blamed_in(given=tvm_api.module_of(tvm_api.parse_script(stored))) == []
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -14,7 +14,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.oracles.inconsistency import judge_inconsistency
-from tzerlike.oracles.metamorphic import judge_metamorphic
+from tzerlike.oracles.metamorphic import PADDING, judge_metamorphic
 from tzerlike.oracles.schedules.documented import REQUIREMENTS
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
@@ -91,6 +91,34 @@ def test_a_planted_fault_is_suspect(fault: str, dtype: str) -> None:
     text, what = PLANTED[fault]
     claim = claim_of(base(SUM, dtype), child(text, dtype))
     assert (claim.word, claim.what) == (SUSPECT, what), claim
+
+
+def test_what_is_overwritten_before_it_counts_may_be_read_unwritten() -> None:
+    overwritten, what = PLANTED["the cache is copied before it is filled"]
+    assert what == "uninitialised"
+    claim = claim_of(base(SUM), child(overwritten.replace("C[i] = ", "B[i] = ").replace("= C[i] +", "= B[i] +")))
+    assert claim.word == SAME, claim
+
+
+EVEN = HEAD + "    for i in range(3):\n        B[2 * i] = A[i, 0]\n"
+EVEN_BY_CACHE = (
+    HEAD
+    + """
+    C = T.alloc_buffer((6,), "{dtype}")
+    for i in range(3):
+        C[2 * i] = A[i, 0]
+    for i in range(6):
+        B[i] = C[i]
+"""
+)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bool"])
+def test_garbage_in_what_the_program_never_writes_is_a_claim_of_its_own(dtype: str) -> None:
+    claim = claim_of(base(EVEN, dtype), child(EVEN_BY_CACHE, dtype))
+    assert (claim.word, claim.what) == (SUSPECT, PADDING), claim
+    whole = child(EVEN_BY_CACHE.replace("C[2 * i]", "C[i]"), dtype)
+    assert claim_of(base(EVEN, dtype), whole).what == "uninitialised", "element 4 is written"
 
 
 SUM_OF_PARTS = (

@@ -34,8 +34,10 @@ from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import Growth, growth_of
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
+from tzerlike.findings.rescue import without_misuse
 from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged
+from tzerlike.oracles.inconsistency import excused
 from tzerlike.oracles.protocol import Judge
 from tzerlike.tir.witness.verdict import Deposition, WitnessWord
 
@@ -46,6 +48,12 @@ _SLOW = 3
 """How often a compilation of a signature may turn out to be slow before no other one is looked at."""
 
 _SLOW_COMPILE = "slow-compile"
+
+_TRIES_TO_CARRY = 4
+"""How often wrong code behind misused passes is looked for without them, by what it would be called."""
+
+_WRONG_CODE = "inconsistency"
+"""The oracle of wrong code."""
 
 _OBJECTIONS = 4
 """How many findings of a signature the witness is asked about that objects to each."""
@@ -68,6 +76,7 @@ class ConfirmingWorker(ShardWorker):
         self.long_orders: Counter[str] = Counter()
         self.objections: Counter[str] = Counter()
         self.slow: Counter[str] = Counter()
+        self.carried_over: Counter[str] = Counter()
 
     def restore(self) -> None:
         super().restore()
@@ -107,6 +116,16 @@ class ConfirmingWorker(ShardWorker):
         signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
         self.state.in_hand = None
         return signatures
+
+    def behind_misuse(self, case: Case, seen: Observation, occasion: Occasion) -> list[Finding]:
+        """What shows otherwise of a case whose own wrong code is excused, since passes were misused."""
+        suspicion = excused(case, seen) if _WRONG_CODE in self.config.oracles else None
+        if suspicion is None or self.carried_over[suspicion.signature] >= _TRIES_TO_CARRY:
+            return []
+        self.carried_over[suspicion.signature] += 1
+        look = partial(without_misuse, suspicion, self.executor, self.programs, self._judge)
+        found = self.faults.keep(look, "carry", occasion)
+        return [] if found is None else [found]
 
     def _looked(self, occasion: Occasion, doing: str, look: Callable[[], str | None]) -> str | None:
         """The signature that a look at a case gives; None where it fails of a fault of ours."""

@@ -141,7 +141,8 @@ class Worker(ConfirmingWorker):
                 self.state.superseded.append(parent)
         if seen.exit is Exit.UNKNOWN:
             self.directory.keep_aside(stored)
-        signatures = self.confirm(step.findings, stored, step.trial.occasion)
+        found = step.findings or self.behind_misuse(case, seen, step.trial.occasion)
+        signatures = self.confirm(found, stored, step.trial.occasion)
         looked = partial(self._looked, step.trial.occasion)
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
         made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng)

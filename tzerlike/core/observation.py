@@ -75,6 +75,10 @@ class Frame(NamedTuple):
         return self.function
 
 
+LEFTOVER = "leftover"
+"""The `check` of an Offence whose pass leaves some of what it is there to remove."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offence:
     """What a pass did that none may: which `check` (tzerlike.core.effort) found it, the rule, and in what way."""
@@ -93,6 +97,7 @@ class Observation:
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
     was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    `origin` is what an earlier pass did to the program that the failing step was given, where that broke a rule.
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
     so are `offences`, of a case whose process did not die.
     `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
@@ -115,12 +120,18 @@ class Observation:
     results: Results | None = None
     rejection: Rejection | None = None
     offences: tuple[Offence, ...] = ()
+    origin: Offence | None = None
     faults: tuple[Fault, ...] = ()
 
     @classmethod
     def of_fault(cls, fault: Fault, stage: Stage, pass_name: str = "") -> Observation:
         """The observation of a case that a fault of ours ended."""
         return cls(Exit.FAULT, stage, fault.text or fault.title, pass_name, faults=(fault,))
+
+    @property
+    def culprit(self) -> str:
+        """The pass to blame for a failure: the one under way, or the one that broke what that was given."""
+        return self.pass_name if self.origin is None else self.origin.pass_name
 
     @property
     def refusal(self) -> str:
@@ -151,6 +162,7 @@ class Observation:
             "results": None if self.results is None else self.results.to_json(),
             "rejection": None if self.rejection is None else self.rejection.to_json(),
             **({"offences": [asdict(offence) for offence in self.offences]} if self.offences else {}),
+            **({} if self.origin is None else {"origin": asdict(self.origin)}),
         }
 
     @classmethod

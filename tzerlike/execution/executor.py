@@ -29,6 +29,7 @@ from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import localised
 from tzerlike.execution.diagnosis.walk import Walk
+from tzerlike.execution.origin import with_origin
 from tzerlike.execution.record import ChildRecord, read_child_record, read_results
 from tzerlike.execution.rejection import weighed
 from tzerlike.execution.sanitizer import report_in
@@ -104,6 +105,7 @@ class ForkExecutor:
         stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
             ("thorough run", self._thorough),
             ("weighing", partial(weighed, self.call)),
+            ("origin", partial(with_origin, self.call)),
             ("device", self._on_device),
             ("blame", self._blamed),
         )

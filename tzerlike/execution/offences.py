@@ -6,13 +6,14 @@ leave ill-typed IR only the first is named: what comes later may be its conseque
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import Offence
+from tzerlike.core.observation import LEFTOVER, Offence
 from tzerlike.systems import tvm_api
+from tzerlike.tir.promises import MADE
 from tzerlike.tir.tree import Tree, defines_once
 from tzerlike.tir.typecheck import TypeChecker
 
@@ -101,6 +102,61 @@ def offences_in(watches: Iterable[TypeWatch | InputWatch]) -> dict[str, Any]:
     """Return what watches have found as a field of a child's record; no field where that is nothing."""
     found = [asdict(offence) for watch in watches for offence in watch.found()]
     return {"offences": found} if found else {}
+
+
+@tvm_api.tvm.ir.instrument.pass_instrument
+class OriginWatch:
+    """Notes which pass is to blame for what the pass under way is given, while that is ill-typed, or holds what an
+    earlier one was there to remove. Nobody is where the passes began with ill-typed IR.
+
+    `note` is told each time that this changes: the pass under way may kill the process.
+    """
+
+    def __init__(
+        self, own: Sequence[str] = (), note: Callable[[Offence | None], object] = lambda offence: None
+    ) -> None:
+        self.offence: Offence | None = None
+        self._ill_typed: Offence | None = None
+        self._left: dict[str, Offence] = {}
+        self._names = tvm_api.PassNames(own)
+        self._checker = TypeChecker()
+        self._sound: bool | None = None
+        self._note = note
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self._names.begin(info)
+        if self._sound is None:
+            self._sound = self._checker.check_module(module) is None
+        self._blame(self._ill_typed or self._left.get(str(info.name)))
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        name = self._names.end()
+        # Those of a device's functions say nothing of the one that the program is.
+        if any(var.name_hint == tvm_api.ENTRY for var in module.functions):
+            self._look_at_types(name, module)
+            self._hold_to_promise(name, module)
+            self._blame(self._ill_typed)
+
+    def _look_at_types(self, name: str, module: Any) -> None:
+        bad = self._checker.check_module(module) if self._sound else None
+        if bad is None:
+            self._ill_typed = None
+        elif self._ill_typed is None:
+            self._ill_typed = Offence(Check.TYPES.value, name, bad.rule, bad.where)
+
+    def _hold_to_promise(self, name: str, module: Any) -> None:
+        promise = MADE.get(name)
+        if promise is None:
+            return
+        left = promise.broken_by(tvm_api.entry_of(module))
+        self._left.pop(promise.trusted_by, None)
+        if left:
+            self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
+
+    def _blame(self, offence: Offence | None) -> None:
+        if offence != self.offence:
+            self.offence = offence
+            self._note(offence)
 
 
 WATCHES: Mapping[Check, type[TypeWatch] | type[InputWatch]] = {Check.TYPES: TypeWatch, Check.IMMUTABILITY: InputWatch}

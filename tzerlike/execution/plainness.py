@@ -1,4 +1,4 @@
-"""Whether a case is one that a user of the compiler might have, and cases that are: looked at in a child."""
+"""Whether a case is one that a user of the compiler might have, and cases that are: looked at, and made, in a child."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.oddities import mended, oddities
 from tzerlike.tir.plain import odd_in
 from tzerlike.tir.typecheck import is_well_typed
 
-_PLAIN, _AFTER = "plain-program", "program-after"
+_PLAIN, _AFTER, _MENDED = "plain-program", "program-after", "program-mended"
 
 
-def plain_program(executor: ForkExecutor, case: Case, *, printed: bool = True) -> bool:
+def plain_program(executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
     """Whether somebody would write the program of `case`, and it is typed, well-formed and defined on its inputs.
 
     With `printed`, it has to come back from its own TVMScript as well. Fault on one of ours.
     """
-    if odd_in(case.ir, threads=kind_of_target(case.target) != "llvm"):
+    if odd_in(case.ir, threads=_has_threads(case)):
         return False
     records, _ = executor.call(_PLAIN, {"case": case.to_json()})
     return bool(records and records[-1]["plain"]) and (not printed or rendered(executor, case).faithful)
@@ -51,17 +52,32 @@ def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | Non
     return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
 
 
+def mended_programs(executor: ForkExecutor, case: Case) -> list[Case]:
+    """Return cases of programs like that of `case` with nothing odd about their form; they may compute something else.
+
+    Where nothing is odd there are none.
+    """
+    records, _ = executor.call(_MENDED, {"case": case.to_json()})
+    return [replace(case, ir=ir) for ir in dict.fromkeys(record["ir"] for record in records) if ir != case.ir]
+
+
+def _has_threads(case: Case) -> bool:
+    return kind_of_target(case.target) != "llvm"
+
+
 def _look(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.enter_stage(Stage.INTERPRET)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     case = Case.from_json(item["case"])
     try:
         module = load(case.ir)
-        plain = is_well_typed(tvm_api.entry_of(module)) and bool(ask_compiler(lambda: tvm_api.well_formed(module)))
+        entry = tvm_api.entry_of(module)
+        plain = next(oddities(entry, threads=_has_threads(case)), None) is None and is_well_typed(entry)
+        plain = plain and bool(ask_compiler(lambda: tvm_api.well_formed(module)))
     except CompilerRefused:
         plain = False
     if plain:
-        _, _, results = interpret_seeded(tvm_api.entry_of(module), case.input_seed, Effort())
+        _, _, results = interpret_seeded(entry, case.input_seed, Effort())
         plain = results.defined
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.add_result({"plain": plain})
@@ -79,4 +95,19 @@ def _apply(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.add_result({"ir": ir})
 
 
-JOBS: Mapping[str, Job] = MappingProxyType({_PLAIN: _look, _AFTER: _apply})
+def _mend(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    case = Case.from_json(item["case"])
+    for way in (0, 1):
+        try:
+            func = mended(tvm_api.entry_of(load(case.ir)), way, threads=_has_threads(case))
+        except (CompilerRefused, *tvm_api.CONSTRUCTION_ERRORS) as error:
+            if not isinstance(error, CompilerRefused) and not tvm_api.raised_by_tvm(error):
+                raise
+            continue
+        if func is not None:
+            channel.add_result({"ir": tvm_api.dump_ir(tvm_api.module_of(func))})
+    signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+JOBS: Mapping[str, Job] = MappingProxyType({_PLAIN: _look, _AFTER: _apply, _MENDED: _mend})

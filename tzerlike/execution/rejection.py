@@ -22,6 +22,8 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.diagnosis.ask import Call
+from tzerlike.execution.offences import OriginWatch
+from tzerlike.execution.origin import as_record, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, label
@@ -74,7 +76,7 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
     toolchain = find_cuda_toolchain() if sources else None
     if toolchain is not None and first_refusal(toolchain, sources, arch_of_target(case.target)) is not None:
         rejection = replace(rejection, support="")
-    return replace(seen, rejection=rejection)
+    return replace(seen, rejection=rejection, origin=origin_in(records[-1]) if records else None)
 
 
 def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -88,7 +90,8 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
     rejection = label_rejection(case, item["pass"], item["message"])
     channel.add_result(rejection.to_json())
-    if rejection.label != Label.INTERNAL_ERROR.value or not _well_formed_up_to_failure(case, item["of source"]):
+    watch = OriginWatch([spec.name for spec in case.passes])
+    if rejection.label != Label.INTERNAL_ERROR.value or not _well_formed_up_to_failure(case, item["of source"], watch):
         return
     rejection = replace(rejection, well_formed=True)
     channel.add_result(rejection.to_json())
@@ -104,11 +107,11 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         builds, sources = _builds(case, module, channel, effort.baseline)
         rejection = replace(rejection, support="builds" if builds else "")
-    channel.add_result(rejection.to_json() | {"sources": sources})
+    channel.add_result(rejection.to_json() | {"sources": sources} | as_record(watch.offence))
 
 
-def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
-    """Whether TVM's verifiers accept the program, and what the failing step was given.
+def _well_formed_up_to_failure(case: Case, of_source: bool, origin: OriginWatch) -> bool:
+    """Whether TVM's verifiers accept the program, and what the failing step was given; `origin` watches the passes.
 
     With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
 
@@ -118,7 +121,7 @@ def _well_formed_up_to_failure(case: Case, of_source: bool) -> bool:
     module = tvm_api.load_ir(case.ir)
     watch = tvm_api.ModuleWatch()
     passes = GivenPasses(case.passes)
-    compilation = Compilation(case.target, case.config, passes.steps, [watch])
+    compilation = Compilation(case.target, case.config, passes.steps, [watch, origin])
     try:
         compilation.build(module)
     except CompilerRefused:

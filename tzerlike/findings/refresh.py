@@ -7,14 +7,15 @@ from pathlib import Path
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
+from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
-from tzerlike.findings.bundles.bundle import read_bundle, read_record
+from tzerlike.findings.bundles.bundle import Record, read_bundle, read_record
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.reduction.place import reduced_in, tier_in
+from tzerlike.findings.reduction.place import reduced_in
 
 REPORT = "report.md"
 
@@ -40,7 +41,7 @@ def refresh_report(path: Path) -> None:
 def _subject(path: Path) -> Subject:
     reduced = reduced_in(path)
     best = path if reduced is None else reduced
-    bundle = read_bundle(best)
+    record, bundle = read_record(path), read_bundle(best)
     test, memcheck = best / TEST_FILE, path / SANITIZER_REPORT
     return Subject(
         finding=bundle.signed,
@@ -48,23 +49,23 @@ def _subject(path: Path) -> Subject:
         seen=bundle.observation,
         runs=bundle.confirmed.runs,
         same=bundle.confirmed.same,
-        environment=read_record(path).environment,
+        environment=record.environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
-        guilt=_guilt(path, reduced is not None),
+        guilt=_guilt(record, reduced is not None),
         folder="" if reduced is None else f"{REDUCED}/",
         original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
-        tier=tier_in(path),
+        tier=tier_of(record, bundle),
         witness=bundle.confirmed.witness,
         repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 
 
-def _guilt(path: Path, reduced: bool) -> Guilt | None:
+def _guilt(record: Record, reduced: bool) -> Guilt | None:
     """None where no bisection found anything, or one of another finding; of another program, its verdict alone."""
-    bisection = read_bisection(path)
-    if bisection is None or not bisection.guilty or bisection.signature != read_record(path).signature:
+    bisection = read_bisection(record.path)
+    if bisection is None or not bisection.guilty or bisection.signature != record.signature:
         return None
     what = bisection.line().partition(": ")[2]
     if bisection.reduced != reduced:

@@ -14,6 +14,7 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
+from tzerlike.oracles.metamorphic import PADDING
 
 
 def tiered(
@@ -25,15 +26,29 @@ def tiered(
     """
     if _of_baseline(finding):
         return finding, SECOND_TIER
-    for case in programs.carried(executor, finding):
-        found = next((other for other in judge(case) if other.signature == finding.signature), None)
-        if found is not None:
-            return found, FIRST_TIER
-    return finding, SECOND_TIER
+    found = shown_plainly(finding, executor, programs, judge, lambda other: other.signature == finding.signature)
+    return (finding, SECOND_TIER) if found is None else (found, FIRST_TIER)
+
+
+def shown_plainly(
+    finding: Finding,
+    executor: ForkExecutor,
+    programs: Programs,
+    judge: Callable[[Case], Iterable[Finding]],
+    alike: Callable[[Finding], bool],
+) -> Finding | None:
+    """Return the first finding of a plain program that may show `finding` in the default pipeline, and is `alike`."""
+    shown = (other for case in programs.carried(executor, finding) for other in judge(case))
+    return next(filter(alike, shown), None)
 
 
 def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
-    """Return the tier of what a probe found: a program that cannot be printed need not come back from its text."""
+    """Return the tier of what a probe found: a program that cannot be printed need not come back from its text.
+
+    Some will say that what a program never computes may hold anything.
+    """
+    if finding.observation.stage is Stage.MUTATE and finding.observation.message.partition(":")[0] == PADDING:
+        return SECOND_TIER
     plain = programs.plain(executor, finding.case, printed=finding.observation.stage is not Stage.TEXT)
     return FIRST_TIER if plain else SECOND_TIER
 

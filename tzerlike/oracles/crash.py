@@ -15,6 +15,7 @@ from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.passes.naming import short_name
 from tzerlike.passes.preconditions import out_of_place
 from tzerlike.systems import under_test
 
@@ -60,8 +61,8 @@ def manner_of_death(observation: Observation) -> tuple[str, ...]:
 
 def _place(observation: Observation) -> tuple[str, ...]:
     """The stage and the pass; a pass of the default pipeline counts as PASSES like one of the sequence."""
-    if observation.pass_name and observation.stage in (Stage.PASSES, Stage.BUILD, Stage.BUILD_BASELINE):
-        return (Stage.PASSES.value, observation.pass_name.rpartition(".")[2])
+    if observation.culprit and observation.stage in (Stage.PASSES, Stage.BUILD, Stage.BUILD_BASELINE):
+        return (Stage.PASSES.value, short_name(observation.culprit))
     return (observation.stage.value,)
 
 

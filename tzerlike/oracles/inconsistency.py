@@ -20,10 +20,24 @@ from tzerlike.systems import under_test
 
 def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
     """Return the wrong-code finding of an observation whose results blame a build."""
+    return None if _is_excused(case, observation) else _wrong_code(case, observation)
+
+
+def excused(case: Case, observation: Observation) -> Finding | None:
+    """Return the finding that wrong code would be if passes had not been misused: another program may show it too."""
+    return _wrong_code(case, observation) if _is_excused(case, observation) else None
+
+
+def _is_excused(case: Case, observation: Observation) -> bool:
+    results = observation.results
+    if results is None or results.blame != "optimised":
+        return False
+    return bool(results.misused) or misused(case) or _acts_on_hints(case)
+
+
+def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     results = observation.results
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
-        return None
-    if results.blame == "optimised" and (results.misused or misused(case) or _acts_on_hints(case)):
         return None
     parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(results.blamed))
     return Finding("wrong-code", parts, case, observation, marks=results.deed)

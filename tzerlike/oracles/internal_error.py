@@ -17,6 +17,7 @@ from tzerlike.core.refused import refusal_in
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
+from tzerlike.passes.naming import short_name
 from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
@@ -31,7 +32,7 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         internal = rejection.label == Label.INTERNAL_ERROR.value
         if not (internal and rejection.well_formed and rejection.support):
             return None
-        where = observation.pass_name.rpartition(".")[2] or observation.stage.value
+        where = short_name(observation.culprit) or observation.stage.value
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]

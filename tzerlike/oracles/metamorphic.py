@@ -21,6 +21,9 @@ LIES = "block-region"
 """The rule that a program breaks whose blocks do not declare what they access. Passes trust that, whatever the program
 computes when none does: no build has to bear it out."""
 
+PADDING = "padding"
+"""What is wrong with a program that gives garbage to elements which the original never writes, and to no others."""
+
 HELD = "schedule"
 """What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
 

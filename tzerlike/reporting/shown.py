@@ -14,13 +14,14 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed, kind_of
 from tzerlike.core.observation import Stage
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
+from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.issue.layout import cut, trace
 from tzerlike.findings.issue.markdown import headline
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.reduction.place import reduced_in, tier_in
+from tzerlike.findings.reduction.place import reduced_in
 
 SHOWN = 400
 """Findings that a page shows with their programs; it counts the others."""
@@ -96,12 +97,13 @@ def _chosen(bundles: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 
 def _finding(path: Path, with_texts: bool) -> ShownFinding:
     best = reduced_in(path) or path
-    record = read_record(best)
+    whole = read_record(path)
+    record = whole if best == path else read_record(best)
     seen, parts = record.observation, record.parts
     where = f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage)
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
-    facts += [("tier", str(tier))] if (tier := tier_in(path)) else []
+    facts += [("tier", str(tier))] if (tier := tier_of(whole, record)) else []
     harness = harness_of(path)
     label = f"[{harness.label}] "
     if not harness.has_cases:

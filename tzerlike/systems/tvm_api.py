@@ -396,7 +396,8 @@ class PassNames:
 
 @tvm.ir.instrument.pass_instrument
 class PassTrail:
-    """Keeps each change of the module that holds `main`, with the innermost pass that was under way.
+    """Keeps each change of the module that holds `main`, with the innermost pass that was under way; and the `names` of
+    all passes that have begun.
 
     `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
     the pass `stop`, TrailEnds is raised. `own` are the passes of a case (PassNames).
@@ -406,24 +407,29 @@ class PassTrail:
         self, note: Callable[[int | None, str], None], stop: int | None = None, own: Sequence[str] = ()
     ) -> None:
         self.turns: list[Turn] = []
-        self.begun = 0
+        self.names: list[str] = []
         self.under_way: list[tuple[int, str]] = []
         self._note = note
         self._stop = stop
         self._module: Any = None
-        self._names = PassNames(own)
+        self._naming = PassNames(own)
+
+    @property
+    def begun(self) -> int:
+        """How many passes have begun."""
+        return len(self.names)
 
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._look(module)
-        self.under_way.append((self.begun, self._names.begin(info)))
-        self.begun += 1
+        self.under_way.append((self.begun, self._naming.begin(info)))
+        self.names.append(self.under_way[-1][1])
         self._note(*self.under_way[-1])
         if self.begun - 1 == self._stop:
             raise TrailEnds
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         self._look(module)
-        self._names.end()
+        self._naming.end()
         self.under_way.pop()
         self._note(*(self.under_way[-1] if self.under_way else (None, "")))
 

@@ -19,7 +19,7 @@ _MATHEMATICS = frozenset((
 
 _NAMESPACES = ("tirx.", "prim.", "tir.")
 
-_HINTS = frozenset((
+HINTS = frozenset((
     "axis", "buffer_dim_align", "dst_layout", "input_shape", "pragma_auto_unroll_max_step", "pragma_unroll_explicit",
     "schedule_rule", "src_layout",
 ))  # fmt: skip
@@ -58,7 +58,7 @@ def _odd(node: dict[str, Any], nodes: list[dict[str, Any]], threads: bool) -> st
         return "a thread binding"
     if kind in ("tirx.For", "s_tir.SBlock"):
         keys = _keys(data.get("annotations"), nodes)
-        return next((key for key in keys if key not in _HINTS), "")
+        return next((key for key in keys if key not in HINTS), "")
     if kind in ("tirx.BufferType", "ir.PointerType"):
         scope = _text(data.get("storage_scope", ""), nodes)
         return "" if scope in _SCOPES else f"memory {scope}"

@@ -11,11 +11,14 @@ import pytest
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
+from tzerlike.execution.origin import as_record, with_origin
 from tzerlike.execution.rejection import weighed
+from tzerlike.oracles.crash import judge_crash
+from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.passes.label import Label
 
 INTERNAL = Label.INTERNAL_ERROR.value
@@ -56,6 +59,38 @@ def test_a_refusal_is_weighed_by_how_far_the_look_came(answer: Answer, well_form
 
 def test_a_compiler_that_dies_of_it_without_optimisation_is_what_counts() -> None:
     assert after(([record(), record(True)], DIED)) is DIED
+
+
+ORIGIN = Offence("types", "tirx.Q", "buffer", "a buffer laid out by int32x8")
+
+
+def test_who_broke_what_the_failing_pass_was_given_is_to_blame() -> None:
+    seen = after(([record(), record(True), record(True, "defined") | as_record(ORIGIN)], None))
+    assert (seen.origin, seen.culprit, seen.pass_name) == (ORIGIN, "tirx.Q", "tirx.P")
+    assert after(([record(), record(True), record(True, "defined") | as_record(None)], None)).culprit == "tirx.P"
+    finding = judge_internal_error(Case("{}"), seen)
+    assert finding is not None
+    assert finding.parts[0] == "Q"
+    assert Observation.from_json(json.loads(json.dumps(seen.to_json()))).origin == ORIGIN
+
+
+@pytest.mark.parametrize(
+    ("answer", "culprit"),
+    [
+        (([as_record(ORIGIN)], DIED), "tirx.Q"),
+        (([as_record(ORIGIN), as_record(None)], DIED), "tirx.P"),
+        (([], DIED), "tirx.P"),
+        (([as_record(ORIGIN)], None), "tirx.P"),
+    ],
+    ids=["given as it was left", "mended before", "nothing broken", "it does not die again"],
+)
+def test_a_crash_is_due_to_what_was_left_to_the_pass(answer: Answer, culprit: str) -> None:
+    crash = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11)
+    seen = with_origin(lambda *_, **__: answer, Case("{}"), crash, Limits(), EFFORT)
+    assert seen.culprit == culprit
+    finding = judge_crash(Case("{}"), seen)
+    assert finding is not None
+    assert finding.parts[:2] == ("passes", culprit.removeprefix("tirx."))
 
 
 def test_nothing_else_is_looked_at() -> None:

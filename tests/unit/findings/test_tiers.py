@@ -15,6 +15,7 @@ from tzerlike.core.results import BASELINE, Difference, Ending, Ran, Results
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tier_of_look, tiered
+from tzerlike.oracles.metamorphic import PADDING
 
 CASE = Case("found", (PassSpec("tirx.UnrollLoop"),))
 CRASH = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", "tirx.UnrollLoop", 11)
@@ -28,6 +29,7 @@ class Named(Programs):
     def __init__(self, *names: str) -> None:
         self.names = names
 
+    # A tier asks neither for sizes nor for texts, which every harness has to have.
     def size(self, case: Case) -> Any:
         raise NotImplementedError
 
@@ -92,3 +94,9 @@ def test_what_a_probe_finds_goes_by_its_program() -> None:
     scheduled = replace(printed, observation=Observation(Exit.OK, Stage.MUTATE))
     assert tier_of_look(scheduled, NOBODY, Named()) == 2
     assert tier_of_look(replace(scheduled, case=Case("plain")), NOBODY, Named("plain")) == 1
+
+
+def test_padding_that_nobody_computes_is_argued_about() -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, f"{PADDING}: B[vi] = C[vi]", "CacheWrite")
+    found = Finding("wrong-code", ("schedule", "CacheWrite", PADDING), Case("plain"), seen)
+    assert tier_of_look(found, NOBODY, Named("plain")) == 2

@@ -27,6 +27,7 @@ from tzerlike.systems import tvm_api, under_test
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import PassTrail, Turn
+from tzerlike.tir.promises import TRUSTED
 from tzerlike.tir.shape import change_of
 from tzerlike.tir.typecheck import TypeChecker
 
@@ -115,6 +116,9 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Wa
         return Walk(trail.begun, unjudged=_names(unpacked)), None
     right, wrong = found
     suspects = turns[right + 1 : wrong + 1]
+    left_over = _where_a_promise_is_broken(trail, turns[wrong].index, turns[wrong].before)
+    if left_over is not None:
+        return left_over
     seen = look(wrong)
     before, after = suspects[0].before, suspects[-1].after
     walk = Walk(
@@ -144,6 +148,16 @@ def _where_types_are_lost(trail: PassTrail, turns: Sequence[Turn]) -> tuple[Walk
     return walk, (turn.before, turn.after)
 
 
+def _where_a_promise_is_broken(trail: PassTrail, index: int, given: Any) -> tuple[Walk, Pair] | None:
+    """The pass that left some of what it is there to remove to the pass at `index`, which was `given` that."""
+    promise = TRUSTED.get(trail.names[index])
+    if promise is None or promise.by not in trail.names[:index]:
+        return None
+    left = promise.broken_by(tvm_api.entry_of(given))
+    by = max(place for place, name in enumerate(trail.names[:index]) if name == promise.by)
+    return (Walk(trail.begun, Change.LEFTOVER, (promise.by,), by, left), (given, given)) if left else None
+
+
 def _where_it_fails(
     meaning: Meaning | None, module: Any, trail: PassTrail, refusal: CompilerRefused | None, verifiers: _Verifiers
 ) -> tuple[Walk, Pair | None]:
@@ -154,9 +168,11 @@ def _where_it_fails(
     """
     turns = trail.turns
     given = turns[-1].after if turns else module
-    ill_typed = _where_types_are_lost(trail, turns)
-    if ill_typed is not None:
-        return ill_typed
+    earlier_fault = _where_types_are_lost(trail, turns)
+    if earlier_fault is None and trail.under_way and given is not None:
+        earlier_fault = _where_a_promise_is_broken(trail, trail.under_way[-1][0], given)
+    if earlier_fault is not None:
+        return earlier_fault
     if meaning is None or meaning.look(given).state is Correctness.UNKNOWN:
         earlier = None if module is None else verifiers.refuse_after([module, *(turn.after for turn in turns)])
         if earlier is not None:

@@ -17,6 +17,7 @@ from tzerlike.core.results import BASELINE, Ending, Ran
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.execution.compare.slowdown import slower
 from tzerlike.execution.diagnosis.walk import Walk
+from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
 
@@ -121,15 +122,15 @@ def _of_wrong_code(case: Case, run: _Run, walk: Walk | None, marginal: bool) -> 
         return _guilty(case, faulty, cured)
     suspects = walk.suspects or walk.unjudged
     if len(walk.suspects) == 1:
-        return _short(walk.suspects[0])
+        return short_name(walk.suspects[0])
     if not walk.suspects:
         if not _at_level_zero(case) and cured(_without_llvm(case)):
             return LLVM_OPTIMISATION
         if not suspects:
             found = (name for name in OPTIONAL if marginal and cured(_disabled(case, name)))
-            return next(map(_short, found), CODE_GENERATION)
+            return next(map(short_name, found), CODE_GENERATION)
     only = next((name for name in suspects if cured(_without(case, name))), None)
-    return _either(suspects) if only is None else _short(only)
+    return _either(suspects) if only is None else short_name(only)
 
 
 def _right(seen: Observation) -> bool:
@@ -148,9 +149,9 @@ def _guilty(case: Case, faulty: Test, cured: Test) -> str:
     if (case.config.pipeline == "default" and not case.passes) or faulty(plain):
         if kind_of_target(case.target) == "llvm" and cured(_without_llvm(plain)):
             return LLVM_OPTIMISATION
-        return next((_short(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
+        return next((short_name(name) for name in OPTIONAL if cured(_disabled(plain, name))), DEFAULT_PIPELINE)
     if case.config.pipeline == "default":
-        return _short(first_fault(case, faulty).name)
+        return short_name(first_fault(case, faulty).name)
     return _first_needed(case, cured)
 
 
@@ -194,15 +195,11 @@ def _first_needed(case: Case, cured: Test) -> str:
         if usual[spec]:
             usual[spec] -= 1
         elif cured(replace(case, passes=case.passes[:index] + case.passes[index + 1 :])):
-            return _short(spec.name)
+            return short_name(spec.name)
     return ""
 
 
 def _either(names: Sequence[str]) -> str:
     """A name for passes that cannot be distinguished: the first and the last."""
-    first, last = _short(names[0]), _short(names[-1])
+    first, last = short_name(names[0]), short_name(names[-1])
     return first if first == last else f"{first} to {last}"
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]

@@ -27,6 +27,8 @@ class Change(StrEnum):
     """TVM's verifiers accept the program before it and not behind it."""
     ILL_TYPED = "ill-typed"
     """The program is well-typed before it and not behind it (tzerlike.tir.typecheck)."""
+    LEFTOVER = "leftover"
+    """It leaves some of what it is there to remove, which a later pass does not reckon with (tzerlike.tir.promises)."""
     DIED = "died"
     """The compiler dies in it, runs on without end, or eats all memory."""
     RAISED = "raised"

@@ -54,6 +54,7 @@ class Bisection:
             Change.UNDEFINED: "behind it the program is undefined",
             Change.ILL_FORMED: "it makes the program ill-formed",
             Change.ILL_TYPED: f"it makes the program ill-typed ({self.detail})",
+            Change.LEFTOVER: f"it leaves what it is there to remove ({self.detail})",
             Change.DIED: "the compiler dies in it",
             Change.RAISED: "it raises",
             Change.NONE: "found by building with less",

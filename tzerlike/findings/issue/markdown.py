@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import LEFTOVER, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
@@ -15,6 +15,7 @@ from tzerlike.findings.repro import manner_of
 from tzerlike.oracles import account_of
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.protocol import Account
+from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.witness.verdict import WitnessWord
@@ -52,6 +53,9 @@ def headline(subject: Subject) -> str:
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
         due = f" ({culprit.rpartition('.')[2]})" if culprit else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
+    elif seen.origin is not None:
+        verb = "crashes" if kind == "crash" else "fails"
+        text = f"{short_name(seen.culprit)} leaves IR that {place} {verb} on: {_first_line(seen.origin.where)}"
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
@@ -186,6 +190,8 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
+    if seen.origin is not None:
+        lines += ["", _origin(seen.origin)]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines
@@ -196,6 +202,12 @@ def _without_end(seen: Observation) -> str:
     if seen.message.startswith("does not end"):
         return seen.message + (". All stacks that were taken have the frames below in common" * bool(seen.backtrace))
     return f"is still at work after {seen.elapsed:.0f} s of processor time"
+
+
+def _origin(origin: Offence) -> str:
+    """Who broke what the failing step was given, as a sentence."""
+    what = "still has what it is there to remove" if origin.check == LEFTOVER else f"is ill-typed ({origin.rule})"
+    return f"That is because of {code(origin.pass_name)}: what it leaves {what}, {code(_first_line(origin.where))}."
 
 
 def _place(subject: Subject) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tzerlike.core.storage import remove
 from tzerlike.core.untrusted import is_directory
-from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.reduction import REDUCED
 
 
@@ -37,14 +36,6 @@ def reduced_in(bundle: Path) -> Path | None:
     """Return the reduced bundle in a bundle; None where there is none, or a link that leads out of the bundle."""
     reduced = bundle / REDUCED
     return reduced if is_directory(reduced) and is_bundle(reduced) else None
-
-
-def tier_in(bundle: Path) -> int:
-    """Return the tier of a finding: of its reduced case where there is one, which users may meet where they do not meet
-    the whole. 0 where nobody asked; UserError on a bundle that does not read."""
-    reduced = reduced_in(bundle)
-    tiers = [read_record(path).tier for path in (bundle, reduced) if path is not None]
-    return min((tier for tier in tiers if tier), default=0)
 
 
 def is_bundle(path: Path) -> bool:

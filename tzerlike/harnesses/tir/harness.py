@@ -18,7 +18,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.results import Results
-from tzerlike.execution import fitness, plainness, rejection, rendering, stages
+from tzerlike.execution import fitness, origin, plainness, rejection, rendering, stages
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
@@ -28,6 +28,7 @@ from tzerlike.harnesses.tir import texts
 from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import attempt, make_mutators
 from tzerlike.oracles.examiner import Look
+from tzerlike.passes.naming import short_name
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.forked import in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
@@ -44,7 +45,15 @@ class TirHarness(CaseHarness):
     """The harness of tensor IR."""
 
     jobs: Mapping[str, Job] = MappingProxyType(
-        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **plainness.JOBS, **rejection.JOBS, **rendering.JOBS}
+        {
+            **attempt.JOBS,
+            **job.JOBS,
+            **fitness.JOBS,
+            **origin.JOBS,
+            **plainness.JOBS,
+            **rejection.JOBS,
+            **rendering.JOBS,
+        }
     )
     reducers = REDUCERS
 
@@ -82,15 +91,23 @@ class TirHarness(CaseHarness):
         return plainness.plain_program(executor, case, printed=printed)
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it."""
-        case = finding.case
-        guilty = finding.observation.pass_name or (finding.observation.results or Results("")).guilty
-        own = [index for index, spec in enumerate(case.passes) if _short(spec.name) == _short(guilty)]
-        counts = own or [len(case.passes)]
+        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it, and before a
+        pass that was misused.
+
+        Where one has something odd about its form, what it is without that.
+        """
+        case, results = finding.case, finding.observation.results or Results("")
+        guilty = _places(case, finding.observation.culprit or results.guilty) or [len(case.passes)]
+        counts = dict.fromkeys([*guilty, *_places(case, results.misused)])
         programs = chain(
             [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
         )
-        return (other for other in programs if other is not None and self.plain(executor, other, printed=True))
+        for other in programs:
+            if other is not None and self.plain(executor, other, printed=True):
+                yield other
+            elif other is not None:
+                mended = plainness.mended_programs(executor, other)
+                yield from (better for better in mended if self.plain(executor, better, printed=True))
 
     def smaller(self, case: Case) -> Iterator[Case]:
         return (replace(case, ir=ir) for ir in halved(case.ir))
@@ -118,9 +135,9 @@ class TirHarness(CaseHarness):
         return texts.texts_of_calls(executor, finding, place, calls)
 
 
-def _short(name: str) -> str:
-    """A pass without its namespace."""
-    return name.rpartition(".")[2]
+def _places(case: Case, name: str) -> list[int]:
+    """Where a pass stands in the sequence of a case."""
+    return [index for index, spec in enumerate(case.passes) if short_name(spec.name) == short_name(name)]
 
 
 HARNESS = TirHarness()

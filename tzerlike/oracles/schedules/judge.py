@@ -22,9 +22,10 @@ from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
-from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES
+from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING
 from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
+from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
 from tzerlike.systems.optional import LEVELS
@@ -116,6 +117,11 @@ def claim_of(base: Base, child: Any) -> ScheduleClaim:
         # What it computes tells causes apart better than that its regions lie.
         same = ScheduleClaim(SUSPECT, LIES, judgement.where)
         judgement = interpreter.prepare(child, regions=False).run(base.inputs.arguments, 4 * STEPS)
+    if judgement.rule == "uninitialised":
+        reach = reach_of_poison(base.func(), child, base.inputs.arguments, base.judgement.expected, max_steps=4 * STEPS)
+        if reach is Reach.NOWHERE:
+            return same
+        return ScheduleClaim(SUSPECT, PADDING if reach is Reach.PADDING else judgement.rule, judgement.where)
     if judgement.verdict is Verdict.UNDEFINED and judgement.rule in _TELLING:
         return ScheduleClaim(SUSPECT, judgement.rule, judgement.where)
     if judgement.verdict is not Verdict.DEFINED:

@@ -19,10 +19,11 @@ from tzerlike.core.case import canonical_json, content_hash
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
+from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
-from tzerlike.findings.reduction.place import tier_in
+from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.reporting.triage.cause import Cause, cause_of
 
 
@@ -161,7 +162,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     shape = harness.load("shape")(reduced) if harness.shape else ()
     bisection = _bisected(path, signature)
     guilty, deed = ("", ()) if bisection is None else (bisection.guilty, bisection.deed)
-    localised = seen.results.guilty if seen.results is not None else ""
+    localised = seen.results.guilty if seen.results is not None else "" if seen.origin is None else seen.culprit
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in localised else localised)
     moment = record.environment.get("found_after_s")
@@ -183,7 +184,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         first_seen=moment,
         runs=record.confirmed.runs,
         same=record.confirmed.same,
-        tier=tier_in(path),
+        tier=tier_of(record, *map(read_record, filter(None, [reduced_in(path)]))),
     )
 
 

@@ -52,11 +52,11 @@ class Memory:
     readers: list[Path] = field(default_factory=list)
 
     @classmethod
-    def of_size(cls, dtype: str, size: int, tracked: bool, versioned: bool = False) -> Memory:
-        """Uninitialised memory; BrokenRule when it is more than the interpreter holds."""
+    def of_size(cls, dtype: str, size: int, tracked: bool, versioned: bool = False, first: Any = None) -> Memory:
+        """Memory that holds `first`, or nothing where that is None; BrokenRule where there is no room for it."""
         if size > MOST_ELEMENTS:
             raise BrokenRule("step-budget", f"{size} elements of memory")
-        memory = cls(dtype, [None] * size, versioned)
+        memory = cls(dtype, [first] * size, versioned)
         if tracked:
             memory.track()
         return memory

@@ -169,13 +169,14 @@ class Program:
         return expected
 
 
-def prepare(func: Node, *, promises: bool = False, regions: bool = True) -> Program:
+def prepare(func: Node, *, promises: bool = False, regions: bool = True, fill: int | None = None) -> Program:
     """Compile a PrimFunc for the interpreter. What is not modelled becomes a BrokenRule when it is reached.
 
     With `promises` blocks are held to what they say of their axes: iterations over spatial ones count as concurrent,
     and `covers_domains` says whether a run reached all of them. Without `regions` they may access what they like.
+    With `fill`, 0 or 1, memory that nobody wrote holds one of two values.
     """
-    state = State()
+    state = State(fill=fill)
     slots = Slots(state)
     watched = promises or tracked(func.body)
     compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body), promises)

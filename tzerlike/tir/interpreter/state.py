@@ -7,11 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tzerlike.core.dtypes import DType, clamp
 from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
 from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 
 Node = Any
+
+_FILL = 100
+"""Far from what programs compute, and within what most dtypes hold."""
 
 
 @dataclass(slots=True)
@@ -57,6 +61,19 @@ class State:
     """Of blocks that are held to their promises."""
     shared: dict[int, Any] = field(default_factory=dict)
     """The memory that the threads of the present block share, by slot."""
+
+    fill: int | None = None
+    """What memory that nobody wrote holds: 0 for the least of two values, 1 for the other; None where to read it is
+    a fault."""
+
+    def first_value(self, dtype: DType) -> Any:
+        """What an element of fresh memory holds; None for nothing."""
+        if self.fill is None:
+            return None
+        value = _FILL if self.fill else -_FILL
+        if dtype.is_float:
+            return (float(value), 0.0)
+        return value > 0 if dtype.is_bool else clamp(value, dtype)
 
     def spend(self, steps: int) -> None:
         """Count `steps`; BrokenRule over the limit."""

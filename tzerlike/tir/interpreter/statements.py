@@ -466,7 +466,7 @@ class StatementCompiler:
             extents = tuple([extent() for extent in shape])
             size = size_of(extents) * lanes
             state.spend(size // _ELEMENTS_A_STEP)
-            memory = Memory.of_size(scalar, size, tracked, versioned)
+            memory = Memory.of_size(scalar, size, tracked, versioned, state.first_value(dtype))
             frame[slot] = BufferView.compact(memory, extents, lanes)
             if common:
                 state.shared[slot] = frame[slot]

@@ -34,6 +34,9 @@ def check_layout(checker: TypeChecker, ty: Any) -> None:
     for expr in [*array_items(ty.shape), *array_items(ty.strides), *offset]:
         dtype = checker.dtype(expr)
         require(_is_whole(dtype), "buffer", f"a buffer laid out by {dtype or 'no dtype'}")
+    for extent in array_items(ty.shape):
+        overflowed = type(extent) is tirx.IntImm and int(extent.value) < 0
+        require(not overflowed, "buffer", "a buffer of a negative extent")
 
 
 def _loop(checker: TypeChecker, node: Any) -> None:

@@ -1,0 +1,118 @@
+"""What is odd about the form of a program, and what stands in its place once it is mended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tzerlike.systems import tvm_api
+from tzerlike.tir.oddities import mended, oddities
+
+BARE = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), n: T.int32):
+    x = T.int32()
+    {statement}
+"""
+
+BLOCK = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    with T.sblock("root"):
+        T.where({root})
+        for i in range(16):
+            with T.sblock("b"):
+                vi = T.axis.spatial(16, {value})
+                T.where({predicate})
+                B[vi] = A[vi]
+"""
+
+
+def bare(statement: str) -> Any:
+    return tvm_api.parse_script(BARE.format(statement=statement.replace("\n", "\n    ")))
+
+
+def block(root: str = "True", value: str = "i", predicate: str = "True") -> Any:
+    return tvm_api.parse_script(BLOCK.format(root=root, value=value, predicate=predicate))
+
+
+def names(func: Any, *, threads: bool = False) -> list[str]:
+    return [odd.what for odd in oddities(func, threads=threads)]
+
+
+def text_without_oddities(func: Any, way: int = 0) -> str:
+    better = mended(func, way, threads=False)
+    assert better is not None
+    assert names(better) == []
+    return tvm_api.script_of(better)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "B[n] = A[n % 7] + 2147483647",
+        "for i in T.vectorized(16):\n    B[i] = A[i] * 2",
+        "B[0:8] = A[T.Ramp(0, 1, 8)] + T.Broadcast(3, 8)",
+        "y: T.let[T.int32] = A[n] + 1\nB[n] = y * y",
+        "B[n] = T.Let(x * x, where={x: A[n] + 1})",
+        "if n < 3:\n    B[n] = T.if_then_else(n > 1, A[n], 0)",
+        "while n < 3:\n    T.evaluate(0)",
+    ],
+)
+def test_what_people_write(statement: str) -> None:
+    assert names(bare(statement)) == []
+    assert names(block(value="15 - i", predicate="i < 12")) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "odd", "left"),
+    [
+        ("B[n] = A[n % 2147483647]", "an extreme constant", "B[n] = A[n % 2]"),
+        ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
+        ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
+        ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
+        ("B[n] = T.Add(3, 4)", "an unfolded constant", "B[n] = 7"),
+        ("if T.bool(False):\n    B[n] = 1", "a constant condition", "B[n] = 1"),
+        ("B[n] = T.Select(T.Not(T.bool(False)), 5, 1)", "a constant condition", "B[n] = 5"),
+        ("B[n] = T.if_then_else(T.LT(1, 2), A[n], 1)", "a constant condition", "B[n] = A[n]"),
+        ("if n < 4 and T.bool(True):\n    B[n] = 1", "a constant condition", "if n < 4:"),
+        ("y: T.let[T.int32] = A[n]\nB[n] = 1", "an unused name", "B[n] = 1"),
+        ("B[n] = T.Let(A[n], where={x: A[n]})", "an unused name", "B[n] = A[n]"),
+        ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", "a name in a condition", "if A[n] * A[n] < 3:"),
+        ("for i in T.vectorized(2):\n    B[i:i + 8] = T.Ramp(i, 1, 8)", "vectors in a vectorised loop", "in range(2)"),
+        ("for i in T.serial(4, annotations={'mine': 1}):\n    B[i] = 1", "an annotation", "for i in range(4):"),
+        ("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1", "a thread binding", "for i in range(4):"),
+        ("with T.attr(0, 'mine', 1):\n    B[n] = 1", "an attribute", "B[n] = 1"),
+        ("for i in range(T.uint32(4)):\n    B[T.Cast('int32', i)] = 1", "an unsigned loop", "for i in range(4):"),
+    ],
+)  # fmt: skip
+def test_odd_forms_and_what_is_left_of_them(statement: str, odd: str, left: str) -> None:
+    func = bare(statement)
+    assert odd in names(func)
+    assert left in text_without_oddities(func)
+
+
+@pytest.mark.parametrize(
+    ("parts", "odd"),
+    [
+        ({"root": "T.bool(False)"}, "a root block under a condition"),
+        ({"predicate": "T.bool(False)"}, "a constant condition"),
+        ({"value": "17"}, "a block outside of its domain"),
+    ],
+)
+def test_odd_blocks(parts: dict[str, str], odd: str) -> None:
+    func = block(**parts)
+    assert odd in names(func)
+    assert "T.where" not in text_without_oddities(func)
+
+
+def test_an_unsigned_variable_may_become_a_parameter() -> None:
+    func = bare("for i in range(T.uint32(4)):\n    B[T.Cast('int32', i)] = 1")
+    assert "i: T.uint32)" in text_without_oddities(func, way=1)
+
+
+def test_threads_are_not_odd_where_there_are_some() -> None:
+    assert names(bare("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1"), threads=True) == []

@@ -1,0 +1,6 @@
+"""What passes are called in findings."""
+
+
+def short_name(name: str) -> str:
+    """A pass without its namespace."""
+    return name.rpartition(".")[2]

@@ -1,0 +1,325 @@
+"""What hardly anybody would write, by the structure of a program, and something plainer to put in its place.
+
+Where `tzerlike.tir.plain` goes by the words of a program, this goes by its form. A fuzzer makes such things by chance,
+and who is shown a bug with one in it will ask whether it takes that.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tzerlike.core.dtypes import parse
+from tzerlike.systems.tvm_api import array_items, function_with, is_buffer, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.tir.plain import HINTS
+from tzerlike.tir.reducers.program import Make, block_with, number
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING, VECTORIZED
+from tzerlike.tir.tree import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISON,
+    LOGIC,
+    Kind,
+    Site,
+    Tree,
+    key,
+    left_early,
+    loop_with,
+    seq,
+    substitute,
+    uses,
+)
+
+EXTREME = 1 << 20
+"""As an index or a divisor, such a number is one of the edges that a fuzzer goes for."""
+
+MOST_MENDS = 200
+
+_UNSIGNED = "an unsigned loop"
+
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+_FOLDS: Mapping[Any, Callable[[int, int], int]] = {
+    tirx.Add: operator.add,
+    tirx.Sub: operator.sub,
+    tirx.Mul: operator.mul,
+    tirx.Min: min,
+    tirx.Max: max,
+}
+_PLACES = ("indices", "iter_values", "min", "extent", "step")
+_CONDITIONS = ("condition", "predicate")
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """`ways` make functions without it, the most alike first; None where nothing plainer is known."""
+
+    what: str
+    ways: tuple[Make, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    tree: Tree
+    used: frozenset[int]
+    threads: bool
+
+
+def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
+    """What is odd about a function, outermost first. `threads` says whether its target has threads to bind loops to."""
+    tree = Tree(func)
+    used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
+    program = _Program(tree, used, threads)
+    for site in tree.sites:
+        rule = _RULES.get(type(site.node))
+        for what, plainer in () if rule is None else rule(program, site):
+            ways = (partial(_with_node, tree, site, plainer),)
+            yield Oddity(what, (*ways, partial(_as_parameter, tree, site)) if what == _UNSIGNED else ways)
+
+
+def mended(func: Any, way: int, *, threads: bool) -> Any | None:
+    """Return a function like this one with nothing odd about its form; None where that cannot be had.
+
+    It need not compute the same. `way` is 0 or 1, where there are two to mend something. Raises what TVM's constructors
+    raise.
+    """
+    for _ in range(MOST_MENDS):
+        odd = next(oddities(func, threads=threads), None)
+        if odd is None:
+            return func
+        func = odd.ways[min(way, len(odd.ways) - 1)]()
+        if func is None:
+            break
+    return None
+
+
+def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
+    node = make()
+    return None if node is None else tree.replace(site, node)
+
+
+def _as_parameter(tree: Tree, site: Site) -> Any:
+    """The function with the body of a loop in its place, and the loop's variable as a last parameter."""
+    params = [*array_items(tree.func.params), site.node.loop_var]
+    return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
+
+
+_Found = Iterator[tuple[str, Make]]
+
+
+def _realize(program: _Program, site: Site) -> _Found:
+    node, block = site.node, site.node.block
+    values, axes = array_items(node.iter_values), array_items(block.iter_vars)
+    always = partial(s_tir.SBlockRealize, values, _truth(node.predicate), block)
+    if not (type(node.predicate) is tirx.IntImm and int(node.predicate.value)):
+        if site.parent is None:
+            yield "a root block under a condition", always
+        elif is_fixed(node.predicate):
+            yield "a constant condition", always
+    for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
+        if not _within(value, axis.dom.min, axis.dom.extent):
+            others = [*values[:place], axis.dom.min, *values[place + 1 :]]
+            yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
+    rest = _hints(block.annotations)
+    if len(rest) < len(block.annotations):
+        yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
+
+
+def _loop(program: _Program, site: Site) -> _Found:
+    node = site.node
+    serial = partial(loop_with, node, kind=SERIAL, thread_binding=None, body=_one_variable(node))
+    if str(type_of(node.loop_var).dtype).startswith("uint"):
+        yield _UNSIGNED, partial(_signed, node)
+    if int(node.kind) == THREAD_BINDING and not program.threads:
+        yield "a thread binding", serial
+    if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
+        yield "vectors in a vectorised loop", serial
+    rest = _hints(node.annotations)
+    if len(rest) < len(node.annotations) and not left_early(program.tree, site):
+        yield "an annotation", partial(loop_with, node, annotations=rest)
+
+
+def _branch(program: _Program, site: Site) -> _Found:
+    if is_fixed(site.node.condition):
+        yield "a constant condition", lambda: site.node.then_case
+
+
+def _select(program: _Program, site: Site) -> _Found:
+    if is_fixed(site.node.condition):
+        yield "a constant condition", lambda: site.node.true_value
+
+
+def _call(program: _Program, site: Site) -> _Found:
+    name, args = str(getattr(site.node.op, "name", "")).partition(".")[2], array_items(site.node.args)
+    if name == "if_then_else" and is_fixed(args[0]):
+        yield "a constant condition", lambda: args[1]
+    if name == "likely":
+        yield "a hint", lambda: args[0]
+
+
+def _logic(program: _Program, site: Site) -> _Found:
+    first, second = site.node.a, site.node.b
+    if is_fixed(first) or is_fixed(second):
+        yield "a constant condition", lambda: second if is_fixed(first) else first
+
+
+def _not(program: _Program, site: Site) -> _Found:
+    if is_fixed(site.node.a):
+        yield "a constant condition", lambda: site.node.a
+
+
+def _binary(program: _Program, site: Site) -> _Found:
+    node = site.node
+    if is_fixed(node.a) and is_fixed(node.b):
+        yield "an unfolded constant", partial(_folded, node, site.dtype)
+
+
+def _bind(program: _Program, site: Site) -> _Found:
+    if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
+        yield "an unused name", partial(seq, [])
+
+
+def _let(program: _Program, site: Site) -> _Found:
+    node = site.node
+    if key(node.var) not in program.used:
+        yield "an unused name", lambda: node.body
+    elif _in_condition(site):
+        yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
+
+
+def _integer(program: _Program, site: Site) -> _Found:
+    above = site.parent
+    if site.role == "indices" and above is not None and type(above.node) in (tvm.ir.TensorLoad, tirx.BufferStore):
+        extent = array_items(type_of(_buffer(above.node)).shape)[site.index]
+        if not _within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
+            yield "an index outside of its buffer", partial(number, site.dtype, 0)
+    if abs(int(site.node.value)) >= EXTREME and _in_index_or_divisor(site):
+        yield "an extreme constant", partial(number, site.dtype, 2)
+
+
+def _attribute(program: _Program, site: Site) -> _Found:
+    if not program.threads or not isinstance(site.node.node, tirx.IterVar):
+        yield "an attribute", partial(_without_attribute, site.node)
+
+
+def _assertion(program: _Program, site: Site) -> _Found:
+    yield "an assertion", partial(seq, [])
+
+
+_RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
+    s_tir.SBlockRealize: _realize,
+    tirx.For: _loop,
+    tirx.IfThenElse: _branch,
+    tirx.Select: _select,
+    tvm.ir.Call: _call,
+    tirx.Not: _not,
+    tirx.Bind: _bind,
+    tirx.Let: _let,
+    tirx.IntImm: _integer,
+    tirx.AttrStmt: _attribute,
+    tirx.AssertStmt: _assertion,
+    **dict.fromkeys(LOGIC, _logic),
+    **dict.fromkeys(ARITHMETIC + BITWISE + COMPARISON, _binary),
+}
+
+
+def is_fixed(node: Any) -> bool:
+    """Whether an expression has the same value wherever it stands."""
+    kind = type(node)
+    if kind in (tirx.IntImm, tirx.FloatImm):
+        return True
+    if kind in (tirx.Cast, tirx.Broadcast):
+        return is_fixed(node.value)
+    if kind is tirx.Not:
+        return is_fixed(node.a)
+    if kind in (*ARITHMETIC, *BITWISE, *COMPARISON, *LOGIC):
+        return is_fixed(node.a) and is_fixed(node.b)
+    return kind is tirx.Let and is_fixed(node.body)
+
+
+def _folded(node: Any, dtype: str) -> Any:
+    """What a sum or the like of two numbers is; of others one of them, or 1."""
+    fold = _FOLDS.get(type(node))
+    numbers = type(node.a) is tirx.IntImm and type(node.b) is tirx.IntImm
+    whole = None if fold is None or not numbers else number(dtype, fold(int(node.a.value), int(node.b.value)))
+    return whole or (node.a if str(type_of(node.a).dtype) == dtype else number(dtype, 1))
+
+
+def _truth(predicate: Any) -> Any:
+    return tirx.IntImm(type_of(predicate).dtype, 1)
+
+
+def _within(value: Any, low: Any, extent: Any) -> bool:
+    """Whether a number is in a range; so it is taken to be where any of them is no number."""
+    if any(type(node) is not tirx.IntImm for node in (value, low, extent)):
+        return True
+    return 0 <= int(value.value) - int(low.value) < int(extent.value)
+
+
+def _hints(annotations: Any) -> dict[str, Any]:
+    return {name: value for name, value in dict(annotations or {}).items() if str(name) in HINTS}
+
+
+def _one_variable(loop: Any) -> Any:
+    """The body of a loop over threads, where the thread has a variable of its own, with that of the loop alone."""
+    if loop.thread_binding is None or key(loop.thread_binding.var) == key(loop.loop_var):
+        return loop.body
+    return substitute(loop.body, {key(loop.thread_binding.var): loop.loop_var})
+
+
+def _signed(loop: Any) -> Any | None:
+    """The loop with a signed variable that is cast where it is used; None where its bounds are no numbers."""
+    if any(type(bound) is not tirx.IntImm for bound in (loop.min, loop.extent)):
+        return None
+    old = str(type_of(loop.loop_var).dtype)
+    dtype = "int64" if old == "uint64" else "int32"
+    var = tirx.Var(str(loop.loop_var.name), dtype)
+    low, extent = (number(dtype, int(bound.value)) for bound in (loop.min, loop.extent))
+    body = substitute(loop.body, {key(loop.loop_var): tirx.Cast(old, var)})
+    return loop_with(loop, loop_var=var, min=low, extent=extent, body=body, step=None)
+
+
+def _buffer(access: Any) -> Any:
+    return source_of(access) if type(access) is tvm.ir.TensorLoad else access.buffer
+
+
+def _of_lanes(site: Site) -> bool:
+    """Whether an expression is a vector."""
+    dtype = parse(site.dtype)
+    return dtype is not None and dtype.lanes > 1
+
+
+def _without_attribute(node: Any) -> Any:
+    owner = node.node
+    if not isinstance(owner, tirx.IterVar):
+        return node.body
+    return substitute(node.body, {key(owner.var): tirx.IntImm(type_of(owner.var).dtype, 0)})
+
+
+def _path(site: Site) -> Iterator[Site]:
+    """An expression and those around it, up to the statement."""
+    while site.kind is Kind.EXPR:
+        yield site
+        assert site.parent is not None
+        site = site.parent
+
+
+def _in_condition(site: Site) -> bool:
+    return any(
+        part.role in _CONDITIONS
+        or (part.role == "args" and part.index == 0 and part.parent is not None and _is_choice(part.parent.node))
+        for part in _path(site)
+    )
+
+
+def _is_choice(node: Any) -> bool:
+    return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(".if_then_else")
+
+
+def _in_index_or_divisor(site: Site) -> bool:
+    return any(
+        part.role in _PLACES or (part.role == "b" and part.parent is not None and type(part.parent.node) in _DIVISIONS)
+        for part in _path(site)
+    )

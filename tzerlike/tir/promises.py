@@ -1,0 +1,49 @@
+"""What a pass that lowers something leaves none of, and the later pass that takes its word for it.
+
+To the later one, a bfloat16 is 16 bits: a cast from bfloat16 that was left to it becomes one from an integer. Such a
+program still means what it did before, and it is the pass that left it so that has not done its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.systems.tvm_api import tirx
+from tzerlike.tir.tree import BINARY, LOGIC, Site, Tree, dtype_of
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The pass `by` leaves nothing that is computed in, or cast from or to, dtypes that begin with `small`;
+    `trusted_by` relies on that."""
+
+    by: str
+    trusted_by: str
+    small: str
+
+    def broken_by(self, func: Any) -> str:
+        """What a function that the pass has left still computes, as text; "" where it is nothing."""
+        return next((str(site.node) for site in Tree(func).sites if self._computes(site)), "")
+
+    def _computes(self, site: Site) -> bool:
+        node = site.node
+        if type(node) is tirx.Cast:
+            return self._is_small(node) or self._is_small(node.value)
+        return type(node) in BINARY and type(node) not in LOGIC and self._is_small(node.a)
+
+    def _is_small(self, expr: Any) -> bool:
+        return dtype_of(expr).startswith(self.small)
+
+
+_ALL = (
+    Promise("tirx.BF16ComputeLegalize", "tirx.BF16StorageLegalize", "bfloat16"),
+    Promise("tirx.FP8ComputeLegalize", "tirx.FP8StorageLegalize", "float8"),
+)
+
+MADE: Mapping[str, Promise] = {promise.by: promise for promise in _ALL}
+"""By the names of the passes that make them."""
+
+TRUSTED: Mapping[str, Promise] = {promise.trusted_by: promise for promise in _ALL}
+"""By the names of the passes that rely on them."""
