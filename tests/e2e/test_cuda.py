@@ -152,7 +152,7 @@ def test_the_regression_test_of_refused_source_asks_the_compiler(seeds: dict[str
     )
     finding = judge_internal_error(case, seen)
     assert finding is not None
-    text = regression_test(finding, Limits(), "")
+    text = regression_test(finding, Limits(), "").text
     compile(text, "test_regression.py", "exec")
     assert "executable = tvm.compile(mod, target)" in text
     assert "nvcc.compile_cuda(device.inspect_source()" in text

@@ -21,6 +21,7 @@ from tzerlike.core.mutation import ILL_FORMED
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.harnesses.tir.regression_modules import invalid_ir_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import attempted
@@ -62,6 +63,13 @@ def status(finding: Finding, directory: Path) -> int:
     return ended.returncode
 
 
+def ends(test: str, directory: Path) -> int:
+    """How a regression test ends."""
+    path = directory / "test_regression.py"
+    path.write_text(test)
+    return subprocess.run([sys.executable, path], capture_output=True, check=False).returncode
+
+
 def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
     """The operand of tirx.popcount is an int32 behind the pass, and the call an int64 still."""
     types, changed = findings(case_of(NARROWED))
@@ -69,12 +77,21 @@ def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
     assert changed.parts == ("immutability", "AnnotateEntryFunc")
     assert status(types, tmp_path) == 1
     assert status(replace(types, case=case_of(PLAIN)), tmp_path) == 0
+    test = invalid_ir_test(types, tvm_api.script_of(tvm_api.load_ir(types.case.ir)))
+    assert "def test_force_narrow_index_to_int32_types():" in test.text
+    assert "tzerlike" not in test.text
+    assert (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
+    plain = tvm_api.script_of(tvm_api.load_ir(case_of(PLAIN).ir))
+    assert ends(invalid_ir_test(types, plain).text, tmp_path) == 0
     assert [finding.parts[0] for finding in findings(case_of(PLAIN))] == ["immutability"]
 
 
 def test_the_entry_function_is_annotated_in_the_input(tmp_path: Path) -> None:
     (changed,) = findings(case_of(PLAIN))
     assert status(changed, tmp_path) == 1
+    test = invalid_ir_test(changed, "")
+    (tmp_path / "case.json").write_text(json.dumps({"case": changed.case.to_json()}))
+    assert (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
     (offence,) = changed.observation.offences
     other = replace(changed.observation, offences=(replace(offence, pass_name="tirx.StmtSimplify"),))
     assert status(replace(changed, observation=other), tmp_path) == 0

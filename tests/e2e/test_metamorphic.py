@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,23 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     assert done.stdout.endswith("the bug shows\n")
 
 
+def test_its_regression_test_fails_with_the_bug_and_passes_without_the_guilty_call(
+    bundle: Path, tmp_path: Path
+) -> None:
+    text = (bundle / "test_regression.py").read_text()
+    assert "tzerlike" not in text
+    assert "sch.loop_partition(" in text
+    assert status(text, tmp_path) == 1
+    assert status(re.sub(r"(?m)^.*sch\.loop_partition\(.*\n", "", text), tmp_path) == 0
+
+
+def status(test: str, directory: Path) -> int:
+    """How a regression test ends."""
+    path = directory / "test_regression.py"
+    path.write_text(test)
+    return subprocess.run([sys.executable, path], capture_output=True, timeout=300, check=False).returncode
+
+
 def test_without_the_guilty_call_it_does_not_show(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
     other = tmp_path / "b"
     shutil.copytree(bundle, other)
@@ -112,3 +130,6 @@ def test_regions_that_a_primitive_makes_lie_are_reported_though_the_build_is_rig
     assert done.returncode == 1, done.stderr
     assert "copy_k_common does not declare A" in done.stdout
     assert "(LoopPartition)" not in (bundle / "report.md").read_text()
+    text = (bundle / "test_regression.py").read_text()
+    assert status(text, tmp_path) == 1
+    assert status(re.sub(r"(?m)^.*sch\.loop_partition\(.*\n", "", text), tmp_path) == 0

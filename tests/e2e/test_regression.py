@@ -9,13 +9,19 @@ from pathlib import Path
 
 import numpy
 
+from tests.puzzles.conftest import served
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.coverage import NoCoverage
 from tzerlike.execution.compare.evidence import evidence_for
-from tzerlike.harnesses.tir.regression import regression_test, schedule_test
+from tzerlike.harnesses.tir import proof
+from tzerlike.harnesses.tir.proof import Regression, proved
+from tzerlike.harnesses.tir.regression import pieces_of, regression_test
+from tzerlike.harnesses.tir.regression_schedule import crash_test
+from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 
 SMALL = """
@@ -65,7 +71,8 @@ def written(
 ) -> tuple[str, bytes]:
     found, script = finding(text, passes, config or ContextConfig(), **how)
     evidence = evidence_for(found.case, found.observation.results)
-    return regression_test(found, Limits(), script, evidence.parameters, evidence.archive), evidence.archive
+    test = regression_test(found, Limits(), script, evidence.parameters, evidence.archive)
+    return test.text, evidence.archive
 
 
 def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
@@ -110,6 +117,32 @@ def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
     assert "4 failed, 1 passed" in done.stdout, done.stdout
 
 
+def test_where_an_extent_is_named_annotations_are_parsed_and_not_evaluated() -> None:
+    named = pieces_of('@T.prim_func\ndef main(A: T.Buffer((1, "n0", T.max(n0, 2)), "int32")):\n    pass\n')
+    assert "from __future__ import annotations" in named.imports
+    assert pieces_of('@T.prim_func\ndef main(A: T.Buffer((1, 2), "int32")):\n    pass\n').imports == ()
+
+
+def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
+    fails, dies, passes = (f"def test_it():\n    {what}\n" for what in ("assert 0", "import os; os.abort()", "pass"))
+    beside = "import json, pathlib, numpy\nHERE = pathlib.Path(__file__)\n" + passes.replace(
+        "pass",
+        'assert json.loads(HERE.with_name("case.json").read_text())["case"]["ir"] == "P"\n'
+        '    assert numpy.load(HERE.with_name("inputs.npz"))["argument0"] == 3',
+    )
+    packed = io.BytesIO()
+    numpy.savez(packed, argument0=3)
+    with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
+
+        def kept(text: str, cured: str) -> bool:
+            test = Regression(text, cured)
+            return proved(executor, test, Case("P"), packed.getvalue()) == text
+
+        assert kept(fails, passes) and kept(dies, passes) and kept(fails, beside)
+        assert not kept(passes, passes) and not kept(fails, fails) and not kept(dies, "1 // 0")
+        assert proved(executor, Regression(), Case("P")) == ""
+
+
 def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
     calls = (
         "v1 = sch.get_sblock('a')",
@@ -118,7 +151,7 @@ def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
         "v4 = sch.get_sblock('b')",
         "v5 = sch.cache_read(v4, 0, 'global')",
     )
-    text = schedule_test("Schedule.cache_read", "", calls)
+    text = crash_test("Schedule.cache_read", "", calls).text
     assert "def test_schedule_cache_read_crash():" in text
     assert "v1 =" not in text
     assert "v2 =" not in text
@@ -129,4 +162,4 @@ def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
 def test_there_is_no_test_of_speed() -> None:
     found, script = finding(LARGE, (), ContextConfig())
     slow = Finding("slow-code", found.parts, found.case, found.observation)
-    assert regression_test(slow, Limits(), script) == ""
+    assert regression_test(slow, Limits(), script).text == ""

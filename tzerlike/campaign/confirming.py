@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign.budget import Interrupted
+from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
@@ -28,7 +30,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.witness import heard, objection_fault, testimony
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
-from tzerlike.findings.bundles.shorten import is_short, shortened
+from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import Growth, growth_of
@@ -77,6 +79,8 @@ class ConfirmingWorker(ShardWorker):
         self.objections: Counter[str] = Counter()
         self.slow: Counter[str] = Counter()
         self.carried_over: Counter[str] = Counter()
+        how = (self.executor, programs, assignment.config.oracles, self.room.keep, self._bundle_tiered)
+        self.reductions = Reductions(self.state, self.directory.findings, *how)
 
     def restore(self) -> None:
         super().restore()
@@ -93,6 +97,15 @@ class ConfirmingWorker(ShardWorker):
             if self.state.in_hand is not None:
                 self.state.in_hand.tries = 0
             raise
+        finally:
+            self.reductions.rest()
+
+    def reduce_some(self) -> None:
+        """Go on with the reductions, as far as they may take time."""
+        began, occasion = time.perf_counter(), Occasion(max(0, self.state.iterations - 1))
+        self.notes.beat(occasion.iteration, "reduce")
+        self.faults.keep(self.reductions.go_on, "reduce", occasion)
+        self.state.seconds["reduce"] += time.perf_counter() - began
 
     def judge_again(self, left: InHand) -> None:
         """Judge the case once more over whose findings a worker was ended; one that has ended two is set aside."""
@@ -138,9 +151,11 @@ class ConfirmingWorker(ShardWorker):
         An internal error, or a pass that leaves invalid IR, is reported with as few passes as it takes; what takes many
         is only counted.
         """
+        if finding.signature in self.signatures:
+            self.reductions.seen_again(finding, stored)
         if self._reported(finding):
             return finding.signature
-        if finding.kind not in ("ice-on-valid", "invalid-ir"):
+        if finding.kind not in SHORT_KINDS:
             return self._bundle_tiered(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
@@ -163,7 +178,7 @@ class ConfirmingWorker(ShardWorker):
             self.faults.note(found, Occasion(stored.provenance.iteration, stored))
             found = finding, 0
         best, tier = found
-        return self._bundle(best, replace(stored, case=best.case), tier)
+        return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, or is known and needs none; the known are counted."""
@@ -178,6 +193,7 @@ class ConfirmingWorker(ShardWorker):
         if path is None:
             self.state.unconfirmed[what] += 1
             return None
+        self.reductions.found(path, finding)
         self.signatures.add(finding.signature)
         return finding.signature
 
@@ -229,6 +245,8 @@ class ConfirmingWorker(ShardWorker):
             if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
                 self.room.keep(lambda: write_atomic(path / memcheck.SANITIZER_REPORT, said))
                 self.room.keep(lambda: refresh_report(path))
+            if not finding.apart:
+                self.reductions.found(path, finding)
         self.save()
         return finding.signature
 

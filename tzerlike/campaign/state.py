@@ -108,11 +108,34 @@ class InHand(msgspec.Struct):
         return StoredCase(Case.from_json(self.case), Provenance.from_json(self.provenance))
 
 
+class ToReduce(msgspec.Struct):
+    """What waits to be reduced: a `bundle` by its name, or the case of another finding of its signature.
+
+    `tries` counts the workers that have begun with it.
+    """
+
+    signature: Text
+    bundle: Text = ""
+    case: dict[Text, Any] = {}
+    provenance: dict[Text, Any] = {}
+    tries: Count = 0
+
+    @classmethod
+    def rival(cls, signature: str, stored: StoredCase) -> ToReduce:
+        return cls(signature, "", stored.case.to_json(), stored.provenance.to_json())
+
+    @property
+    def stored(self) -> StoredCase:
+        """UserError where it does not hold a case."""
+        return StoredCase(Case.from_json(self.case), Provenance.from_json(self.provenance))
+
+
 class WorkerState(Tally, kw_only=True):
     """All that a worker of either harness saves of itself; what another harness has is empty.
 
     `elapsed` counts earlier runs of the campaign too, and `time` is when this was saved, in seconds since the epoch.
-    `coverage` is that of all workers of a machine.
+    `coverage` is that of all workers of a machine. `reducing` is how many cases reductions have taken, `seen_again`
+    counts findings that had a bundle, by signature.
     """
 
     iterations: Count
@@ -129,6 +152,9 @@ class WorkerState(Tally, kw_only=True):
     entries: list[tuple[_Id, Count]] = []
     superseded: list[_Id] = []
     in_hand: InHand | None = None
+    to_reduce: list[ToReduce] = []
+    reducing: Count = 0
+    seen_again: Counts = {}
     checks: dict[Text, Yield] = {}
     tried: Counts = {}
     claimed: Counts = {}

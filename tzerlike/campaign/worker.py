@@ -117,6 +117,7 @@ class Worker(ConfirmingWorker):
         executed = dict(self.state.seconds)
         self.contain(self.turn, "iteration", self.config.pairs_per_fork)
         self._account(time.perf_counter() - before, executed)
+        self.reduce_some()
 
     def turn(self) -> None:
         first = self.state.iterations

@@ -29,12 +29,14 @@ class Signed:
     """What identifies a finding.
 
     `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell
-    apart what these words would not, and are in no title.
+    apart what these words would not, and are in no title. `apart` is what the reduced program has, where another
+    finding of the same signature was reduced to one without: two causes that have one signature.
     """
 
     kind: str
     parts: tuple[str, ...]
     marks: tuple[str, ...] = field(default=(), kw_only=True)
+    apart: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def signature(self) -> str:
@@ -55,7 +57,8 @@ class Signed:
 
     @property
     def directory(self) -> str:
-        return f"{self.kind}-{self.slug}-{self.signature}"
+        other = f"other-{content_hash(' '.join(self.apart))[:6]}-" if self.apart else ""
+        return f"{self.kind}-{self.slug}-{other}{self.signature}"
 
     @property
     def title(self) -> str:

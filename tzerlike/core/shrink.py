@@ -7,7 +7,7 @@ reproducible: a search cannot go round in circles, and what it ends with cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -45,10 +45,6 @@ class Outcome(Generic[V]):
     taken: int
 
 
-class _Stopped(Exception):
-    """The search is to end with what it has."""
-
-
 def search(
     start: V,
     task: Task[V],
@@ -60,49 +56,53 @@ def search(
 
     `stop` is asked before each candidate is tried; `taken` is called with each smaller value that is found.
     """
-    run = _Search(start, task, stop, taken)
-    try:
-        while run.round():
-            pass
-    except _Stopped:
-        return Outcome(run.best, False, run.asked, run.taken)
-    return Outcome(run.best, True, run.asked, run.taken)
+    run = Shrinking(start, task, taken)
+    return run.outcome(not any(stop() for _ in run.steps()))
 
 
-class _Search(Generic[V]):
-    def __init__(self, start: V, task: Task[V], stop: Callable[[], bool], tell: Callable[[V], None]) -> None:
+class Shrinking(Generic[V]):
+    """A search that is done step by step: `best` is the smallest value so far, the counts are those of Outcome."""
+
+    def __init__(self, start: V, task: Task[V], tell: Callable[[V], None] = lambda value: None) -> None:
         self.best = start
         self.asked = 0
         self.taken = 0
         self._size = task.size(start)
         self._task = task
-        self._stop = stop
         self._tell = tell
         self._refused: set[Hashable] = set()
 
-    def round(self) -> bool:
-        """Take what each reducer offers until it comes to its end; False when none of them had anything smaller.
+    def outcome(self, finished: bool) -> Outcome[V]:
+        return Outcome(self.best, finished, self.asked, self.taken)
+
+    def steps(self) -> Iterator[None]:
+        """Search to the end, and come back before each candidate is tried."""
+        taken = -1
+        while self.taken > taken:
+            taken = self.taken
+            for reducer in self._task.reducers:
+                yield from self._all(reducer)
+
+    def _all(self, reducer: Reducer[V]) -> Iterator[None]:
+        """Take what a reducer offers until it comes to its end.
 
         After a success it is asked again, about the smaller value, and goes on at the same place: what it offers before
         that was refused a moment ago and most likely would be again. The next round looks at it once more.
         """
-        before = self.taken
-        for reducer in self._task.reducers:
-            place: int | None = 0
-            while place is not None:
-                place = self._first(reducer, place)
-        return self.taken > before
+        place: int | None = 0
+        while place is not None:
+            place = yield from self._first(reducer, place)
 
-    def _first(self, reducer: Reducer[V], skipped: int) -> int | None:
+    def _first(self, reducer: Reducer[V], skipped: int) -> Generator[None, None, int | None]:
         """Take the first good candidate from place `skipped` on; return its place, or None without one."""
         for place, attempt in enumerate(reducer(self.best)):
-            if place >= skipped and self._take(attempt):
-                return place
+            if place >= skipped:
+                yield
+                if self._take(attempt):
+                    return place
         return None
 
     def _take(self, attempt: Attempt[V]) -> bool:
-        if self._stop():
-            raise _Stopped
         candidate = attempt()
         if candidate is None or (name := self._task.identity(candidate)) in self._refused:
             return False

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 def shape_of(ir: str) -> tuple[str, ...]:
     """Return the kinds of statements and expressions of a program in canonical JSON, sorted, each once.
 
-    Loops by their kind, calls by their operator; types, literals, variables and containers are left out. Empty
-    where the text is no program.
+    Loops by their kind; which operator or intrinsic it is does not count, and types, literals, variables and
+    containers are left out. Empty where the text is no program.
     """
     try:
         return tuple(sorted(set(_kinds(ir))))
@@ -35,9 +35,21 @@ def _kinds(ir: str) -> Iterator[str]:
         if kind == "tirx.For":
             yield f"{kind} of kind {data['kind']}"
         elif kind == "ir.Op":
-            yield str(data)
+            yield str(data) if str(data).endswith(".if_then_else") else "intrinsic"
         elif kind.partition(".")[0] in ("tirx", "s_tir", "prim", "ir") and kind not in _NO_SHAPE:
-            yield kind
+            yield _OPERATORS.get(kind, kind)
+
+
+_OPERATORS = {
+    f"prim.{name}": group
+    for group, names in {
+        "arithmetic": "Add Sub Mul Div Mod FloorDiv FloorMod Min Max",
+        "bits": "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot LShift RShift",
+        "comparison": "EQ NE LT LE GT GE",
+        "logic": "And Or Not",
+    }.items()
+    for name in names.split()
+}
 
 
 _STATEMENTS = (

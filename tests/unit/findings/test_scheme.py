@@ -127,3 +127,13 @@ def test_a_short_message_has_no_marks() -> None:
 def test_bundles_of_a_crash_are_as_they_were(tmp_path: Path) -> None:
     signed = Signed("crash", ("passes", "X", "SIGSEGV", "lib+0x1"))
     assert read_record(add_bundle(tmp_path, signed, crashed("X", "lib+0x1"))).shown_by(signed.signatures)
+
+
+def test_what_is_kept_apart_has_its_signature_and_a_group_of_its_own(tmp_path: Path) -> None:
+    other = replace(PLAIN, apart=("tirx.Bind",))
+    assert other.signatures == PLAIN.signatures and other.directory != PLAIN.directory
+    add_bundle(tmp_path, PLAIN, wrong("value"))
+    file = add_bundle(tmp_path, other, wrong("value")) / "observation.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"apart": ["tirx.Bind"]}))
+    assert read_record(file.parent).signed == other
+    assert len(triage(collect([tmp_path]), Known()).groups) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -216,5 +217,7 @@ def test_wrong_code_needs_a_guilty_pass_and_a_reduced_program() -> None:
 
 def test_a_shape_is_the_kinds_of_nodes() -> None:
     text = program("tirx.For", "prim.Add", "prim.Add", "ir.IntImm", "ffi.Array", "tirx.BufferType", "s_tir.SBlock")
-    assert shape_of(text) == ("prim.Add", "s_tir.SBlock", "tirx.For of kind 0")
+    assert shape_of(text) == ("arithmetic", "s_tir.SBlock", "tirx.For of kind 0")
+    made = {shape_of(json.dumps({"nodes": [{"type": "ir.Op", "data": f"tirx.{name}"}]})) for name in ("exp", "log")}
+    assert made == {("intrinsic",)} and shape_of(program("prim.Max")) == shape_of(program("prim.Mul"))
     assert shape_of("") == shape_of("[3]") == shape_of('{"nodes": [3]}') == ()

@@ -129,6 +129,7 @@ def observation_text(
         "signature": finding.signature,
         "parts": list(finding.parts),
         "marks": list(finding.marks),
+        "apart": list(finding.apart),
         "limits": {"seconds": limits.seconds, "memory": limits.memory},
         "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
         "tier": confirmation.tier,
@@ -141,12 +142,12 @@ def observation_text(
 
 
 def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | bytes]) -> Path | None:
-    """Write the files of a bundle, all or none; None when its signature has a bundle already.
+    """Write the files of a bundle, all or none; None when its signature, or what tells it apart, has one already.
 
     UserError when the disk is full.
     """
     target = directory / finding.directory
-    if target.exists() or any(directory.glob(f"*-{finding.signature}")):
+    if target.exists() or (not finding.apart and any(directory.glob(f"*-{finding.signature}"))):
         return None
     return target if write_directory(target, files) else None
 
@@ -176,6 +177,7 @@ class _StoredRecord(msgspec.Struct):
     witness_reason: Text = ""
     scheme: Annotated[int, Meta(ge=1, le=SCHEME)] = 1
     marks: tuple[Text, ...] = ()
+    apart: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -199,10 +201,11 @@ class Record:
     environment: Mapping[str, Any]
     scheme: int
     marks: tuple[str, ...]
+    apart: tuple[str, ...]
 
     @property
     def signed(self) -> Signed:
-        return Signed(self.kind, self.parts, marks=self.marks)
+        return Signed(self.kind, self.parts, marks=self.marks, apart=self.apart)
 
     @property
     def tier(self) -> int:
@@ -257,7 +260,7 @@ def read_record(bundle: Path) -> Record:
     return Record(**_fields(bundle))
 
 
-_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks")
+_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "apart")
 
 
 def _fields(bundle: Path) -> dict[str, Any]:

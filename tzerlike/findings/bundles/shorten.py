@@ -12,6 +12,9 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 
+SHORT_KINDS = ("ice-on-valid", "invalid-ir")
+"""Kinds of findings that are reported with a short sequence alone."""
+
 MOST_PASSES = 2
 """Passes in front of the default pipeline that an internal error may need."""
 

@@ -36,16 +36,24 @@ for i, name, elements, zones in buffers:
         np.testing.assert_array_equal(got[bound == 0], expected[bound == 0], name)
     assert all((zone == 0xA5).all() for zone in zones), f"something was written around {name}"
 """
+_GUARDED_CURE = """\
+for i, name, elements, zones in buffers:
+    elements[...] = ARCHIVE[f"expected{i}"].astype(elements.dtype)
+"""
 _GUARDED_IMPORTS = ("import pathlib", "import ml_dtypes", "import numpy as np", "import tvm_ffi")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Statements that call `func` and assert what it computes, with the definitions and imports that they need."""
+    """Statements that call `func` and assert what it computes, with the definitions and imports that they need.
+
+    `cured` are the same with what is expected in place of what the call computes.
+    """
 
     body: str = ""
     helpers: str = ""
     imports: tuple[str, ...] = ()
+    cured: str = ""
 
 
 def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run:
@@ -53,7 +61,8 @@ def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[st
     results = finding.observation.results
     difference = None if results is None else results.blamed.difference
     if (difference is not None and difference.nature == "outside") or not all(map(_plain, parameters)):
-        return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS)
+        cured = _GUARDED.replace("func(*args)\n", _GUARDED_CURE)
+        return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS, cured)
     return _plain_run(parameters, arrays, difference)
 
 
@@ -85,11 +94,14 @@ def _plain_run(
         imports |= {"import ml_dtypes"} if "ml_dtypes" in dtype else set()
         made = array_source(values, dtype) if inline else f'DATA["argument{i}"].astype({dtype})'
         lines.append(f"{names[i]} = tvm.runtime.tensor({made})")
-    lines.append(f"func({', '.join(names)})")
+    compared_lines, computed = [], []
     for i in compared:
-        parameter = parameters[i]
-        lines += _comparison(i, names[i], parameter.dtype, arrays, inline, difference)
-    return Run("\n".join(lines), "", tuple(sorted(imports)))
+        dtype = _dtype_source(parameters[i].dtype)
+        expected = array_source(arrays[f"expected{i}"], '"float64"') if inline else f'DATA["expected{i}"]'
+        computed.append(f"{names[i]} = tvm.runtime.tensor({expected}.astype({dtype}))")
+        compared_lines += _comparison(i, names[i], parameters[i].dtype, arrays, inline, difference)
+    body, cured = ("\n".join([*lines, *call, *compared_lines]) for call in ([f"func({', '.join(names)})"], computed))
+    return Run(body, "", tuple(sorted(imports)), cured)
 
 
 def _names(parameters: Sequence[Parameter]) -> list[str]:

@@ -24,7 +24,7 @@ from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.programs import JudgeCase
-from tzerlike.harnesses.tir import texts
+from tzerlike.harnesses.tir import proof, texts
 from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import attempt, make_mutators
 from tzerlike.oracles.examiner import Look
@@ -45,15 +45,8 @@ class TirHarness(CaseHarness):
     """The harness of tensor IR."""
 
     jobs: Mapping[str, Job] = MappingProxyType(
-        {
-            **attempt.JOBS,
-            **job.JOBS,
-            **fitness.JOBS,
-            **origin.JOBS,
-            **plainness.JOBS,
-            **rejection.JOBS,
-            **rendering.JOBS,
-        }
+        {**attempt.JOBS, **job.JOBS, **fitness.JOBS, **origin.JOBS, **plainness.JOBS, **proof.JOBS}
+        | {**rejection.JOBS, **rendering.JOBS}
     )
     reducers = REDUCERS
 

@@ -1,6 +1,8 @@
-"""The regression test of a finding, in the style of TVM's own: pytest, tvm and numpy, the program as TVMScript.
+"""The regression test of what occurred in a compilation, in the style of TVM's own: pytest, tvm and numpy, the program
+as TVMScript.
 
-It fails, or takes the process with it, as long as the bug is there.
+It fails, or takes the process with it, as long as the bug is there. One of a build that does not end well is cured by
+another program, one of wrong code by the right results.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.tir.checks import Run, run_of
+from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.script import case_of
-from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import grouped_options
 
@@ -56,6 +58,23 @@ with target:
         nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="nvcc")
 """
 
+_STAND_IN = """\
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in {loop}:
+            B[i] = A[i]
+"""
+
+_PARSED_ONLY = "from __future__ import annotations"
+"""Python would evaluate annotations, which TVM only parses."""
+
+_NAMED_EXTENT = re.compile(r"Buffer\(\((?:[^()]|\([^()]*\))*\"")
+
 _NO_PIPELINE = """\
 _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
 host_mod, device_mods = split_host_device_mods(mod)
@@ -64,7 +83,7 @@ device_mods = {kind: finalize_device()(device) for kind, device in device_mods.i
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class ProgramPieces:
     """How a test gets at its module: statements at the top of the file, or in the test itself."""
 
     outside: str = ""
@@ -79,64 +98,48 @@ def regression_test(
     parameters: Sequence[Parameter] = (),
     archive: bytes = b"",
     baseline: str = "",
-) -> str:
-    """Return the text of the test, "" where there is none: speed is no matter for a unit test, a kernel takes a GPU.
+) -> Regression:
+    """Return the test, an empty one where there is none: speed is no matter for a unit test, a kernel takes a GPU.
 
     `script` is TVMScript that parses back to the program, or empty: the test then reads case.json. `archive` is the
     contents of inputs.npz, which the test reads too where arrays are large, and `parameters` say what it is for.
     """
     seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
-    if finding.kind not in _PROBLEMS or (kernel and finding.kind == "wrong-code"):
-        return ""
+    wrong = finding.kind == "wrong-code"
+    if finding.kind not in _PROBLEMS or (kernel and wrong):
+        return Regression()
     run, name = Run(), ""
-    if finding.kind == "wrong-code":
+    if wrong:
         run, name = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive)))), "func"
     if seen.stage is Stage.COMPILE_DEVICE:
-        run, name = Run(body=_OFFERED, imports=("from tvm.support import nvcc",)), "executable"
+        run, name = Run(_OFFERED, imports=("from tvm.support import nvcc",), cured=_OFFERED), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
-    lookup = finding.kind == "wrong-code" or (finding.kind != "ice-on-valid" and seen.results is not None)
-    build, imports = _build(case_of(finding, baseline), name, lookup)
+    lookup = wrong or (finding.kind != "ice-on-valid" and seen.results is not None)
+    build, imports = build_statements(case_of(finding, baseline), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
-    program = _program(script)
     place = seen.pass_name.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
-    return pytest_file(
-        f"{snake_case(place) or 'compile'}_{_PROBLEMS[finding.kind]}",
-        [program.inside, guard + build, run.body],
-        [*program.imports, *imports, *guard_imports, *run.imports],
-        [run.helpers, program.outside],
+
+    def written(program: ProgramPieces, check: str) -> str:
+        return pytest_file(
+            f"{snake_case(place) or 'compile'}_{_PROBLEMS[finding.kind]}",
+            [program.inside, guard + build, check],
+            [*program.imports, *imports, *guard_imports, *run.imports],
+            [run.helpers, program.outside],
+        )
+
+    program = pieces_of(script)
+    return Regression(
+        written(program, run.body), written(program if wrong else stand_in(finding.case.target), run.cured)
     )
 
 
-def schedule_test(method: str, script: str, calls: Sequence[str]) -> str:
-    """Return the test of a schedule primitive that kills the process: the last of `calls`, statements on `sch`."""
-    program = _program(script)
-    calls = _needed(calls)
-    last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
-    body = "\n".join(("sch = s_tir.Schedule(Module, seed=1, debug_mask=0)", *calls[:-1], last))
-    imports = ["import contextlib", "from tvm import s_tir", *program.imports]
-    name = f"schedule_{method.rpartition('.')[2]}_crash"
-    return pytest_file(name, [program.inside, body], imports, [program.outside])
+def stand_in(target: str) -> ProgramPieces:
+    """Return a program that any TVM compiles."""
+    loop = 'T.thread_binding(8, thread="threadIdx.x")' if kind_of_target(target) == "cuda" else "range(8)"
+    return pieces_of(_STAND_IN.format(loop=loop))
 
 
-def round_trip_test() -> str:
-    """Return the test of a program that does not come back from its text; the test reads case.json."""
-    program = _program("")
-    body = "again = tvm.script.from_source(Module.script())\ntvm.ir.assert_structural_equal(again, Module)\n"
-    return pytest_file("script_round_trip", [program.inside, body], program.imports)
-
-
-def _needed(calls: Sequence[str]) -> list[str]:
-    """The calls without look-ups whose result nothing uses: those change no schedule."""
-    kept: list[str] = []
-    for call in reversed(calls):
-        variable, _, value = call.partition(" = ")
-        looks_up = value.startswith(f"{SCHEDULE}.get")
-        if not kept or not looks_up or any(re.search(rf"\b{re.escape(variable)}\b", other) for other in kept):
-            kept.append(call)
-    return kept[::-1]
-
-
-def _program(script: str) -> _Program:
+def pieces_of(script: str) -> ProgramPieces:
     """Source that defines `Module`."""
     if not script:
         source = (
@@ -144,7 +147,7 @@ def _program(script: str) -> _Program:
             'CASE = json.loads(pathlib.Path(__file__).with_name("case.json").read_text())["case"]\n'
             'Module = tvm.ir.load_json(CASE["ir"])\n'
         )
-        return _Program(inside=source, imports=("import json", "import pathlib"))
+        return ProgramPieces(inside=source, imports=("import json", "import pathlib"))
     lines = script.strip("\n").splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("@")), len(lines))
     head, body = lines[:start], "\n".join(lines[start:]) + "\n"
@@ -153,10 +156,9 @@ def _program(script: str) -> _Program:
     preamble = [line for line in head if line.strip() and not line.startswith("#")]
     if preamble or '"""' in body or "'''" in body:
         text = "\n".join(preamble) + "\n\n\n" + body
-        # Python would evaluate annotations, which TVM only parses.
-        imports.append("from __future__ import annotations")
-        return _Program(outside=text, imports=tuple(imports))
-    return _Program(inside=body, imports=tuple(imports))
+        return ProgramPieces(outside=text, imports=(*imports, _PARSED_ONLY))
+    named = [_PARSED_ONLY] if _NAMED_EXTENT.search(body) else []
+    return ProgramPieces(inside=body, imports=(*imports, *named))
 
 
 def _used(line: str, script: str) -> bool:
@@ -175,17 +177,23 @@ def _guard(kind: str, limits: Limits) -> tuple[str, list[str]]:
     return "", []
 
 
-def _build(case: Case, name: str, lookup: bool) -> tuple[str, list[str]]:
-    """Statements that build `Module` as `case` says, the function bound to `name` where that is given."""
+def build_statements(
+    case: Case, name: str, lookup: bool, module: str = "Module", instruments: str = ""
+) -> tuple[str, list[str]]:
+    """Return statements that build `module` as `case` says, and their imports.
+
+    The function is bound to `name` where that is given, looked up with `lookup`; `instruments` are those of the
+    PassContext.
+    """
     target = json.loads(case.target) if case.target.lstrip().startswith("{") else case.target
     kind = target["kind"] if isinstance(target, dict) else target
-    context = _context(case)
+    context = _context(case, instruments)
     assign = f"{name} = " if name else ""
     tail = '["main"]' if lookup else ""
     if not case.passes and case.config.pipeline == "default" and kind == "llvm":
-        return _within(context, [f"{assign}tvm.compile(Module, target={python_source(target)}){tail}"]), []
+        return _within(context, [f"{assign}tvm.compile({module}, target={python_source(target)}){tail}"]), []
     host = target if kind == "llvm" else "llvm"
-    lines = ["mod = tirx.transform.BindTarget(target)(Module)"]
+    lines = [f"mod = tirx.transform.BindTarget(target)({module})"]
     sources = [constructor_source(spec) for spec in case.passes]
     lines += [f"mod = {source}(mod)" for source in sources]
     imports = ["from tvm import tirx"]
@@ -208,7 +216,7 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
     return f"with {', '.join(contexts)}:\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
 
-def _context(case: Case) -> list[str]:
+def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
     config = case.config
     arguments = [f"opt_level={config.opt_level}"] if config.opt_level != _DEFAULT_OPT_LEVEL else []
@@ -216,4 +224,6 @@ def _context(case: Case) -> list[str]:
         arguments.append(f"config={python_source(options)}")
     if config.disabled_passes:
         arguments.append(f"disabled_pass={python_source(list(config.disabled_passes))}")
+    if instruments:
+        arguments.append(f"instruments=[{instruments}]")
     return [f"tvm.transform.PassContext({', '.join(arguments)})"] if arguments else []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
+from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
-from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.execution.compare.inputs import Parameter, parameters_of
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import Rendering, rendered
 from tzerlike.findings.bundles.bundle import Texts
@@ -17,22 +18,37 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import quotable, replaying
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
-from tzerlike.harnesses.tir.regression import regression_test, round_trip_test, schedule_test
+from tzerlike.harnesses.tir.proof import Regression, proved
+from tzerlike.harnesses.tir.regression import regression_test
+from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
+from tzerlike.harnesses.tir.regression_schedule import crash_test, schedule_tests
 from tzerlike.harnesses.tir.running import RUN_IMPORTS, WRONG_END, run_source
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Pieces
+from tzerlike.oracles.metamorphic import HELD
+from tzerlike.systems.tvm_api import entry_of, load_ir
 
 
 def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase) -> Texts:
     """Return the texts of a finding that occurred in a compilation."""
     rendering = rendered(executor, finding.case)
     readable = readable_script(rendering, finding, evidence, judge)
-    confirming = confirming_limits(finding.kind, limits)
+    parameters, baseline = evidence.parameters, executor.effort.baseline
+    if finding.kind == "invalid-ir":
+        test = invalid_ir_test(finding, readable)
+    else:
+        confirming = confirming_limits(finding.kind, limits)
+        test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
     return Texts(
         rendering.script,
-        repro_script(finding, limits, readable, evidence.parameters, executor.effort.baseline),
-        regression_test(finding, confirming, readable, evidence.parameters, evidence.archive, executor.effort.baseline),
+        repro_script(finding, limits, readable, parameters, baseline),
+        test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive),
     )
+
+
+def _unproved(finding: Finding) -> bool:
+    """Whether a test is written down without being tried: it takes all of the time or memory, or another compiler."""
+    return finding.kind in ("hang", "oom") or finding.observation.stage is Stage.COMPILE_DEVICE
 
 
 def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
@@ -50,7 +66,19 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
         return Texts(printed.script, repro_script(finding, Limits(), script, parameters))
     pieces = Pieces(quotable(finding.title), program, run)
     repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
-    return Texts(printed.script, repro, round_trip_test() if finding.observation.stage is Stage.TEXT else "")
+    script = printed.script if printed.faithful else ""
+    archive = look.archive or b""
+    tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, script))
+    return Texts(printed.script, repro, next(filter(None, tests), ""))
+
+
+def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
+    """The tests of what a probe found, the best to read first; none of what takes tzerlike to see."""
+    if finding.observation.stage is Stage.TEXT:
+        yield round_trip_test(finding.case)
+    elif HELD in look.held and look.repro is not None and look.archive is not None:
+        parameters = parameters_of(entry_of(load_ir(finding.case.ir)), rng_for(finding.case.input_seed, "inputs"))
+        yield from schedule_tests(finding, script, look.held[HELD], parameters or (), look.archive)
 
 
 _SCHEDULE_REPRO = '''\
@@ -80,7 +108,7 @@ def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: 
     repro = _SCHEDULE_REPRO.format(
         title=finding.title, program=program_source(finding.case, script), calls="\n".join((*calls[:-1], last))
     )
-    return Texts(printed.script, repro, schedule_test(place, script, calls))
+    return Texts(printed.script, repro, proved(executor, crash_test(place, script, calls), finding.case))
 
 
 def readable_script(rendering: Rendering, finding: Finding, evidence: Evidence, judge: JudgeCase) -> str:

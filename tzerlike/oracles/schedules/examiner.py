@@ -104,22 +104,7 @@ print(module.script())
 """
 
 
-_LIES = '''\
-"""{title}
-
-Applies a schedule to a program whose blocks declare what they access, and exits non-zero while one of the outcome,
-other than the root, accesses a buffer that it does not declare.
-"""
-
-import sys
-
-import tvm
-import tvm_ffi
-from tvm import s_tir, tirx
-
-{program}
-{steps}
-
+UNDECLARED = """\
 def undeclared(block):
     known, accessed = [region.source for region in (*block.reads, *block.writes)], []
 
@@ -136,7 +121,26 @@ def undeclared(block):
     ):
         tvm_ffi.structural_walk(block.body, (kind, note))
     return [buffer for buffer in accessed if not any(buffer.same_as(other) for other in known)]
+"""
+"""The definition of a function that returns the buffers which a block accesses and does not declare."""
 
+_LIES = '''\
+"""{title}
+
+Applies a schedule to a program whose blocks declare what they access, and exits non-zero while one of the outcome,
+other than the root, accesses a buffer that it does not declare.
+"""
+
+import sys
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+{program}
+{steps}
+
+{undeclared}
 
 blocks = []
 tvm_ffi.structural_walk(module["main"].body.block.body, (s_tir.SBlock, blocks.append))
@@ -153,13 +157,16 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
     steps = _STEPS.format(
         calls="\n".join(f"# {line}" for line in "\n".join(calls).splitlines()),
         trace=json.dumps(trace),
-        intrinsics="".join(
-            map(_intrinsic, (n for n in map(product_intrinsic, (False, True)) if json.dumps(n) in trace))
-        ),
+        intrinsics=intrinsics_in(trace),
     )
     if finding.observation.message.startswith(LIES):
-        return _LIES.format(title=pieces.title, program=pieces.program, steps=steps)
+        return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
     return pieces.run(_BEHAVIOUR + finding.observation.message, steps, parameters)
+
+
+def intrinsics_in(trace: str) -> str:
+    """Return the statements that register the tensor intrinsics of ours that a trace names."""
+    return "".join(_intrinsic(name) for name in map(product_intrinsic, (False, True)) if json.dumps(name) in trace)
 
 
 def _intrinsic(name: str) -> str:

@@ -1,10 +1,11 @@
 """Triage: bundles of any number of campaigns, gathered into groups of one bug each.
 
-Bundles of one signature are one group. Signatures are one group when they have the same cause
-(tzerlike.reporting.triage.cause). The cause of a signature is the one that its bundles agree on, those that were
-bisected before the others; where they disagree it has none. Both steps compare by equality, so the groups do not depend
-on the order of anything, and a group's representative is its smallest case. What failed in a baseline build has no
-frames: it belongs to the one cause that differs from its own in nothing else, if there is just one.
+Bundles of one signature are one group, but for those that a campaign found to have another cause. Signatures are one
+group when they have the same cause (tzerlike.reporting.triage.cause). The cause of a signature is the one that its
+bundles agree on, those that were bisected before the others; where they disagree it has none. Both steps compare by
+equality, so the groups do not depend on the order of anything, and a group's representative is its smallest case.
+What failed in a baseline build has no frames: it belongs to the one cause that differs from its own in nothing else,
+if there is just one.
 """
 
 from __future__ import annotations
@@ -106,10 +107,10 @@ class Triage:
 
 def triage(sightings: Sightings, known: Known) -> Triage:
     """Gather bundles into groups and tell the known ones from the new."""
-    by_signature: dict[tuple[str, str], list[Sighting]] = defaultdict(list)
+    by_signature: dict[tuple[str, ...], list[Sighting]] = defaultdict(list)
     for sighting in sightings.bundles:
-        by_signature[sighting.kind, sighting.signature].append(sighting)
-    classes: dict[Cause | tuple[str, str], list[Sighting]] = defaultdict(list)
+        by_signature[sighting.kind, sighting.signature, *sighting.apart].append(sighting)
+    classes: dict[Cause | tuple[str, ...], list[Sighting]] = defaultdict(list)
     causes = {signature: agreed_cause(members) for signature, members in by_signature.items()}
     sites: dict[Cause, set[Cause]] = defaultdict(set)
     for cause in causes.values():

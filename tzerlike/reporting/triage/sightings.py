@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -34,7 +34,8 @@ class Sighting:
     `signatures` are its own and those that it has under other schemes. `size` is the length of its smallest program's
     text; `bisected` says that its cause comes from a bisection; `first_seen` is seconds into its campaign, None
     where that is not written down; `runs` and `same` are the runs after the first, and those of them that showed
-    it. `tier` is that of tzerlike.findings.tiers, 0 where it is not known.
+    it. `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `apart` tells it from others
+    of its signature.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class Sighting:
     runs: int
     same: int
     tier: int = 0
+    apart: tuple[str, ...] = ()
 
     @property
     def rank(self) -> tuple[int, str, str]:
@@ -165,6 +167,9 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     localised = seen.results.guilty if seen.results is not None else "" if seen.origin is None else seen.culprit
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in localised else localised)
+    cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks)
+    if cause is not None and record.apart:
+        cause = replace(cause, shape=record.apart)
     moment = record.environment.get("found_after_s")
     if not isinstance(moment, float) or moment < 0:
         # The bundle is one of before: the log of its worker says.
@@ -176,7 +181,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         signatures=(signature, *record.signed.signatures),
         title=record.title,
         message=seen.message,
-        cause=cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks),
+        cause=cause,
         bisected=bool(guilty),
         case_id=case_id,
         size=len(reduced) or size,
@@ -185,6 +190,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         runs=record.confirmed.runs,
         same=record.confirmed.same,
         tier=tier_of(record, *map(read_record, filter(None, [reduced_in(path)]))),
+        apart=record.apart,
     )
 
 

@@ -1,0 +1,175 @@
+"""A campaign's reductions on a fake compiler whose one signature has two causes: lists, and passes that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.data.toy_harness.tzerlike_lists import PASSES, ListHarness
+from tests.puzzles.conftest import LIMITS, served
+from tzerlike.campaign.reducing import REDUCING_SHARE, Reductions
+from tzerlike.campaign.state import ToReduce, WorkerState
+from tzerlike.core.archive import no_arrays
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.effort import Effort
+from tzerlike.core.finding import Finding
+from tzerlike.core.harness import HARNESSES, HarnessRow
+from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.stored import StoredCase
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Confirmation, read_bundle
+from tzerlike.findings.bundles.compilation import bundle_plainly
+from tzerlike.findings.known import Known
+from tzerlike.oracles.crash import judge_crash
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.processes.lane import Lane
+from tzerlike.reporting.triage.groups import triage
+from tzerlike.reporting.triage.sightings import collect
+
+LISTS = "lists"
+
+
+def run_case(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+    """Sort dies behind Double and Unique, and behind DropNegative."""
+    channel.enter_stage(Stage.PASSES)
+    numbers, ran = json.loads(case.ir), set[str]()
+    for spec in case.passes:
+        channel.note_pass(spec.name)
+        causes: tuple[set[str], ...] = ({"toy.Double", "toy.Unique"}, {"toy.DropNegative"})
+        if spec.name == "toy.Sort" and len(numbers) > 2 and any(cause <= ran for cause in causes):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        numbers = PASSES[spec.name](numbers)
+        ran.add(spec.name)
+    return {"exit": Exit.OK.value}
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkExecutor]:
+    monkeypatch.setitem(HARNESSES, LISTS, HarnessRow(LISTS, "List", "tests.data.toy_harness.tzerlike_lists:HARNESS"))
+    with served(Lane.prepare(0, NoCoverage(), run_case), LIMITS) as made:
+        yield made
+
+
+class Campaign:
+    """A worker's reductions, its state, and what it bundled besides."""
+
+    def __init__(self, directory: Path, executor: ForkExecutor, pairs: int = 10_000) -> None:
+        self.directory, self.executor = directory, executor
+        self.state = WorkerState(iterations=0, elapsed=0.0)
+        self.state.pairs = pairs
+        self.others: list[Finding] = []
+        self.begin()
+
+    def begin(self) -> None:
+        how = (self.state, self.directory, self.executor, ListHarness(), ["crash"], lambda step: step())
+        self.reductions = Reductions(*how, self.bundled_apart)
+
+    def bundled_apart(self, finding: Finding, stored: StoredCase) -> None:
+        self.others.append(finding)
+        self.write(finding)
+
+    def finding(self, numbers: list[int], *passes: str) -> Finding:
+        specs = tuple(PassSpec(f"toy.{name}") for name in passes)
+        case = Case(json.dumps(numbers), specs, harness=LISTS)
+        (seen,) = self.executor.run([case])
+        found = judge_crash(case, seen)
+        assert found is not None
+        return found
+
+    def write(self, finding: Finding) -> Path:
+        evidence = Evidence(no_arrays())
+        kept = stored(finding)
+        path = bundle_plainly(self.directory, finding, kept, LIMITS, Confirmation(1, 1), evidence, {"tvm": "1"})
+        assert path is not None
+        return path
+
+    def go_on(self) -> None:
+        for _ in range(1000):
+            self.reductions.go_on()
+        assert not self.state.to_reduce
+
+
+def stored(finding: Finding) -> StoredCase:
+    return StoredCase(finding.case, Provenance("s"))
+
+
+NUMBERS = [9, 3, 8, 7, 6, 5]
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, executor: ForkExecutor) -> Campaign:
+    return Campaign(tmp_path, executor)
+
+
+def first(campaign: Campaign) -> tuple[Path, Finding]:
+    finding = campaign.finding(NUMBERS, "Unique", "Double", "Double", "Sort")
+    path = campaign.write(finding)
+    campaign.reductions.found(path, finding)
+    return path, finding
+
+
+def test_two_causes_of_one_signature_come_apart(campaign: Campaign) -> None:
+    path, finding = first(campaign)
+    campaign.go_on()
+    assert read_bundle(path / "reduced").stored.case.ir == "[0, 1, 2]"
+    alike = campaign.finding([*NUMBERS, 4], "Double", "Unique", "Sort")
+    other = campaign.finding(NUMBERS, "Double", "DropNegative", "Unique", "Sort")
+    plain = campaign.finding(NUMBERS, "DropNegative", "Double", "Sort")
+    assert {finding.signature} == {one.signature for one in (alike, other, plain)}
+    campaign.reductions.seen_again(alike, stored(alike))
+    campaign.go_on()
+    assert campaign.others == []
+    campaign.reductions.seen_again(plain, stored(plain))
+    campaign.go_on()
+    (kept,) = campaign.others
+    assert kept.apart == ("DropNegative", "Sort")
+    assert kept.signature == finding.signature and kept.directory != finding.directory
+    for _ in range(2):
+        campaign.reductions.seen_again(other, stored(other))
+        campaign.reductions.seen_again(plain, stored(plain))
+        campaign.go_on()
+    assert len(campaign.others) == 1, "each of the two has its bundle"
+    assert len(triage(collect([campaign.directory]), Known()).groups) == 2
+
+
+def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Path, executor: ForkExecutor) -> None:
+    campaign = Campaign(tmp_path, executor, pairs=0)
+    first(campaign)
+    most = 0
+    for pairs in range(1, 200):
+        before, campaign.state.pairs = campaign.state.reducing, pairs
+        assert before < REDUCING_SHARE * pairs + 16
+        campaign.reductions.go_on()
+        most = max(most, campaign.state.reducing - before)
+    assert 0 < most <= 16
+    assert campaign.state.to_reduce, "it goes on with the next cases"
+
+
+def test_a_campaign_that_ends_in_between_goes_on_later(campaign: Campaign) -> None:
+    path, _ = first(campaign)
+    campaign.reductions.go_on()
+    campaign.reductions.go_on()
+    assert campaign.state.to_reduce and not (path / "reduced").exists()
+    campaign.reductions.rest()
+    campaign.state = msgspec.convert(msgspec.to_builtins(campaign.state), WorkerState)
+    campaign.begin()
+    campaign.go_on()
+    assert read_bundle(path / "reduced").stored.case.ir == "[0, 1, 2]"
+
+
+def test_what_ends_several_workers_is_left_alone_and_so_is_a_bundle_that_is_gone(campaign: Campaign) -> None:
+    path, finding = first(campaign)
+    campaign.state.to_reduce[0].tries = 2
+    campaign.state.to_reduce.append(ToReduce(finding.signature, "gone"))
+    campaign.go_on()
+    assert not (path / "reduced").exists()

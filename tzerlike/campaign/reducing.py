@@ -1,0 +1,202 @@
+"""What a worker has found, made smaller while it goes on, and other causes that hide behind a signature.
+
+Candidates are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and
+the same campaign does the same again. What is left when a campaign ends, the next one begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tzerlike.campaign.state import ToReduce, WorkerState
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import SCHEME, Finding
+from tzerlike.core.shrink import Shrinking, Task
+from tzerlike.core.stored import StoredCase
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle
+from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
+from tzerlike.findings.programs import Programs
+from tzerlike.findings.reduction.judge import FindingJudge
+from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.findings.reduction.record import Recorder
+from tzerlike.findings.refresh import refresh_report
+from tzerlike.findings.retrial import retrial_of
+from tzerlike.oracles import judged, make_oracles
+from tzerlike.plugins import harness_named
+
+REDUCING_SHARE = 0.1
+"""Candidates that are tried, at most, for each case of the campaign itself."""
+
+_AT_ONCE = 2
+_ATTEMPTS = 100
+"""Candidates between two iterations, and attempts at making some."""
+
+_WRITING = 16
+"""Cases that it takes to confirm what came of a reduction and to write it down."""
+
+_RIVALS = 8
+"""Cases that wait, at most, to be compared with what has their signature: each is kept in the worker's state."""
+
+_TRIES = 2
+"""Workers that may end over a reduction."""
+
+_TOO_LONG = ("hang", "oom", "slow-code")
+"""Kinds that take all of some limit each time."""
+
+
+class Reductions:
+    """The reductions of one worker, whose `state` has what waits and what was spent.
+
+    `keep` waits for room on the disk; `bundle` writes the bundle of a finding that has another cause than others of its
+    signature.
+    """
+
+    def __init__(
+        self,
+        state: WorkerState,
+        findings: Path,
+        executor: ForkExecutor,
+        programs: Programs,
+        oracles: Sequence[str],
+        keep: Callable[[Callable[[], Any]], Any],
+        bundle: Callable[[Finding, StoredCase], object],
+    ) -> None:
+        self._state = state
+        self._findings = findings
+        self._executor = executor
+        self._programs = programs
+        self._oracles = oracles
+        self._keep = keep
+        self._bundle = bundle
+        self._under_way: Iterator[int] | None = None
+
+    def found(self, bundle: Path, finding: Finding) -> None:
+        """Have a bundle reduced when its turn comes."""
+        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name))
+
+    def seen_again(self, finding: Finding, stored: StoredCase) -> None:
+        """Have some of the findings that have a bundle compared with it: the first, the second, the fourth..."""
+        again = self._state.seen_again
+        again[finding.signature] += 1
+        count, waiting = again[finding.signature], self._state.to_reduce
+        rivals = [one for one in waiting if not one.bundle]
+        doubled = count & (count - 1) == 0
+        if doubled and len(rivals) < _RIVALS and all(one.signature != finding.signature for one in rivals):
+            waiting.append(ToReduce.rival(finding.signature, replace(stored, case=finding.case)))
+
+    def go_on(self) -> None:
+        """Try the next few candidates, as far as they may be afforded."""
+        spent, state = 0, self._state
+        for _ in range(_ATTEMPTS):
+            if not state.to_reduce or spent >= _AT_ONCE or state.reducing >= REDUCING_SHARE * state.pairs:
+                return
+            cost = self._step()
+            spent += cost
+            state.reducing += cost
+
+    def rest(self) -> None:
+        """The worker ends of its own: what is under way is not to blame."""
+        for one in self._state.to_reduce:
+            one.tries = 0
+
+    def _step(self) -> int:
+        waiting = self._state.to_reduce
+        if self._under_way is None:
+            # Bundles come first: what is compared with them needs them reduced.
+            waiting.sort(key=lambda one: not one.bundle)
+            waiting[0].tries += 1
+            self._under_way = self._reduced(waiting[0])
+        try:
+            return next(self._under_way)
+        except (StopIteration, UserError):
+            self._drop()
+            return 0
+        except Exception:
+            self._drop()
+            raise
+
+    def _drop(self) -> None:
+        self._under_way = None
+        del self._state.to_reduce[0]
+
+    def _reduced(self, item: ToReduce) -> Iterator[int]:
+        """Reduce a bundle, or a rival of one; yields what each step cost, in cases."""
+        bundle = read_bundle(self._findings / item.bundle) if item.bundle else self._as_bundle(item)
+        if bundle is None or item.tries > _TRIES or bundle.kind in _TOO_LONG:
+            return
+        if bundle.probe is not None and bundle.probe.not_reduced:
+            return
+        if not item.bundle and not any(self._smallest(item.signature)):
+            return
+        judge = FindingJudge(retrial_of(bundle, self._executor, self._oracles, self._programs), bundle, self._programs)
+        same, times = judge.times_shown(bundle.stored.case)
+        yield times
+        if same < times:
+            return
+        reducers, size = tuple(self._programs.reducers.values()), self._programs.size
+        search = Shrinking(bundle.stored.case, Task(reducers, size, lambda case: case.id, judge.keeps))
+        asked = 0
+        for _ in search.steps():
+            yield search.asked - asked
+            asked = search.asked
+        if item.bundle:
+            recorder = Recorder(bundle, judge, bundle.environment)
+            if self._keep(lambda: recorder.save(search.best)):
+                self._keep(lambda: refresh_report(bundle.path))
+        else:
+            self._compare(search.best, bundle, judge)
+        yield _WRITING
+
+    def _as_bundle(self, item: ToReduce) -> Bundle | None:
+        """What a bundle of a rival would say; None where it does not show any more."""
+        stored = item.stored
+        (seen,) = self._executor.run([stored.case], count=False)
+        found = judged(make_oracles(self._oracles), stored.case, seen.sound())
+        finding = next((one for one in found if one.signature == item.signature), None)
+        if finding is None:
+            return None
+        return Bundle(
+            path=self._findings,
+            kind=finding.kind,
+            signature=finding.signature,
+            parts=finding.parts,
+            limits=self._executor.limits,
+            confirmed=Confirmation(0, 0),
+            observation=finding.observation,
+            environment={},
+            scheme=SCHEME,
+            marks=finding.marks,
+            apart=(),
+            stored=replace(stored, case=finding.case),
+        )
+
+    def _compare(self, best: Case, rival: Bundle, judge: FindingJudge) -> None:
+        """Bundle a reduced rival if it does without something that every other one of its signature needs, and they do
+        without something of its own."""
+        ours = essence_of(best)
+        others = [essence_of(case) for case in self._smallest(rival.signature)]
+        if others and all(set(ours) - set(other) and set(other) - set(ours) for other in others):
+            finding = judge.finding(best)
+            if finding is not None and (is_short(best) or finding.kind not in SHORT_KINDS):
+                self._bundle(replace(finding, apart=ours), replace(rival.stored, case=best))
+
+    def _smallest(self, signature: str) -> Iterator[Case]:
+        """The reduced programs of a signature; a bundle that was kept apart is reduced itself."""
+        for path in sorted(self._findings.glob(f"*-{signature}")):
+            reduced, bundle = reduced_in(path), read_bundle(path)
+            if reduced is not None:
+                yield read_bundle(reduced).stored.case
+            elif bundle.apart:
+                yield bundle.stored.case
+
+
+def essence_of(case: Case) -> tuple[str, ...]:
+    """Return what a reduced case is made of: the kinds of its nodes, and its passes without their namespaces."""
+    harness = harness_named(case.harness)
+    shape = harness.load("shape")(case.ir) if harness.shape else ()
+    return tuple(sorted({*shape, *(spec.name.rpartition(".")[2] for spec in case.passes)}))

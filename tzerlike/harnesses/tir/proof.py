@@ -1,0 +1,73 @@
+"""Regression tests tried before they are written down: against the bug, and against a stand-in for a mended TVM."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Stage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import Job
+
+_JOB = "try-test"
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A test, "" where there is none. `cured` is the same one with a stand-in for what a mended TVM does: it passes."""
+
+    text: str = ""
+    cured: str = ""
+
+
+def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"") -> str:
+    """Return the text of a test if it fails and its cured stand-in passes, each once in a child; else "".
+
+    `archive` is the contents of inputs.npz, which lies next to the test, as case.json does.
+    """
+    if not test.text:
+        return ""
+    with tempfile.TemporaryDirectory(prefix="tzerlike-") as directory:
+        path = Path(directory) / TEST_FILE
+        path.with_name("case.json").write_text(json.dumps({"case": case.to_json()}))
+        path.with_name("inputs.npz").write_bytes(archive)
+
+        def passes(text: str) -> bool:
+            path.write_text(text)
+            records, _ = executor.call(_JOB, {"path": str(path)}, executor.limits.relaxed(3))
+            return bool(records)
+
+        return test.text if not passes(test.text) and passes(test.cured) else ""
+
+
+def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Run the tests of a file, and lay down that they pass."""
+    channel.enter_stage(Stage.RUN)
+    sys.dont_write_bytecode = True
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    spec = importlib.util.spec_from_file_location("test_regression", item["path"])
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    # Whatever it is that a test fails of.
+    with suppress(Exception):
+        spec.loader.exec_module(module)
+        for name in dir(module):
+            if name.startswith("test_"):
+                getattr(module, name)()
+        channel.add_result({"passes": True})
+    signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+JOBS: Mapping[str, Job] = MappingProxyType({_JOB: _try})

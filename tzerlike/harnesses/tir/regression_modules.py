@@ -1,0 +1,54 @@
+"""The regression tests of modules: of what a pass leaves, and of what comes back from TVMScript."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.harnesses.tir.invalid import watch_source
+from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
+
+_IMPORTS = ("import contextlib", "import tvm_ffi", "from tvm import s_tir", "from tvm import tirx")
+
+_COMES_BACK = """\
+again = tvm.script.from_source(Module.script())
+tvm.ir.assert_structural_equal(again, Module)
+"""
+
+
+def round_trip_test(case: Case) -> Regression:
+    """Return the test of a program that does not come back from its text; the test reads case.json.
+
+    Cured is one of another program.
+    """
+    texts = (
+        pytest_file("script_round_trip", [program.inside, _COMES_BACK], program.imports, [program.outside])
+        for program in (pieces_of(""), stand_in(case.target))
+    )
+    return Regression(*texts)
+
+
+def invalid_ir_test(finding: Finding, script: str) -> Regression:
+    """Return the test of a pass that leaves invalid IR, or changes its input; cured is a build without that pass."""
+    (offence,) = finding.observation.offences
+    program = pieces_of(script)
+
+    def written(case: Case) -> str:
+        build, imports = build_statements(case, "", False, instruments="watch")
+        body = "with contextlib.suppress(Exception):\n" + textwrap.indent(build, "    ") + "assert not watch.shown\n"
+        return pytest_file(
+            f"{snake_case(offence.pass_name.rpartition('.')[2])}_{snake_case(offence.check)}",
+            [program.inside, body],
+            [*_IMPORTS, *program.imports, *imports],
+            [watch_source(offence), program.outside],
+        )
+
+    case, config = finding.case, finding.case.config
+    passes = tuple(spec for spec in case.passes if spec.name != offence.pass_name)
+    disabled = (*config.disabled_passes, offence.pass_name)
+    cured = replace(case, passes=passes, config=replace(config, disabled_passes=disabled))
+    return Regression(written(case), written(cured))

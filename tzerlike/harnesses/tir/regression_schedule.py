@@ -1,0 +1,102 @@
+"""The regression tests of schedule primitives: one kills the process, or makes another program.
+
+Cured is the schedule without the last call where it kills or where regions lie, else the right results.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from tzerlike.core.finding import Finding
+from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.harnesses.tir.checks import Run, run_of
+from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.harnesses.tir.regression import build_statements, pieces_of
+from tzerlike.oracles.metamorphic import LIES
+from tzerlike.oracles.schedule_trace import SCHEDULE
+from tzerlike.oracles.schedules.examiner import UNDECLARED, intrinsics_in
+
+_BEGIN = f"{SCHEDULE} = s_tir.Schedule(Module, debug_mask=0)"
+
+_TRACE = f"""\
+trace = tvm.ir.load_json({{trace}})
+s_tir.schedule.Trace.apply_json_to_schedule(trace, {SCHEDULE})"""
+
+_DECLARED = f"""\
+blocks = []
+tvm_ffi.structural_walk({SCHEDULE}.mod["main"].body.block.body, (s_tir.SBlock, blocks.append))
+assert not [f"{{block.name_hint}}: {{buffer.name}}" for block in blocks for buffer in undeclared(block)]
+"""
+
+
+def crash_test(method: str, script: str, calls: Sequence[str]) -> Regression:
+    """Return the test of a schedule primitive that kills the process: the last of `calls`, statements on `sch`."""
+    program = pieces_of(script)
+    calls = _needed(calls)
+    last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
+
+    def written(*end: str) -> str:
+        body = "\n".join((f"{SCHEDULE} = s_tir.Schedule(Module, seed=1, debug_mask=0)", *calls[:-1], *end))
+        imports = ["import contextlib", "from tvm import s_tir", *program.imports]
+        name = f"schedule_{method.rpartition('.')[2]}_crash"
+        return pytest_file(name, [program.inside, body], imports, [program.outside])
+
+    return Regression(written(last), written())
+
+
+def schedule_tests(
+    finding: Finding, script: str, held: Mapping[str, Any], parameters: Sequence[Parameter], archive: bytes
+) -> Iterator[Regression]:
+    """Yield tests of a schedule that makes another program: as calls, which people read, and as a trace.
+
+    `held` has both.
+    """
+    calls, trace = held["calls"], _TRACE.format(trace=json.dumps(held["trace"]))
+    for steps, fewer in ((calls, calls[:-1]), ([trace], [])):
+        yield _of_steps(finding, script, intrinsics_in(held["trace"]), steps, fewer, parameters, archive)
+
+
+def _of_steps(
+    finding: Finding,
+    script: str,
+    intrinsics: str,
+    steps: Sequence[str],
+    fewer: Sequence[str],
+    parameters: Sequence[Parameter],
+    archive: bytes,
+) -> Regression:
+    program, lies = pieces_of(script), finding.observation.message.startswith(LIES)
+    if lies:
+        run = Run(_DECLARED, UNDECLARED, ("import tvm_ffi", "from tvm import tirx"), _DECLARED)
+        build, imports = "", list[str]()
+    else:
+        run = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive))))
+        build, imports = build_statements(finding.case, "func", True, f"{SCHEDULE}.mod")
+
+    def written(steps: Sequence[str], check: str) -> str:
+        return pytest_file(
+            f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'wrong_code'}",
+            [program.inside, intrinsics, "\n".join((_BEGIN, *steps)), build, check],
+            ["from tvm import s_tir", *program.imports, *imports, *run.imports],
+            [run.helpers, program.outside],
+        )
+
+    return Regression(written(steps, run.body), written(fewer if lies else steps, run.cured))
+
+
+def _needed(calls: Sequence[str]) -> list[str]:
+    """The calls without look-ups whose result nothing uses: those change no schedule."""
+    kept: list[str] = []
+    for call in reversed(calls):
+        variable, _, value = call.partition(" = ")
+        looks_up = value.startswith(f"{SCHEDULE}.get")
+        if not kept or not looks_up or any(re.search(rf"\b{re.escape(variable)}\b", other) for other in kept):
+            kept.append(call)
+    return kept[::-1]
