@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,9 +25,10 @@ print(set(ctypes.string_at(fresh, 1 << 15)[16:]), [libc.malloc(48) - libc.malloc
 
 
 def seen(layout: int) -> str:
-    # Without randomisation of addresses, as in a client.
+    # Without randomisation of addresses and of hashes, as in a client.
+    fixed = {**os.environ, "PYTHONHASHSEED": "0"}
     command = ["setarch", "-R", sys.executable, "-c", PROGRAM, str(layout)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=fixed).stdout
 
 
 UNWRITTEN = """
