@@ -167,11 +167,12 @@ for i in range(2):
     ),
     "truth": (
         script(
-            'A: T.Buffer((4,), "bool"), B: T.Buffer((4,), "bool")',
-            "B[0] = A[0] and A[1]\nB[1] = A[0] or A[1]\nB[2] = not A[1]\nB[3] = T.bitwise_xor(A[0], A[2])",
+            'A: T.Buffer((4,), "bool"), B: T.Buffer((6,), "bool")',
+            "B[0] = A[0] and A[1]\nB[1] = A[0] or A[1]\nB[2] = not A[1]\nB[3] = T.bitwise_xor(A[0], A[2])\n"
+            "B[4] = A[0] == A[1]\nB[5] = A[0] > A[1]",
         ),
-        ([True, False, True, False], [False] * 4),
-        [False, True, True, False],
+        ([True, False, True, False], [False] * 6),
+        [False, True, True, False, False, True],
     ),
     "threads that do not meet": (
         script(EIGHT, 'for t in T.thread_binding(8, thread="threadIdx.x"):\n    B[7 - t] = A[t]'),

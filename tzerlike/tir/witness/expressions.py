@@ -104,8 +104,8 @@ class Expressions:
 
     def _comparison(self, sign: str, node: Node, lane: int) -> str:
         first, second = node.at("a"), node.at("b")
-        if scalar_of(first.dtype) != scalar_of(second.dtype) or first.dtype.is_bool:
-            raise NotCovered("a comparison of bool or of different dtypes")
+        if scalar_of(first.dtype) != scalar_of(second.dtype):
+            raise NotCovered("a comparison of different dtypes")
         return f"(uint8_t)({self.lane(first, lane)} {sign} {self.lane(second, lane)})"
 
     def _and(self, node: Node, lane: int) -> str:
