@@ -16,12 +16,10 @@ from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
-from tzerlike.core.effort import COMPILE_ONLY
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
 from tzerlike.core.finding import Finding
-from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import Exit
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
@@ -33,7 +31,7 @@ from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
-from tzerlike.findings.growth import Growth, growth_of
+from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.rescue import without_misuse
@@ -207,10 +205,10 @@ class ConfirmingWorker(ShardWorker):
         None when it does not show, or the witness objects.
         """
         if finding.kind == "hang":
-            endless = self._endless(finding, stored)
-            if endless is None:
+            found = self._endless(finding, stored)
+            if found is None:
                 return None
-            finding = endless
+            finding = found
         limits = confirming_limits(finding.kind, self.executor.limits)
         evidence = evidence_for(finding.case, finding.observation.results)
 
@@ -256,25 +254,15 @@ class ConfirmingWorker(ShardWorker):
             self.state.unconfirmed[_SLOW_COMPILE] += 1
             return None
 
-        def run(case: Case, limits: Limits) -> Observation:
-            self.notes.beat(stored.provenance.iteration, "hang")
-            effort = self.executor.effort if finding.observation.stage is Stage.BUILD_BASELINE else COMPILE_ONLY
-            (seen,) = self.executor.run([case], count=False, limits=limits, effort=effort)
-            return seen.sound()
-
-        def look() -> Growth:
-            smaller = self.programs.smaller(finding.case)
-            return growth_of(finding, smaller, run, partial(judged, self.oracles), self.executor.limits)
-
-        growth = contained(look, "hang")
-        if isinstance(growth, Fault):
-            self.faults.note(growth, Occasion(stored.provenance.iteration, stored))
+        look = partial(endless, finding, self.executor, self.programs, self.oracles)
+        found = contained(look, "hang")
+        if isinstance(found, Fault):
+            self.faults.note(found, Occasion(stored.provenance.iteration, stored))
             return None
-        if not growth.endless:
+        if found is None:
             self.slow[finding.signature] += 1
             self.state.unconfirmed[_SLOW_COMPILE] += 1
-            return None
-        return replace(finding, observation=replace(finding.observation, message=growth.told))
+        return found
 
     def _heard(self, finding: Finding, evidence: Evidence, stored: StoredCase) -> Deposition | None:
         """What the witness says of wrong code, counted; where it objects, one of our two readings is at fault.

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from tzerlike.core.case import Case
+from tzerlike.core.effort import COMPILE_ONLY
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.programs import Programs
+from tzerlike.oracles import judged
+from tzerlike.oracles.protocol import Judge
 
 PATIENCE = 12.0
 """How many times its limit the smallest compilation gets that did not end."""
@@ -30,6 +37,20 @@ class Growth(NamedTuple):
 
     endless: bool
     told: str
+
+
+def endless(finding: Finding, executor: ForkExecutor, programs: Programs, judges: Sequence[Judge]) -> Finding | None:
+    """Return the finding of a compilation without end, with the evidence for its message; None where it is slow."""
+    effort = executor.effort if finding.observation.stage is Stage.BUILD_BASELINE else COMPILE_ONLY
+
+    def run(case: Case, limits: Limits) -> Observation:
+        (seen,) = executor.run([case], count=False, limits=limits, effort=effort)
+        return seen.sound()
+
+    growth = growth_of(finding, programs.smaller(finding.case), run, partial(judged, judges), executor.limits)
+    if not growth.endless:
+        return None
+    return replace(finding, observation=replace(finding.observation, message=growth.told))
 
 
 def growth_of(

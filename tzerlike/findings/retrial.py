@@ -20,6 +20,7 @@ from tzerlike.execution.witness import heard
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
+from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged, make_oracles
@@ -36,9 +37,9 @@ class LookAt(Protocol):
 class Retrial:
     """`look` looks at a case once, on a heap, with the inputs of an archive where one is named.
 
-    `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, or the
-    witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a smaller case has to show
-    it on before it is taken.
+    `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, a hang
+    has an end, or the witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a
+    smaller case has to show it on before it is taken.
     """
 
     look: LookAt
@@ -65,6 +66,11 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], p
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
         finding, tier = tiered(finding, executor, programs, lambda case: look(case).findings)
+        if finding.kind == "hang":
+            found = endless(finding, executor, programs, judges)
+            if found is None:
+                return None
+            finding = found
         evidence = evidence_for(finding.case, finding.observation.results)
         confirmation = confirmed(
             finding.kind,

@@ -16,6 +16,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
+from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
@@ -90,7 +91,8 @@ def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
     """What the program means; None where it means nothing on these inputs, or the interpreter cannot tell."""
     func = tvm_api.entry_of(module)
     drawn, judgement, results = interpret_seeded(func, case.input_seed, Effort(inputs=inputs).thorough())
-    return Meaning(func, drawn, judgement) if drawn and judgement and results.defined else None
+    once = kind_of_target(case.target) == "llvm"
+    return Meaning(func, drawn, judgement, once) if drawn and judgement and results.defined else None
 
 
 def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:

@@ -37,11 +37,15 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A defined program with its inputs and what it computes on them."""
+    """A defined program with its inputs and what it computes on them.
+
+    With `once`, code evaluates the bounds of a loop before the first iteration and never again, as LLVM's does.
+    """
 
     func: Any
     inputs: Inputs
     judgement: Judgement
+    once: bool = False
 
     def look(self, module: Any) -> Inspection:
         """Compare what the `main` of `module` means with this.
@@ -57,7 +61,7 @@ class Meaning:
             return Inspection(Correctness.UNKNOWN)
         limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
         try:
-            seen = interpreter.prepare(func).run(arguments, limit)
+            seen = interpreter.prepare(func).run(arguments, limit, once=self.once)
         except (MemoryError, RecursionError):
             return Inspection(Correctness.UNKNOWN)
         if seen.verdict is Verdict.UNDEFINED or seen.rule == "exceptional-value":

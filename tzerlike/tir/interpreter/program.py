@@ -40,15 +40,15 @@ class Program:
     extents: list[tuple[Thunk, int, int]]
     """Extents of parameters that follow from others, with the parameter's position and the axis."""
 
-    def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS) -> Judgement:
+    def run(self, arguments: Sequence[Argument], max_steps: int = MAX_STEPS, *, once: bool = False) -> Judgement:
         """Interpret the function on `arguments`, one for each parameter; they stay as they are.
 
         Where the bounds of a loop change while it runs, code may evaluate them once or in each round: the results hold
-        for both.
+        for both, or with `once` for the first.
         """
         self.state.rereads = self.state.moved = False
         judgement = self._run(arguments, max_steps)
-        if not self.state.moved or judgement.verdict is not Verdict.DEFINED:
+        if once or not self.state.moved or judgement.verdict is not Verdict.DEFINED:
             return judgement
         self.state.rereads = True
         other = self._run(arguments, max_steps)
