@@ -104,8 +104,12 @@ class TirHarness(CaseHarness):
             if other is not None and self.plain(executor, other, printed=True):
                 yield other
             elif other is not None:
-                mended = plainness.mended_programs(executor, other)
-                yield from (better for better in mended if self.plain(executor, better, printed=True))
+                yield from (
+                    better for better in self.mended(executor, other) if self.plain(executor, better, printed=True)
+                )
+
+    def mended(self, executor: ForkExecutor, case: Case) -> Iterator[Case]:
+        return iter(plainness.mended_programs(executor, case))
 
     def accepted(self, case: Case) -> frozenset[str]:
         def verifiers() -> str:
