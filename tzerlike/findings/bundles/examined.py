@@ -26,7 +26,7 @@ def look_again(
     return examiner_of(probe).look_again(ask_for(probe, executor.call), case, held, inputs, layout)
 
 
-def _tiered(executor: ForkExecutor, programs: Programs, probe: Probe, look: Look) -> tuple[Look, int]:
+def tiered_look(executor: ForkExecutor, programs: Programs, probe: Probe, look: Look) -> tuple[Look, int]:
     """The look with the tier of what it found: at a program with nothing odd about it where that shows the same."""
     (finding,) = look.findings
     tier = tier_of_look(finding, executor, programs)
@@ -52,7 +52,7 @@ def bundle_examined(
 
     `stored` is the case that was looked at, for its provenance.
     """
-    look, tier = _tiered(executor, programs, probe, look)
+    look, tier = tiered_look(executor, programs, probe, look)
     (finding,) = look.findings
     again = [look_again(executor, probe, look.held, finding.case) for _ in range(_CONFIRMATIONS)]
     same = sum(other.shows(finding) for other in again)
