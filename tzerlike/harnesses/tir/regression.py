@@ -98,7 +98,7 @@ def regression_test(
     build, imports = _build(case_of(finding, baseline), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
     program = _program(script)
-    place = seen.pass_name.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
+    place = seen.culprit.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
     return pytest_file(
         f"{snake_case(place) or 'compile'}_{_PROBLEMS[finding.kind]}",
         [program.inside, guard + build, run.body],
