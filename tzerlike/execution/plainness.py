@@ -55,10 +55,13 @@ def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | Non
 def mended_programs(executor: ForkExecutor, case: Case) -> list[Case]:
     """Return cases of programs like that of `case` with nothing odd about their form; they may compute something else.
 
-    Where nothing is odd there are none.
+    Of the program itself, and of the one that its TVMScript is read as. Where nothing is odd there are none.
     """
-    records, _ = executor.call(_MENDED, {"case": case.to_json()})
-    return [replace(case, ir=ir) for ir in dict.fromkeys(record["ir"] for record in records) if ir != case.ir]
+    found: dict[str, None] = {}
+    for ir in filter(None, (case.ir, rendered(executor, case).again)):
+        records, _ = executor.call(_MENDED, {"case": replace(case, ir=ir).to_json()})
+        found |= dict.fromkeys(record["ir"] for record in records)
+    return [replace(case, ir=ir) for ir in found if ir != case.ir]
 
 
 def _has_threads(case: Case) -> bool:

@@ -64,6 +64,10 @@ class Programs(ABC):
         """Yield the case with extents half as large, again and again; nothing where they are small."""
         return iter(())
 
+    def mended(self, executor: ForkExecutor, case: Case) -> Iterator[Case]:
+        """Yield cases of programs like that of `case` with nothing odd about their form, where something is."""
+        return iter(())
+
     def accepted(self, case: Case) -> frozenset[str]:
         """The verifiers, by names of their own, that accept the program of a case, and survive it."""
         return frozenset()

@@ -8,7 +8,7 @@ import pytest
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Signed
-from tzerlike.core.observation import Exit, Frame, Observation, Stage
+from tzerlike.core.observation import LEFTOVER, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
@@ -98,6 +98,19 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     assert "The pass `tirx.StorageRewrite`, in the default pipeline, raises:" in text
     assert "more lines)" in text
     assert len(text.splitlines()) < 60, "a message that quotes a whole script is cut"
+
+
+def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
+    origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
+    seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
+    text = report(subject("crash", seen))
+    assert "CompactBufferAllocation leaves IR that FlattenBuffer crashes on: a buffer laid out by int32x8" in text
+    assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
+    assert "because of `s_tir.CompactBufferAllocation`: what it leaves is ill-typed (buffer)" in text
+    left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
+    assert "still has what it is there to remove, `T.Cast(...)`." in report(
+        subject("ice-on-valid", replace(seen, exit=Exit.REJECTED, origin=left))
+    )
 
 
 def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:

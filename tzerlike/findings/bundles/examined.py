@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import Case
+from tzerlike.core.finding import FIRST_TIER
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
@@ -25,6 +26,19 @@ def look_again(
     return examiner_of(probe).look_again(ask_for(probe, executor.call), case, held, inputs, layout)
 
 
+def tiered_look(executor: ForkExecutor, programs: Programs, probe: Probe, look: Look) -> tuple[Look, int]:
+    """The look with the tier of what it found: at a program with nothing odd about it where that shows the same."""
+    (finding,) = look.findings
+    tier = tier_of_look(finding, executor, programs)
+    if tier == FIRST_TIER:
+        return look, tier
+    for case in programs.mended(executor, finding.case):
+        better = look_again(executor, probe, look.held, case)
+        if better.shows(finding) and tier_of_look(better.findings[0], executor, programs) == FIRST_TIER:
+            return better, FIRST_TIER
+    return look, tier
+
+
 def bundle_examined(
     directory: Path,
     executor: ForkExecutor,
@@ -38,13 +52,14 @@ def bundle_examined(
 
     `stored` is the case that was looked at, for its provenance.
     """
+    look, tier = tiered_look(executor, programs, probe, look)
     (finding,) = look.findings
     again = [look_again(executor, probe, look.held, finding.case) for _ in range(_CONFIRMATIONS)]
     same = sum(other.shows(finding) for other in again)
     # Speed is the one thing that noise alone could fake.
     if same < (len(again) if finding.kind == "slow-code" else 1):
         return None
-    confirmation = Confirmation(_CONFIRMATIONS, same, tier_of_look(finding, executor, programs))
+    confirmation = Confirmation(_CONFIRMATIONS, same, tier)
     texts = programs.texts_of_look(executor, finding, look)
     kept = StoredCase(finding.case, stored.provenance)
     held = {**environment, **look.held}

@@ -99,8 +99,12 @@ class TirHarness(CaseHarness):
             if other is not None and self.plain(executor, other, printed=True):
                 yield other
             elif other is not None:
-                mended = plainness.mended_programs(executor, other)
-                yield from (better for better in mended if self.plain(executor, better, printed=True))
+                yield from (
+                    better for better in self.mended(executor, other) if self.plain(executor, better, printed=True)
+                )
+
+    def mended(self, executor: ForkExecutor, case: Case) -> Iterator[Case]:
+        return iter(plainness.mended_programs(executor, case))
 
     def smaller(self, case: Case) -> Iterator[Case]:
         return (replace(case, ir=ir) for ir in halved(case.ir))

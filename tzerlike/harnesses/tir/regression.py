@@ -117,7 +117,7 @@ def regression_test(
     lookup = wrong or (finding.kind != "ice-on-valid" and seen.results is not None)
     build, imports = build_statements(case_of(finding, baseline), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
-    place = seen.pass_name.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
+    place = seen.culprit.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
 
     def written(program: ProgramPieces, check: str) -> str:
         return pytest_file(
