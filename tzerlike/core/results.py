@@ -183,12 +183,13 @@ class Rejection:
     `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
     program and what the failing pass was given, and `support` what speaks for it: "defined" by the interpreter,
     "builds" where the interpreter cannot tell and the baseline build compiles, or "": an undefined program is nobody's
-    to complain about.
+    to complain about. `maker` is the pass that made ill-formed what the failing one was given, "" where nothing did.
     """
 
     label: Text
     well_formed: bool = False
     support: Text = ""
+    maker: Text = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -31,7 +31,8 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         internal = rejection.label == Label.INTERNAL_ERROR.value
         if not (internal and rejection.well_formed and rejection.support):
             return None
-        where = observation.pass_name.rpartition(".")[2] or observation.stage.value
+        guilty = rejection.maker or observation.pass_name
+        where = guilty.rpartition(".")[2] or observation.stage.value
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
