@@ -26,6 +26,9 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((4, 8), "float32")):
 """
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("campaign")

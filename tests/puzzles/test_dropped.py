@@ -17,6 +17,7 @@ from tzerlike.core.results import Rejection
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.offences import FormWatch
+from tzerlike.findings.defining import CANDIDATES, defined_finding, doubtful
 from tzerlike.findings.tiers import tiered
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.oracles import effort_for, examiner, judged, make_oracles
@@ -122,6 +123,15 @@ NOBODYS = {
 }
 
 
+UNDEFINED = """
+for i in range(8):
+    B[i] = A[i + 1]
+for i in T.parallel(4):
+    A[0] = A[0] + i
+B[3] = T.reinterpret("int32", T.uint32(0)) + B[2]
+"""
+
+
 def found(executor: ForkExecutor, text: str) -> tuple[Finding, int] | None:
     case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
     judges = make_oracles(ORACLES)
@@ -170,3 +180,16 @@ def test_the_first_pass_that_leaves_ill_formed_ir_is_noted() -> None:
 
 def keep(func: Any, module: Any, context: Any) -> Any:
     return func
+
+
+def test_what_is_undefined_elsewhere_in_the_program_does_not_hide_an_error(real: ForkExecutor) -> None:
+    case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(program(INTS, UNDEFINED)))))
+    (seen,) = real.run([case], count=False)
+    assert doubtful(seen)
+    judges = make_oracles(ORACLES)
+    assert judged(judges, case, seen) == []
+    finding, tried = defined_finding(case, seen, real, HARNESS, judges)
+    assert finding is not None
+    assert 0 < tried <= CANDIDATES
+    assert "zero reinterpret shortcut" in finding.observation.message
+    assert HARNESS.plain(real, finding.case, printed=True)

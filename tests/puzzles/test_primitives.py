@@ -16,6 +16,7 @@ import pytest
 from tests.puzzles.conftest import fake_run_case, served
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.errors import Fault
+from tzerlike.core.finding import FIRST_TIER
 from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.stored import StoredCase
@@ -23,6 +24,7 @@ from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.bundles.examined import bundle_examined
+from tzerlike.findings.tiers import tier_of_look
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.mutators import Guarded, MutationEnv
 from tzerlike.mutators import attempt as of_attempt
@@ -162,25 +164,29 @@ def looked(executor: ForkExecutor, text: str) -> tuple[Case, Look]:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_a_primitive_is_bundled_in_the_first_tier(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
+def test_what_is_wrong_with_a_primitive_is_found_in_the_first_tier(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     text, steps, kind, parts = WRONG[name]
+    with planted(monkeypatch, steps) as executor:
+        (finding,) = looked(executor, text)[1].findings
+        assert (finding.kind, finding.parts[: len(parts)]) == (kind, parts)
+        assert tier_of_look(finding, executor, HARNESS) == FIRST_TIER
+
+
+@pytest.mark.parametrize("name", ["one stride for two dimensions", "nothing to cache"])
+def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    text, steps, _, parts = WRONG[name]
     (tmp_path / "findings").mkdir()
     with planted(monkeypatch, steps) as executor:
         case, look = looked(executor, text)
-        (finding,) = look.findings
-        assert (finding.kind, finding.parts[: len(parts)]) == (kind, parts)
         stored = StoredCase(case, Provenance("test"))
         path = bundle_examined(tmp_path / "findings", executor, HARNESS, PROBE, look, stored, {})
     assert path is not None
-    bundle = read_bundle(path)
-    assert (bundle.probe, bundle.tier) == (PROBE, 1)
+    assert read_bundle(path).probe == PROBE
     assert f"`Schedule.{parts[1]}`" in (path / "report.md").read_text()
     repro = (path / "repro.py").read_text()
     assert "tzerlike" not in repro
     assert ended(path / "repro.py") == (1, "the bug shows")
-    # The call that is to blame left out.
+    # Without the call that is to blame.
     other = tmp_path / "other.py"
     other.write_text(repro.replace(f".{parts[1]}(", ".get_sblock('b') or (lambda *args, **kwargs: 0)("))
     assert ended(other)[0] == 0

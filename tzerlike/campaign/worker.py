@@ -40,6 +40,7 @@ from tzerlike.coverage import Coverage
 from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.examined import bundle_examined
+from tzerlike.findings.defining import doubtful
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.programs import Programs
 from tzerlike.oracles import make_oracles, probes_for
@@ -151,6 +152,8 @@ class Worker(ConfirmingWorker):
             self.directory.keep_aside(stored)
         signatures = self.confirm(step.findings, stored, step.trial.occasion)
         looked = partial(self._looked, step.trial.occasion)
+        if Check.REJECTIONS in self.executor.effort.checks and doubtful(seen):
+            signatures.append(looked("define", partial(self.define, case, seen, stored)))
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
         made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng)
         signatures += [looked(probe.label, partial(self.examine, probe, made, stored)) for probe in self.probes]
