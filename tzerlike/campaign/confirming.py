@@ -17,9 +17,9 @@ from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
-from tzerlike.core.finding import Finding
+from tzerlike.core.finding import FIRST_TIER, Finding
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit
+from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
@@ -29,6 +29,7 @@ from tzerlike.execution.witness import heard, objection_fault, testimony
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
+from tzerlike.findings.defining import CANDIDATES, defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
@@ -55,6 +56,9 @@ _TRIES_TO_CARRY = 4
 _WRONG_CODE = "inconsistency"
 """The oracle of wrong code."""
 
+_DEFINING_SHARE = 0.1
+"""Runs of smaller cases for a run of the campaign, where an internal error is of no use as it is."""
+
 _OBJECTIONS = 4
 """How many findings of a signature the witness is asked about that objects to each."""
 
@@ -79,6 +83,8 @@ class ConfirmingWorker(ShardWorker):
         self.carried_over: Counter[str] = Counter()
         how = (self.executor, programs, assignment.config.oracles, self.room.keep, self._bundle_tiered)
         self.reductions = Reductions(self.state, self.directory.findings, *how)
+        self.doubts: set[tuple[str, ...]] = set()
+        self.defining = 0
 
     def restore(self) -> None:
         super().restore()
@@ -162,6 +168,10 @@ class ConfirmingWorker(ShardWorker):
             self.faults.note(short, Occasion(stored.provenance.iteration, stored))
             short = finding if is_short(finding.case) else None
         if short is None:
+            # What it takes passes to make may be a program of its own.
+            carried, tier = self._tiered(finding, stored)
+            short = carried if tier == FIRST_TIER else None
+        if short is None:
             self.long_orders[finding.signature] += 1
             self.state.unconfirmed["ice-on-long-order"] += 1
             return None
@@ -171,12 +181,27 @@ class ConfirmingWorker(ShardWorker):
 
     def _bundle_tiered(self, finding: Finding, stored: StoredCase) -> str | None:
         """Bundle a finding with its tier, on the plain program that shows it where there is one."""
+        best, tier = self._tiered(finding, stored)
+        return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+
+    def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
         found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
         if isinstance(found, Fault):
             self.faults.note(found, Occasion(stored.provenance.iteration, stored))
-            found = finding, 0
-        best, tier = found
-        return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+            return finding, 0
+        return found
+
+    def define(self, case: Case, seen: Observation, stored: StoredCase) -> str | None:
+        """Look for a smaller case that fails as this one did and counts as valid, once for each error, with a share of
+        the campaign's runs; report what it shows."""
+        what = what_failed(seen)
+        if what in self.doubts or self.defining + CANDIDATES > self.state.pairs * _DEFINING_SHARE:
+            return None
+        self.doubts.add(what)
+        found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
+        self.defining += tried
+        self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
+        return None if found is None else self.report(found, replace(stored, case=found.case))
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, or is known and needs none; the known are counted."""

@@ -148,11 +148,12 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What the loop calls: `notes` before it does something, `on_death` with a mutation that died and its signal, and
-    `on_fault` with a fault of ours."""
+    """What the loop calls: `notes` before it does something, `on_death` with a mutation that died and its signal,
+    `on_amiss` with one in which the compiler seems to fail and how, and `on_fault` with a fault of ours."""
 
     notes: Notes
     on_death: Callable[[Mutation, int], None] = lambda mutation, number: None
+    on_amiss: Callable[[Mutation, str], None] = lambda mutation, amiss: None
     on_fault: Callable[[Fault, Occasion], None] = _raised
 
 
@@ -325,6 +326,8 @@ class Fuzzer:
                     self.tally.mutators[name].tried += 1
                 if mutant.died_of:
                     self.hooks.on_death(mutation, mutant.died_of)
+                if mutant.attempt.amiss:
+                    self.hooks.on_amiss(mutation, mutant.attempt.amiss)
                 if text is not None:
                     case = self._with_program(parent, text, rng)
                     provenance = self._descend(entry, name, iteration)

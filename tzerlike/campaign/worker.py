@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,8 @@ from tzerlike.campaign.transport import SharedDirectory, Transport
 from tzerlike.core.case import print_sequence
 from tzerlike.core.effort import Check
 from tzerlike.core.errors import UserError
-from tzerlike.core.observation import Exit
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit, message_template
 from tzerlike.core.rng import rng_for
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
@@ -37,11 +40,16 @@ from tzerlike.coverage import Coverage
 from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.examined import bundle_examined
+from tzerlike.findings.defining import doubtful
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.programs import Programs
 from tzerlike.oracles import make_oracles, probes_for
 from tzerlike.oracles.examiner import Look, Made, ask_for, examiner_of
+from tzerlike.oracles.primitives import PROBE
 from tzerlike.oracles.protocol import Probe
+
+_LOOKS = 4
+"""How many mutations are looked at again of those in which the compiler says the same."""
 
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
@@ -87,6 +95,7 @@ class Worker(ConfirmingWorker):
         self.transport = transport or SharedDirectory(self.directory)
         self.carried: Carried | None = None
         self.probes = probes_for(config.oracles)
+        self.amiss: Counter[str] = Counter()
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -107,7 +116,7 @@ class Worker(ConfirmingWorker):
             executor,
             pairs,
             self.oracles,
-            Hooks(notes, self.mutation_died, self.faults.note),
+            Hooks(notes, self.mutation_died, self.mutation_amiss, self.faults.note),
             list(self.shard.of(shuffled)),
             tally=self.state,
         )
@@ -145,6 +154,8 @@ class Worker(ConfirmingWorker):
         found = step.findings or self.behind_misuse(case, seen, step.trial.occasion)
         signatures = self.confirm(found, stored, step.trial.occasion)
         looked = partial(self._looked, step.trial.occasion)
+        if Check.REJECTIONS in self.executor.effort.checks and doubtful(seen):
+            signatures.append(looked("define", partial(self.define, case, seen, stored)))
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
         made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng)
         signatures += [looked(probe.label, partial(self.examine, probe, made, stored)) for probe in self.probes]
@@ -191,6 +202,30 @@ class Worker(ConfirmingWorker):
         how = (self.executor, self.programs, probe, look, stored, self._found_now)
         bundle = partial(bundle_examined, self.directory.findings, *how)
         return self._bundled(finding, self.room.keep(bundle), probe.label)
+
+    def mutation_amiss(self, mutation: Mutation, amiss: str) -> None:
+        """Look at a mutation in which the compiler seems to have failed: of those that say the same at a few."""
+        probe = next((probe for probe in self.probes if probe is PROBE), None)
+        said = f"{mutation.mutator}: {message_template(amiss)}"
+        if probe is None or self.amiss[said] >= _LOOKS:
+            return
+        self.amiss[said] += 1
+        occasion = Occasion(mutation.iteration, mutation=mutation)
+
+        def look() -> str | None:
+            stored = self.directory.load_case(mutation.parent)
+            rng = partial(rng_for, self.config.seed, self.number, mutation.iteration)
+            made = Made(stored.case, False, stored.case, mutation, rng)
+            descent = replace(
+                stored.provenance,
+                parent=mutation.parent,
+                mutator=mutation.mutator,
+                worker=mutation.worker,
+                iteration=mutation.iteration,
+            )
+            return self.examine(probe, made, StoredCase(stored.case, descent))
+
+        self.faults.keep(look, probe.label, occasion)
 
     def adopt_from_others(self) -> None:
         """Take over the corpus entries that other workers have sent since the last look."""

@@ -52,11 +52,13 @@ class Attempt:
     """The text of a child that is well-formed, or None and `why`.
 
     That is NOT_BUILT where the compiler refused to build the child, ILL_FORMED where its verifiers refuse it, and ""
-    where the mutator does not apply.
+    where the mutator does not apply. `amiss` is what looks like a failure of the compiler, where its code made the
+    child: what it raised, in words, or the rule of types that the child breaks.
     """
 
     text: str | None
     why: str = ""
+    amiss: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,9 @@ class Frame(NamedTuple):
 LEFTOVER = "leftover"
 """The `check` of an Offence whose pass leaves some of what it is there to remove."""
 
+ILL_FORMED = "ill-formed"
+"""That of one whose pass leaves what TVM's own verifiers refuse."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offence:

@@ -59,6 +59,18 @@ class TypeWatch:
         return [self.offence] if self.offence is not None and _well_formed(self._begun) else []
 
 
+@tvm_api.tvm.ir.instrument.pass_instrument
+class FormWatch:
+    """Notes the first pass that leaves what TVM's verifiers refuse; of nested passes it is the inner."""
+
+    def __init__(self) -> None:
+        self.maker = ""
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        if not self.maker and not _well_formed(module):
+            self.maker = str(info.name)
+
+
 def _well_formed(module: Any) -> bool:
     once = all(defines_once(Tree(func)) for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc))
     return once and tvm_api.well_formed(module)

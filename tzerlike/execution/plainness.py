@@ -12,7 +12,7 @@ from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
-from tzerlike.execution.compare.results import interpret_seeded
+from tzerlike.execution.definedness import verdict_of
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import rendered
 from tzerlike.passes.catalog import steps_of
@@ -21,6 +21,7 @@ from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.oddities import mended, oddities
 from tzerlike.tir.plain import odd_in
 from tzerlike.tir.typecheck import is_well_typed
@@ -80,8 +81,7 @@ def _look(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     except CompilerRefused:
         plain = False
     if plain:
-        _, _, results = interpret_seeded(entry, case.input_seed, Effort())
-        plain = results.defined
+        plain = verdict_of(case, module, Effort()) == Verdict.DEFINED
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.add_result({"plain": plain})
 

@@ -15,18 +15,18 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.core.targets import arch_of_target, kind_of_target
-from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
+from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
-from tzerlike.execution.offences import OriginWatch
+from tzerlike.execution.offences import FormWatch, OriginWatch
 from tzerlike.execution.origin import as_record, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
-from tzerlike.passes.label import Label, label
+from tzerlike.passes.label import Label, divides_by_zero, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -59,7 +59,7 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
     internal = Label.INTERNAL_ERROR.value
     if seen.exit is not Exit.REJECTED or Check.REJECTIONS not in effort.checks:
         return seen
-    if seen.rejection is not None and seen.rejection.label != internal:
+    if seen.rejection is not None and not _in_doubt(seen.rejection, seen.message):
         return seen
     item = {
         "case": case.to_json(),
@@ -90,28 +90,46 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
     rejection = label_rejection(case, item["pass"], item["message"])
     channel.add_result(rejection.to_json())
-    watch = OriginWatch([spec.name for spec in case.passes])
-    if rejection.label != Label.INTERNAL_ERROR.value or not _well_formed_up_to_failure(case, item["of source"], watch):
+    if not _in_doubt(rejection, item["message"]):
         return
-    rejection = replace(rejection, well_formed=True)
+    watch = OriginWatch([spec.name for spec in case.passes])
+    maker = _maker_of_ill_formed(case, item["of source"], watch)
+    if maker is None:
+        return
+    origin = Offence(ILL_FORMED, maker, "well-formed", "") if maker else watch.offence
+    internal = Rejection(Label.INTERNAL_ERROR.value, well_formed=True)
+    excused = rejection.label != internal.label
+    rejection = rejection if excused else internal
     channel.add_result(rejection.to_json())
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.enter_stage(Stage.INTERPRET)
     module = tvm_api.load_ir(case.ir)
-    _, _, results = interpret_seeded(tvm_api.entry_of(module), case.input_seed, effort)
     sources: list[str] = []
-    if results.defined:
+    if excused:
+        if never_divides_by_zero(case, module, effort):
+            rejection = replace(internal, support="defined")
+    elif (verdict := verdict_of(case, module, effort)) == Verdict.DEFINED:
         rejection = replace(rejection, support="defined")
-    elif results.verdict != Verdict.UNDEFINED:
+    elif verdict != Verdict.UNDEFINED:
         channel.enter_stage(Stage.BUILD_BASELINE)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         builds, sources = _builds(case, module, channel, effort.baseline)
         rejection = replace(rejection, support="builds" if builds else "")
-    channel.add_result(rejection.to_json() | {"sources": sources} | as_record(watch.offence))
+    channel.add_result(rejection.to_json() | {"sources": sources} | as_record(origin))
 
 
-def _well_formed_up_to_failure(case: Case, of_source: bool, origin: OriginWatch) -> bool:
-    """Whether TVM's verifiers accept the program, and what the failing step was given; `origin` watches the passes.
+def _in_doubt(rejection: Rejection, message: str) -> bool:
+    """Whether it takes a look at the program to say if a refusal is an internal error on a valid one."""
+    if rejection.label == Label.DOCUMENTED_REFUSAL.value:
+        return divides_by_zero(message)
+    return rejection.label == Label.INTERNAL_ERROR.value
+
+
+def _maker_of_ill_formed(case: Case, of_source: bool, origin: OriginWatch) -> str | None:
+    """Return the pass of the default pipeline that made ill-formed what TVM's verifiers accept, "" for none.
+
+    None where they refuse the program, or what passes of the case's own gave the failing step. `origin` watches
+    the passes.
 
     With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
 
@@ -119,6 +137,8 @@ def _well_formed_up_to_failure(case: Case, of_source: bool, origin: OriginWatch)
     or something that its preconditions exclude, is not the one to blame.
     """
     module = tvm_api.load_ir(case.ir)
+    if not tvm_api.well_formed(module):
+        return None
     watch = tvm_api.ModuleWatch()
     passes = GivenPasses(case.passes)
     compilation = Compilation(case.target, case.config, passes.steps, [watch, origin])
@@ -126,13 +146,25 @@ def _well_formed_up_to_failure(case: Case, of_source: bool, origin: OriginWatch)
         compilation.build(module)
     except CompilerRefused:
         if of_source or passes.misused:
-            return False
+            return None
         given = watch.module or module
     else:
         if not of_source:
-            return False
+            return None
         given = compilation.lower(module)
-    return bool(tvm_api.well_formed(module) and tvm_api.well_formed(given))
+    if tvm_api.well_formed(given):
+        return ""
+    return None if of_source or case.passes else _first_ill_formed(case)
+
+
+def _first_ill_formed(case: Case) -> str | None:
+    """The pass of a pipeline after which a program is ill-formed; None where its passes come through."""
+    watch = FormWatch()
+    try:
+        Compilation(case.target, case.config, instruments=[watch]).build(tvm_api.load_ir(case.ir))
+    except CompilerRefused:
+        return watch.maker or None
+    return None
 
 
 def _builds(case: Case, module: Any, channel: Channel, baseline: str) -> tuple[bool, list[str]]:

@@ -17,6 +17,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
 from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, SYSTEM, raised_by_tvm
 from tzerlike.tir.tree import Tree, defines_once
 
@@ -41,11 +42,20 @@ class Guarded:
 
     def __call__(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         try:
+            return self.told(func, rng, env)
+        except CompilerRefused:
+            return None
+
+    def told(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
+        """The same; CompilerRefused with what the compiler raised in a mutator that runs it."""
+        try:
             child = self.mutator(func, rng, env)
         except CONSTRUCTION_ERRORS as error:
             # The same types are what a fault of our own code would raise.
             if not raised_by_tvm(error):
                 raise
+            if self.runs_compiler:
+                raise CompilerRefused(error) from error
             return None
         if child is None or child.same_as(func):
             return None

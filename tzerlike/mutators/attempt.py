@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 from tzerlike.core.mutation import ILL_FORMED, NOT_BUILT, Attempt, Mutant, Mutation
 from tzerlike.core.observation import NOBODYS, Observation
-from tzerlike.mutators import MutationEnv, Mutator, make_mutators
+from tzerlike.mutators import Guarded, MutationEnv, Mutator, make_mutators, runs_compiler
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
-from tzerlike.tir.typecheck import is_well_typed
+from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.tir.typecheck import TypeChecker
 
 _JOB = "mutate"
 
@@ -22,7 +23,9 @@ _JOB = "mutate"
 def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Attempt:
     """Have `mutator` make a child of `func`; what it raises on its own account passes."""
     try:
-        child = mutator(func, rng, env)
+        child = (mutator.told if isinstance(mutator, Guarded) else mutator)(func, rng, env)
+    except CompilerRefused as refusal:
+        return Attempt(None, amiss=refusal.message)
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):
             raise
@@ -30,8 +33,10 @@ def attempted(mutator: Mutator, func: Any, rng: Random, env: MutationEnv) -> Att
     if child is None:
         return Attempt(None)
     module = tvm_api.module_of(child)
-    accepted = is_well_typed(child) and tvm_api.well_formed(module)
-    return Attempt(tvm_api.dump_ir(module)) if accepted else Attempt(None, ILL_FORMED)
+    bad = TypeChecker().check(child)
+    if bad is not None:
+        return Attempt(None, ILL_FORMED, f"{bad.rule}: {bad.where}" if runs_compiler(mutator) else "")
+    return Attempt(tvm_api.dump_ir(module)) if tvm_api.well_formed(module) else Attempt(None, ILL_FORMED)
 
 
 def mutate(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

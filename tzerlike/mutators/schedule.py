@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_api import (
     ENTRY,
     array_items,
@@ -96,9 +97,9 @@ def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Schedul
                 rng.choice(steps)(schedule, schedule.get_sblock(rng.choice(names)), rng, env)
             except (s_tir.ScheduleError, IndexError):
                 continue
-            except KeyError:
+            except KeyError as error:
                 # a look-up inside of the primitive failed (CacheIndex): the schedule's state is unknown
-                return None
+                raise CompilerRefused(error) from error
             done += 1
             break
     return made if done else None

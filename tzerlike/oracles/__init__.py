@@ -13,7 +13,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, performance, round_trip
+from tzerlike.oracles import crash, metamorphic, performance, primitives, round_trip
 from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -33,6 +33,7 @@ ORACLES: dict[str, Oracle] = {
     "immutability": Oracle(
         judge_immutability, frozenset({Check.IMMUTABILITY}), harness=TIR, account=account_of_changed_input
     ),
+    "primitives": Oracle(primitives.judge_primitives, probe=primitives.PROBE, harness=TIR),
     "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
 }
 

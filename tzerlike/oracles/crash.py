@@ -83,7 +83,7 @@ def _cycle(frames: tuple[Frame, ...]) -> tuple[str, ...]:
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
-    return seen.stage is Stage.MUTATE and "schedule" not in environment
+    return seen.stage is Stage.MUTATE and seen.exit is Exit.CRASH and "schedule" not in environment
 
 
 def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:

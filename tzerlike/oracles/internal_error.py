@@ -33,19 +33,23 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         if not (internal and rejection.well_formed and rejection.support):
             return None
         where = short_name(observation.culprit) or observation.stage.value
-        named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
-        # A function that calls itself, or hands over to its overload, is one place.
-        frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
-        parts = (where, message_template(observation.message), *frames)
-        return Finding(
-            "ice-on-valid", parts, case, observation, marks=_marks(observation.message, observation.backtrace)
-        )
+        parts, marks = telling(observation)
+        return Finding("ice-on-valid", (where, *parts), case, observation, marks=marks)
     if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
         message = results.baseline.message
         if not documented(message, facts_of(case.ir)):
             parts = (Stage.BUILD_BASELINE.value, message_template(message))
             return Finding("ice-on-valid", parts, case, observation, marks=_marks(message, ()))
     return None
+
+
+def telling(observation: Observation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what tells an error of TVM's from others, in words, and the marks that these leave out."""
+    named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
+    # A function that calls itself, or hands over to its overload, is one place.
+    frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
+    parts = (message_template(observation.message), *frames)
+    return parts, _marks(observation.message, observation.backtrace)
 
 
 def _marks(message: str, backtrace: Sequence[Frame]) -> tuple[str, ...]:

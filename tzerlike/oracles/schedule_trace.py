@@ -43,8 +43,14 @@ class Tape:
             self.names.append((value, name))
 
 
-def record_schedule_calls(write: Callable[[str], None]) -> None:
+After = Callable[[Any, str, Exception | None], None]
+"""What is done after a call: with the schedule, the method's name, and what it raised, if it did."""
+
+
+def record_schedule_calls(write: Callable[[str], None], after: After = lambda schedule, name, error: None) -> None:
     """From here on, for good, tell `write` a line of Python for each call on any Schedule of this process.
+
+    `after` may end all by an exception of its own.
 
     For a forked child that is about to die; lines presume one schedule, `sch`. A call whose arguments have no text
     is written as a line that raises RuntimeError: the script must not go on without the call.
@@ -53,10 +59,10 @@ def record_schedule_calls(write: Callable[[str], None]) -> None:
     for name in dir(s_tir.Schedule):
         method = getattr(s_tir.Schedule, name)
         if not name.startswith("_") and callable(method) and not isinstance(method, type):
-            setattr(s_tir.Schedule, name, _recorded(tape, name, method))
+            setattr(s_tir.Schedule, name, _recorded(tape, name, getattr(method, "__wrapped__", method), after))
 
 
-def _recorded(tape: Tape, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _recorded(tape: Tape, name: str, method: Callable[..., Any], after: After) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if tape.depth:
             return method(self, *args, **kwargs)
@@ -70,12 +76,14 @@ def _recorded(tape: Tape, name: str, method: Callable[..., Any]) -> Callable[...
         tape.depth += 1
         try:
             result = method(self, *args, **kwargs)
-        except Exception:
+        except Exception as error:
+            after(self, name, error)
             # The next attempt of the mutator: what was refused changed nothing.
             tape.write(f"# the call above was refused: {result_name}")
             raise
         finally:
             tape.depth -= 1
+        after(self, name, None)
         tape.name(result, result_name)
         return result
 

@@ -33,6 +33,8 @@ class Fact(StrEnum):
     """Some block has an init statement and some loop is bound to a thread: it may reduce over threads."""
     DIM_ALIGN = "dimension-alignment"
     """Some block wants dimensions of its buffers aligned."""
+    MISALIGNED = "misfit-alignment"
+    """Some block wants a dimension aligned that its buffer has not got."""
     DEVICE_CODE = "device-code"
     """Something runs on GPU threads."""
     SOFTWARE_PIPELINE = "software-pipeline"
@@ -152,6 +154,8 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
             found.update(fact for field, facts in _OF_BLOCKS.items() if filled(data, field) for fact in facts)
             if nodes[data["init"]]["type"] != "None":
                 found.add(Fact.INIT)
+            if not _alignment_fits(data, nodes):
+                found.add(Fact.MISALIGNED)
         elif kind == "tirx.For":
             # In an older TVM loops have no step.
             if "step" in data and nodes[data["step"]]["type"] != "None":
@@ -208,3 +212,29 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
     return frozenset(found)
+
+
+def _alignment_fits(block: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
+    """Whether each alignment that a block asks for is of a dimension of a buffer that it writes."""
+
+    def items(place: int) -> list[int]:
+        return nodes[place].get("data") or []
+
+    try:
+        annotations = items(block["annotations"])
+        keys = [nodes[key].get("data") for key in annotations[::2]]
+        if "buffer_dim_align" not in keys:
+            return True
+        ranks = [len(items(nodes[place]["data"]["region"])) for place in items(block["writes"])]
+        for wish in items(annotations[2 * keys.index("buffer_dim_align") + 1]):
+            buffer, dimension, *_ = (_whole(place, nodes) for place in items(wish))
+            if not (0 <= buffer < len(ranks) and -ranks[buffer] <= dimension < ranks[buffer]):
+                return False
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _whole(place: int, nodes: list[dict[str, Any]]) -> int:
+    data = nodes[place]["data"]
+    return int(data["value"] if isinstance(data, dict) else data)

@@ -95,16 +95,18 @@ class Excuse:
     why: str
 
 
+_DIVIDES: Final = "Divide by zero"
+
 EXCUSES: Final = (
     Excuse(
         r"_M_range_check|Index \d+ out of bounds",
-        lambda passes, facts, failing: failing == "CompactBufferAllocation" and Fact.DIM_ALIGN in facts,
+        lambda passes, facts, failing: failing == "CompactBufferAllocation" and Fact.MISALIGNED in facts,
         "a block wants dimensions aligned that its buffers do not have: an annotation that does not fit",
     ),
     Excuse(
-        "Divide by zero",
+        _DIVIDES,
         lambda passes, facts, failing: Fact.DIVISIONS in facts,
-        "TVM folds no division by zero, be it one that nothing computes",
+        "TVM folds no division by zero; no excuse where nothing computes one (`divides_by_zero`)",
     ),
     Excuse(
         "Shift amount must be",
@@ -133,6 +135,11 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
     if _out_of_order(passes, facts, failing):
         return Label.ILLEGAL_ORDER
     return Label.DOCUMENTED_REFUSAL if documented(message, facts, passes, failing) else Label.INTERNAL_ERROR
+
+
+def divides_by_zero(message: str) -> bool:
+    """Whether TVM refuses a program for a division by zero, be it one that nothing computes."""
+    return _DIVIDES in message
 
 
 def missing_support(message: str) -> bool:

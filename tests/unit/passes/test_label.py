@@ -42,11 +42,11 @@ def test_the_label_is_the_readers(row: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("failing", "message", "facts"),
     [
-        ("s_tir.CompactBufferAllocation", "IndexError: Index 0 out of bounds 0", {Fact.DIM_ALIGN}),
+        ("s_tir.CompactBufferAllocation", "IndexError: Index 0 out of bounds 0", {Fact.MISALIGNED}),
         (
             "s_tir.CompactBufferAllocation",
             "InternalError: vector::_M_range_check: __n (which is 5) >= this->size() (which is 2)",
-            {Fact.DIM_ALIGN},
+            {Fact.MISALIGNED},
         ),
         ("s_tir.LowerAutoCopy", "InternalError: Check failed: block->reads.size() >= 1 (0 vs. 1) : ", set()),
         ("s_tir.InjectVirtualThread", "InternalError: Check failed: (is_zero(op->min)) is false: ", set()),

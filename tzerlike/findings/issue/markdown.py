@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.observation import LEFTOVER, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
@@ -55,7 +55,8 @@ def headline(subject: Subject) -> str:
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
-        text = f"{short_name(seen.culprit)} leaves IR that {place} {verb} on: {_first_line(seen.origin.where)}"
+        where = _first_line(seen.origin.where) or "it is ill-formed"
+        text = f"{short_name(seen.culprit)} leaves IR that {place} {verb} on: {where}"
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
@@ -206,8 +207,10 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
-    what = "still has what it is there to remove" if origin.check == LEFTOVER else f"is ill-typed ({origin.rule})"
-    return f"That is because of {code(origin.pass_name)}: what it leaves {what}, {code(_first_line(origin.where))}."
+    wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
+    what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
+    where = f", {code(_first_line(origin.where))}" if origin.where else ""
+    return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where}."
 
 
 def _place(subject: Subject) -> str:

@@ -235,6 +235,8 @@ def schedule_again(coordinates: Mapping[str, Any], func: Any) -> Any | None:
     mutation = Mutation.from_json(coordinates)
     try:
         return MAKERS[mutation.mutator].schedule(func, mutation.rng, MutationEnv(target=coordinates["target"]))
+    except CompilerRefused:
+        return None
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):
             raise

@@ -30,6 +30,8 @@ def _is_whole(dtype: str) -> bool:
 
 def check_layout(checker: TypeChecker, ty: Any) -> None:
     """The shape, strides and offset of a buffer's type."""
+    rank, strides = len(array_items(ty.shape)), len(array_items(ty.strides))
+    require(strides in (0, rank), "strides", f"{strides} strides for {rank} dimensions")
     offset = [] if ty.elem_offset is None else [ty.elem_offset]
     for expr in [*array_items(ty.shape), *array_items(ty.strides), *offset]:
         dtype = checker.dtype(expr)

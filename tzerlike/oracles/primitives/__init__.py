@@ -1,0 +1,70 @@
+"""The oracle of schedule primitives: one fails in another way than by a ScheduleError, or leaves ill-typed IR.
+
+A ScheduleError is how a primitive says no. What it says no to, it leaves as it was; what it takes, well-formed and
+well-typed before, is so afterwards.
+"""
+
+from __future__ import annotations
+
+from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.refused import refusal_in
+from tzerlike.oracles.internal_error import telling
+from tzerlike.oracles.protocol import Account, Environment, Probe
+
+HELD = "mutation"
+"""What a bundle's environment holds: the coordinates of the mutation that makes the calls."""
+
+
+def judge_primitives(case: Case, observation: Observation) -> Finding | None:
+    """Return the finding of a primitive, `pass_name`, that raised, or left an offence."""
+    if observation.stage is not Stage.MUTATE:
+        return None
+    if observation.exit is Exit.REJECTED:
+        (said, *frames), marks = telling(observation)
+        # What is said behind a condition quotes the program.
+        said = refusal_in(observation.message).condition or said
+        parts = ("schedule", observation.pass_name.rpartition(".")[2], said, *frames)
+        return Finding("ice-on-valid", parts, case, observation, marks=marks)
+    for offence in observation.offences:
+        return Finding(
+            "invalid-ir", ("schedule", observation.pass_name.rpartition(".")[2], offence.rule), case, observation
+        )
+    return None
+
+
+def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
+    return seen.stage is Stage.MUTATE and seen.exit is not Exit.CRASH and HELD in environment
+
+
+def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    if seen.exit is Exit.REJECTED:
+        return Account(expected="The schedule primitive works, or raises a ScheduleError.", place=seen.pass_name)
+    (offence,) = seen.offences
+    return Account(
+        headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
+        expected="Each node that a schedule primitive leaves has the type that TVM's own constructor gives it.",
+        place=seen.pass_name,
+        actual="leaves a node of another type, or of operands that do not go together:",
+        quoted=f"{offence.rule}: {offence.where}",
+    )
+
+
+def _check(environment: Environment) -> None:
+    try:
+        Mutation.from_json(environment.get(HELD, {}))
+    except UserError as error:
+        raise UserError(f"environment.{error}") from error
+
+
+PROBE = Probe(
+    "primitive",
+    "tzerlike.oracles.primitives.examiner",
+    _owns,
+    _account,
+    _check,
+    not_reduced="it is about calls on a schedule, which the program alone does not show; repro.py has them",
+)
