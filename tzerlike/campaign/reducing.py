@@ -171,6 +171,7 @@ class Reductions:
             environment={},
             scheme=SCHEME,
             marks=finding.marks,
+            bare=finding.bare,
             apart=(),
             stored=replace(stored, case=finding.case),
         )

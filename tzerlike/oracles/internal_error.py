@@ -13,7 +13,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
-from tzerlike.core.refused import refusal_in
+from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
@@ -35,16 +35,25 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
         # A function that calls itself, or hands over to its overload, is one place.
         frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
-        parts = (where, message_template(observation.message), *frames)
-        return Finding(
-            "ice-on-valid", parts, case, observation, marks=_marks(observation.message, observation.backtrace)
-        )
+        return _finding(case, observation, where, observation.message, frames, observation.backtrace)
     if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
         message = results.baseline.message
         if not documented(message, facts_of(case.ir)):
-            parts = (Stage.BUILD_BASELINE.value, message_template(message))
-            return Finding("ice-on-valid", parts, case, observation, marks=_marks(message, ()))
+            return _finding(case, observation, Stage.BUILD_BASELINE.value, message)
     return None
+
+
+def _finding(
+    case: Case,
+    seen: Observation,
+    where: str,
+    message: str,
+    frames: Sequence[str] = (),
+    backtrace: Sequence[Frame] = (),
+) -> Finding:
+    said = message_template(message)
+    parts, bare = (where, said, *frames), (where, nameless(said), *frames)
+    return Finding("ice-on-valid", parts, case, seen, marks=_marks(message, backtrace), bare=bare)
 
 
 def _marks(message: str, backtrace: Sequence[Frame]) -> tuple[str, ...]:
