@@ -6,6 +6,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
-from tzerlike.core.finding import FIRST_TIER, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.storage import write_atomic
@@ -26,6 +27,7 @@ from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.cuda import memcheck
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.witness import heard, objection_fault, testimony
+from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
@@ -77,6 +79,8 @@ class ConfirmingWorker(ShardWorker):
         super().__init__(assignment, executor, notes, oracles=list(assignment.config.oracles))
         self.oracles = oracles
         self.programs = programs
+        self.former: set[tuple[int, str]] = set()
+        """Schemes and signatures of bundles of before."""
         self.long_orders: Counter[str] = Counter()
         self.objections: Counter[str] = Counter()
         self.slow: Counter[str] = Counter()
@@ -88,6 +92,11 @@ class ConfirmingWorker(ShardWorker):
 
     def restore(self) -> None:
         super().restore()
+        for path in self.directory.bundles():
+            with suppress(UserError):
+                record = read_record(path)
+                if record.scheme < SCHEME:
+                    self.former.add((record.scheme, record.signature))
         if self.state.in_hand is not None:
             self.state.in_hand.tries += 1
 
@@ -204,8 +213,9 @@ class ConfirmingWorker(ShardWorker):
         return None if found is None else self.report(found, replace(stored, case=found.case))
 
     def _reported(self, finding: Finding) -> bool:
-        """Whether a finding has a bundle, or is known and needs none; the known are counted."""
-        return finding.signature in self.signatures or self._known(finding)
+        """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""
+        former = any(one in self.former for one in enumerate(finding.signatures, 1))
+        return former or finding.signature in self.signatures or self._known(finding)
 
     def _known(self, finding: Finding) -> bool:
         return self.known.hides(finding, finding.observation.message)

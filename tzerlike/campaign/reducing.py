@@ -171,6 +171,7 @@ class Reductions:
             environment={},
             scheme=SCHEME,
             marks=finding.marks,
+            bare=finding.bare,
             apart=(),
             stored=replace(stored, case=finding.case),
         )
@@ -178,12 +179,12 @@ class Reductions:
     def _compare(self, best: Case, rival: Bundle, judge: FindingJudge) -> None:
         """Bundle a reduced rival if it does without something that every other one of its signature needs, and they do
         without something of its own."""
-        ours = essence_of(best)
-        others = [essence_of(case) for case in self._smallest(rival.signature)]
-        if others and all(set(ours) - set(other) and set(other) - set(ours) for other in others):
+        ours = _essence(best)
+        others = [_essence(case) for case in self._smallest(rival.signature)]
+        if others and all(ours - other and other - ours for other in others):
             finding = judge.finding(best)
             if finding is not None and (is_short(best) or finding.kind not in SHORT_KINDS):
-                self._bundle(replace(finding, apart=ours), replace(rival.stored, case=best))
+                self._bundle(replace(finding, apart=tuple(sorted(ours))), replace(rival.stored, case=best))
 
     def _smallest(self, signature: str) -> Iterator[Case]:
         """The reduced programs of a signature; a bundle that was kept apart is reduced itself."""
@@ -195,8 +196,7 @@ class Reductions:
                 yield bundle.stored.case
 
 
-def essence_of(case: Case) -> tuple[str, ...]:
-    """Return what a reduced case is made of: the kinds of its nodes, and its passes without their namespaces."""
+def _essence(case: Case) -> set[str]:
+    """The kinds of nodes in a reduced program that tell its cause; none where its harness has no say in that."""
     harness = harness_named(case.harness)
-    shape = harness.load("shape")(case.ir) if harness.shape else ()
-    return tuple(sorted({*shape, *(spec.name.rpartition(".")[2] for spec in case.passes)}))
+    return set(harness.load("essence")(case.ir)) if harness.essence else set()

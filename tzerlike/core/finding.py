@@ -15,8 +15,9 @@ KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "inv
 FIRST_TIER, SECOND_TIER = 1, 2
 """What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
 
-SCHEME = 2
-"""How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`."""
+SCHEME = 3
+"""How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
+by all `parts`."""
 
 
 def kind_of(directory: str) -> str:
@@ -29,13 +30,15 @@ class Signed:
     """What identifies a finding.
 
     `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell
-    apart what these words would not, and are in no title. `apart` is what the reduced program has, where another
-    finding of the same signature was reduced to one without: two causes that have one signature.
+    apart what these words would not, and are in no title. `bare` are the parts without what says little of the cause,
+    dtypes and the names of operators and intrinsics, where there are such. `apart` is what the reduced program has,
+    where another finding of the same signature was reduced to one without: two causes that have one signature.
     """
 
     kind: str
     parts: tuple[str, ...]
     marks: tuple[str, ...] = field(default=(), kw_only=True)
+    bare: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -46,8 +49,9 @@ class Signed:
     @property
     def signatures(self) -> tuple[str, ...]:
         """Its signature under each scheme, the first one's first."""
-        old = content_hash("\n".join((self.kind, *self.parts)))[:12]
-        return old, content_hash("\n".join((self.kind, *self.parts, "", *self.marks)))[:12] if self.marks else old
+        marks = ("", *self.marks) if self.marks else ()
+        each = (self.parts, (*self.parts, *marks), (*(self.bare or self.parts), *marks))
+        return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 
     @property
     def slug(self) -> str:

@@ -15,7 +15,8 @@ class HarnessRow:
 
     What is loaded only where it is needed is named "module:object": the `harness` itself, where the compiler is
     (tzerlike.campaign.harness); `check`, which takes a Case and raises UserError unless it may run; and `shape`, which
-    returns the kinds of nodes in the text of a program, "" where none tell anything.
+    returns the kinds of nodes in the text of a program, and `essence`, those of a reduced one that tell two causes
+    apart, "" where none tell anything.
 
     A harness whose programs are no Cases has a `reader`, which takes the path of a case.json and raises UserError; it
     has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
@@ -29,6 +30,7 @@ class HarnessRow:
     harness: str
     check: str = ""
     shape: str = ""
+    essence: str = ""
     reader: str = ""
     culprit: str = ""
     traced: bool = False
@@ -52,6 +54,7 @@ HARNESSES = {
             "tzerlike.harnesses.tir.harness:HARNESS",
             check="tzerlike.tir.allowlist.stored:require_allowed",
             shape="tzerlike.tir.shape:shape_of",
+            essence="tzerlike.tir.shape:essence_of",
             traced=True,
         ),
         HarnessRow(

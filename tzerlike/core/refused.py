@@ -10,6 +10,8 @@ from tzerlike.core.observation import message_template
 _WIDTH = 1000
 _ERROR = re.compile(r"(\w+(?:Error|Exception)): ")
 _CHECK = "Check failed: "
+_NAMES = re.compile(r"`[^`]*`|(?<![\w.])[a-z]\w*(?:\.\w+)+(?![\w(.])")
+_FAILED = " is false:"
 _OPERANDS = re.compile(r" \([^()]* vs\. [^()]*\)\s*$")
 
 
@@ -43,7 +45,13 @@ def refusal_in(message: str) -> Refusal:
     if not said.startswith(_CHECK):
         # LLVM's verifier says what is wrong in the lines below.
         return Refusal(error, "", f"{said} {message_template(second)}" if said.endswith(":") else said)
-    condition, separator, words = said.removeprefix(_CHECK).partition(" is false:")
+    condition, separator, words = said.removeprefix(_CHECK).partition(_FAILED)
     if not separator:
         condition, _, words = condition.partition(" : ")
     return Refusal(error, _OPERANDS.sub("", condition.removesuffix(" :")).strip(), words.strip())
+
+
+def nameless(words: str) -> str:
+    """Leave out the names in what a message says, quoted ones and dotted ones like llvm.ctpop; a condition stays."""
+    condition, failed, said = words.rpartition(_FAILED)
+    return f"{condition}{failed}{_NAMES.sub('<name>', said)}" if failed or _CHECK not in words else words

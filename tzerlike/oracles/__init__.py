@@ -93,8 +93,8 @@ def account_of(finding: Signed, seen: Observation, environment: Environment) -> 
     probe = probe_of(finding, seen, environment)
     if probe is not None:
         return probe.account(finding, seen, environment)
-    oracle = ORACLES.get(finding.parts[0]) if finding.kind == "invalid-ir" else None
-    return Account() if oracle is None or oracle.account is None else oracle.account(seen)
+    oracle = ORACLES.get(finding.parts[0]) if finding.kind == "invalid-ir" and seen.offences else None
+    return Account() if oracle is None or oracle.account is None else oracle.account(seen.offences[0])
 
 
 def _probes(oracles: Iterable[Oracle]) -> tuple[Probe, ...]:

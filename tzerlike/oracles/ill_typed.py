@@ -10,7 +10,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Observation
+from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
 
@@ -24,10 +24,7 @@ def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
 
 
-def account_of_ill_typed(seen: Observation) -> Account:
-    found = next(iter(seen.offences), None)
-    if found is None:
-        return Account()
+def account_of_ill_typed(found: Offence) -> Account:
     return Account(
         headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
         expected="Each node that a pass leaves has the type that TVM's own constructor gives it.",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Observation
+from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.protocol import Account
 
 
@@ -28,10 +28,7 @@ def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
     ]
 
 
-def account_of_changed_input(seen: Observation) -> Account:
-    found = next(iter(seen.offences), None)
-    if found is None:
-        return Account()
+def account_of_changed_input(found: Offence) -> Account:
     return Account(
         headline=f"{found.pass_name} changes the module that it is given",
         expected="A pass returns another module, and leaves the one that it is given as it is while somebody holds it.",

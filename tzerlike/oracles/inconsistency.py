@@ -2,8 +2,8 @@
 
 Only programs that the interpreter calls defined on their inputs count, and passes that ran on what their
 preconditions allow: one that does not say no to the rest is not wrong for that. A signature holds which build is
-wrong, the pass it is due to as far as that is known, what that does to the program, the class of dtype and in what way
-the result is wrong: none of these vary with the shape of the program.
+wrong, the pass it is due to as far as that is known, what that does to the program, or else the class of dtype, and in
+what way the result is wrong: none of these vary with the shape of the program.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.preconditions import OF_DEVICE_MEMORY, legal
 from tzerlike.systems import under_test
+
+_INTEGERS, _FLOAT = ("bool", "uint", "int"), "float"
+"""Classes of dtypes, in words."""
 
 
 def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
@@ -39,8 +42,9 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     results = observation.results
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
         return None
-    parts = (results.blame, *((results.guilty,) if results.guilty else ()), *manner(results.blamed))
-    return Finding("wrong-code", parts, case, observation, marks=results.deed)
+    where, how = (results.blame, *((results.guilty,) if results.guilty else ())), manner(results.blamed)
+    bare = (*where, *(without_dtype(how) if results.deed else how))
+    return Finding("wrong-code", (*where, *how), case, observation, marks=results.deed, bare=bare)
 
 
 def misused(case: Case) -> bool:
@@ -69,8 +73,10 @@ def manner(ran: Ran) -> tuple[str, ...]:
     return (ran.ending.value, message_template(ran.message))
 
 
+def without_dtype(how: tuple[str, ...]) -> tuple[str, ...]:
+    """Return in what way a result is wrong, whatever its dtype."""
+    return how[1:] if how[:1] and how[0] in (*_INTEGERS, _FLOAT) else how
+
+
 def _dtype_class(dtype: str) -> str:
-    for name in ("bool", "uint", "int"):
-        if dtype.startswith(name):
-            return name
-    return "float"
+    return next((name for name in _INTEGERS if dtype.startswith(name)), _FLOAT)

@@ -13,7 +13,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
-from tzerlike.core.refused import refusal_in
+from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
@@ -33,23 +33,23 @@ def judge_internal_error(case: Case, observation: Observation) -> Finding | None
         if not (internal and rejection.well_formed and rejection.support):
             return None
         where = short_name(observation.culprit) or observation.stage.value
-        parts, marks = telling(observation)
-        return Finding("ice-on-valid", (where, *parts), case, observation, marks=marks)
+        return of_error(case, observation, (where,), message_template(observation.message))
     if results is not None and results.defined and results.baseline.ending is Ending.REFUSED:
         message = results.baseline.message
         if not documented(message, facts_of(case.ir)):
-            parts = (Stage.BUILD_BASELINE.value, message_template(message))
-            return Finding("ice-on-valid", parts, case, observation, marks=_marks(message, ()))
+            where, said = Stage.BUILD_BASELINE.value, message_template(message)
+            bare = (where, nameless(said))
+            return Finding("ice-on-valid", (where, said), case, observation, marks=_marks(message, ()), bare=bare)
     return None
 
 
-def telling(observation: Observation) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what tells an error of TVM's from others, in words, and the marks that these leave out."""
-    named = tuple(frame._replace(function=function_name(frame.function)) for frame in observation.backtrace)
+def of_error(case: Case, seen: Observation, where: tuple[str, ...], said: str) -> Finding:
+    """Return the ice-on-valid finding of an error that TVM raised `where` it did: what it `said`, and from where."""
+    named = tuple(frame._replace(function=function_name(frame.function)) for frame in seen.backtrace)
     # A function that calls itself, or hands over to its overload, is one place.
     frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
-    parts = (message_template(observation.message), *frames)
-    return parts, _marks(observation.message, observation.backtrace)
+    parts, bare = (*where, said, *frames), (*where, nameless(said), *frames)
+    return Finding("ice-on-valid", parts, case, seen, marks=_marks(seen.message, seen.backtrace), bare=bare)
 
 
 def _marks(message: str, backtrace: Sequence[Frame]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.oracles.inconsistency import manner
+from tzerlike.oracles.inconsistency import manner, without_dtype
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.tir.allowlist.stored import require_graph
 
@@ -39,7 +39,8 @@ def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
     if observation.stage is not Stage.MUTATE or results is None or not (results.blame or what == LIES):
         return None
     how = manner(results.blamed) if what == OTHER_VALUES else ()
-    return Finding("wrong-code", ("schedule", observation.pass_name, what, *how), case, observation)
+    where = ("schedule", observation.pass_name, what)
+    return Finding("wrong-code", (*where, *how), case, observation, bare=(*where, *without_dtype(how)))
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:

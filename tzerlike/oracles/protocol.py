@@ -13,7 +13,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding, Signed
-from tzerlike.core.observation import Observation
+from tzerlike.core.observation import Observation, Offence
 
 Judge = Callable[[Case, Observation], Finding | Sequence[Finding] | None]
 """Pure: a case and its observation in, a finding or several out, or None."""
@@ -62,11 +62,11 @@ class Oracle:
     """An oracle; `needs` is what the child that takes a case has to look at for it.
 
     `harness` is the one whose cases it understands, "" where it understands any. `account` is what a report says of
-    findings of a kind that is the oracle's own, whose first part is its name.
+    the offence that a finding of invalid IR is about, whose first part is the oracle's name.
     """
 
     judge: Judge
     needs: frozenset[Check] = frozenset()
     probe: Probe | None = None
     harness: str = ""
-    account: Callable[[Observation], Account] | None = None
+    account: Callable[[Offence], Account] | None = None

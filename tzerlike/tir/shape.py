@@ -19,6 +19,15 @@ def shape_of(ir: str) -> tuple[str, ...]:
         return ()
 
 
+def essence_of(ir: str) -> tuple[str, ...]:
+    """Return what in a reduced program tells its cause: its shape without what is in most programs.
+
+    Threads are written as loops or as attributes.
+    """
+    kinds = {"threads" if kind in _THREADS else kind for kind in shape_of(ir)}
+    return tuple(sorted(kinds - _EVERYDAY))
+
+
 def change_of(before: str, after: str) -> tuple[str, ...]:
     """Return the kinds of statements that there are fewer of in the second of two programs, then those of more.
 
@@ -51,6 +60,13 @@ _OPERATORS = {
     for name in names.split()
 }
 
+
+_THREADS = ("tirx.For of kind 4", "tirx.AttrStmt")
+
+_EVERYDAY = {
+    "arithmetic", "comparison", "ir.TensorLoad", "logic", "prim.Cast", "s_tir.SBlockRealize", "tirx.Axis",
+    "tirx.BufferStore", "tirx.Evaluate", "tirx.For of kind 0", "tirx.TileLayout",
+}  # fmt: skip
 
 _STATEMENTS = (
     "s_tir.SBlock", "tirx.AllocBuffer", "tirx.AssertStmt", "tirx.AttrStmt", "tirx.Bind", "tirx.Break",

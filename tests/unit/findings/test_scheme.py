@@ -1,4 +1,4 @@
-"""Signatures of two schemes: what the new one tells apart, and what of the old one goes on to be recognised."""
+"""Signatures of three schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.known import Known, KnownEntry
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.oracles.metamorphic import judge_metamorphic
 from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.reporting.triage.groups import triage
 from tzerlike.reporting.triage.sightings import collect
@@ -53,7 +54,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 3))
+        read_record(with_scheme(new.path, MARKED, 4))
 
 
 def test_an_entry_of_either_scheme_hides_a_finding(tmp_path: Path) -> None:
@@ -117,6 +118,50 @@ def test_what_the_old_scheme_took_for_one() -> None:
         for deed in deeds
     )
     assert different(one, two)
+
+
+def alike(*findings: Finding | None) -> bool:
+    """Whether the second scheme takes findings for several and the third one does not; bundles of both are shown."""
+    known = [finding for finding in findings if finding is not None]
+    assert len({finding.signatures[1] for finding in known}) == len(findings), "this is not about bare parts"
+    return len({finding.signature for finding in known}) == 1
+
+
+def test_what_the_second_scheme_took_for_several() -> None:
+    missing = "InternalError: Check failed: (f) is false: Cannot find intrinsic declaration: llvm.{}"
+    assert alike(judged_ice(missing.format("ctpop")), judged_ice(missing.format("abs")))
+    assert not alike(judged_ice(missing.format("ctpop")), judged_ice(missing.replace("(f)", "(g)").format("abs")))
+
+    lines = (
+        "error: unsupported operand type(s) for +: 'Add' and 'Var'",
+        "error: Mismatched type on argument #1: Expected `ir.Expr` but got `ir.Var`",
+    )
+    texts = (Observation(Exit.REJECTED, Stage.TEXT, f"{line}\nX: {line}", "the parser raises") for line in lines)
+    assert alike(*(judge_round_trip(CASE, seen) for seen in texts))
+
+    for judge, stage, deed in (
+        (judge_metamorphic, Stage.MUTATE, ()),
+        (judge_inconsistency, Stage.DONE, ("value", "-tirx.AllocBuffer")),
+    ):
+        found = []
+        for dtype in ("float32", "int8", "uint8"):
+            seen = wrong("value", dtype=dtype)
+            assert seen.results is not None
+            results = replace(seen.results, guilty="Storage", deed=deed)
+            seen = replace(seen, results=results, stage=stage, message="other values: A[0]", pass_name="PadEinsum")
+            found.append(judge(CASE, seen))
+        assert alike(*found)
+
+
+def test_a_bundle_of_the_second_scheme_is_shown_by_what_is_found_today(tmp_path: Path) -> None:
+    missing = "InternalError: Check failed: (f) is false: Cannot find intrinsic declaration: llvm.ctpop"
+    today = judged_ice(missing)
+    old = Signed(today.kind, today.parts, marks=today.marks)
+    assert old.signature == today.signatures[1] != today.signature
+    path = with_scheme(add_bundle(tmp_path, old, today.observation), old)
+    assert read_record(path).shown_by(today.signatures)
+    known = Known((KnownEntry("https://x", signature=old.signature),))
+    assert known.match(today.signatures, today.title, "", "0.27.0")
 
 
 def test_a_short_message_has_no_marks() -> None:

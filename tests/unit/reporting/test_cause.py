@@ -10,7 +10,7 @@ import pytest
 from tests.bundles import crashed, program, refused, wrong
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.reporting.triage.cause import cause_of, failed_check
-from tzerlike.tir.shape import shape_of
+from tzerlike.tir.shape import essence_of, shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"
 BIND = "void tvm::sym::TransitiveComparisonAnalyzer::Impl::Bind(const tvm::Var&, const tvm::Range&, bool)"
@@ -218,6 +218,7 @@ def test_wrong_code_needs_a_guilty_pass_and_a_reduced_program() -> None:
 def test_a_shape_is_the_kinds_of_nodes() -> None:
     text = program("tirx.For", "prim.Add", "prim.Add", "ir.IntImm", "ffi.Array", "tirx.BufferType", "s_tir.SBlock")
     assert shape_of(text) == ("arithmetic", "s_tir.SBlock", "tirx.For of kind 0")
+    assert essence_of(text) == ("s_tir.SBlock",)
     made = {shape_of(json.dumps({"nodes": [{"type": "ir.Op", "data": f"tirx.{name}"}]})) for name in ("exp", "log")}
     assert made == {("intrinsic",)} and shape_of(program("prim.Max")) == shape_of(program("prim.Mul"))
     assert shape_of("") == shape_of("[3]") == shape_of('{"nodes": [3]}') == ()

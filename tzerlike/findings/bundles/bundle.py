@@ -129,6 +129,7 @@ def observation_text(
         "signature": finding.signature,
         "parts": list(finding.parts),
         "marks": list(finding.marks),
+        "bare": list(finding.bare),
         "apart": list(finding.apart),
         "limits": {"seconds": limits.seconds, "memory": limits.memory},
         "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
@@ -177,6 +178,7 @@ class _StoredRecord(msgspec.Struct):
     witness_reason: Text = ""
     scheme: Annotated[int, Meta(ge=1, le=SCHEME)] = 1
     marks: tuple[Text, ...] = ()
+    bare: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
@@ -201,11 +203,12 @@ class Record:
     environment: Mapping[str, Any]
     scheme: int
     marks: tuple[str, ...]
+    bare: tuple[str, ...]
     apart: tuple[str, ...]
 
     @property
     def signed(self) -> Signed:
-        return Signed(self.kind, self.parts, marks=self.marks, apart=self.apart)
+        return Signed(self.kind, self.parts, marks=self.marks, bare=self.bare, apart=self.apart)
 
     @property
     def tier(self) -> int:
@@ -260,7 +263,7 @@ def read_record(bundle: Path) -> Record:
     return Record(**_fields(bundle))
 
 
-_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "apart")
+_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "apart")
 
 
 def _fields(bundle: Path) -> dict[str, Any]:

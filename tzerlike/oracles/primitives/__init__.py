@@ -10,9 +10,9 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
-from tzerlike.oracles.internal_error import telling
+from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
 
 HELD = "mutation"
@@ -24,11 +24,9 @@ def judge_primitives(case: Case, observation: Observation) -> Finding | None:
     if observation.stage is not Stage.MUTATE:
         return None
     if observation.exit is Exit.REJECTED:
-        (said, *frames), marks = telling(observation)
         # What is said behind a condition quotes the program.
-        said = refusal_in(observation.message).condition or said
-        parts = ("schedule", observation.pass_name.rpartition(".")[2], said, *frames)
-        return Finding("ice-on-valid", parts, case, observation, marks=marks)
+        said = refusal_in(observation.message).condition or message_template(observation.message)
+        return of_error(case, observation, ("schedule", observation.pass_name.rpartition(".")[2]), said)
     for offence in observation.offences:
         return Finding(
             "invalid-ir", ("schedule", observation.pass_name.rpartition(".")[2], offence.rule), case, observation

@@ -23,7 +23,9 @@ def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
     cause = observation.message.partition("\n")[0]
     parts = (ROUND_TRIP, observation.pass_name, cause)
     construct = construct_of(observation)
-    return Finding("ice-on-valid", parts, case, observation, marks=() if construct in cause else (construct,))
+    marks = () if construct in cause else (construct,)
+    bare = (ROUND_TRIP, observation.pass_name, construct)
+    return Finding("ice-on-valid", parts, case, observation, marks=marks, bare=bare)
 
 
 _OPERAND = re.compile(r"(?:got `|')([\w.]+)['`]")

@@ -32,7 +32,7 @@ from typing import Any
 
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
-from tzerlike.core.refused import refusal_in
+from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.round_trip import construct_of
@@ -117,14 +117,10 @@ def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
     return Cause(kind, where, failed_check(seen.refusal), site)
 
 
-_NAMES = re.compile(r"`[^`]*`|(?<![\w.])[a-z]\w*(?:\.\w+)+(?![\w(.])")
-"""Names in a message: quoted ones, and dotted ones like llvm.ctpop."""
-
-
 def failed_check(message: str) -> str:
     """Return which check failed, or what is said instead, without names: `InternalError: (it != end)`."""
     said = refusal_in(message)
-    return f"{said.error and f'{said.error}: '}{said.condition or _NAMES.sub('<name>', said.words)}"
+    return f"{said.error and f'{said.error}: '}{said.condition or nameless(said.words)}"
 
 
 def _raised_in(functions: Sequence[str]) -> tuple[str, ...]:
