@@ -124,6 +124,15 @@ for i in range(2):
         ([[1, 2, 3], [4, 5, 6]], [0, 0, 0], 1000),
         [1012, 1015, 1018],
     ),
+    "strides in variables": (
+        script(
+            "a: T.handle, b: T.handle",
+            's = T.int32()\nA = T.match_buffer(a, (2, 3), "int32", strides=[s, 1])\n'
+            'B = T.match_buffer(b, (2,), "int32")\nB[0] = A[1, 0] + s * 100',
+        ),
+        ([[1, 2, 3], [4, 5, 6]], [0, 7]),
+        [304, 7],
+    ),
     "vectors": (
         script(
             EIGHT,

@@ -68,14 +68,19 @@ def write_program(ir: str, arrays: Arrays, name_of_intrinsic: Callable[[int], st
             scalar = scalar_of(param.dtype)
             argument = arrays[f"argument{position}"].item()
             writer.text.bind(param, [writer.text.value(scalar.c, literal(argument, scalar))])
-    bound = set(writer.text.variables)
-    for node, size in sizes.items():
-        if node not in bound:
-            var = Node(func.nodes, node)
-            writer.text.bind(var, [writer.text.value(scalar_of(var.dtype).c, literal(size, scalar_of(var.dtype)))])
+
+    def bind_sizes() -> None:
+        for place in sizes.keys() - writer.text.variables.keys():
+            var = Node(func.nodes, place)
+            writer.text.bind(
+                var, [writer.text.value(scalar_of(var.dtype).c, literal(sizes[place], scalar_of(var.dtype)))]
+            )
+
+    bind_sizes()
     for position, param in enumerate(params):
         if param.is_buffer:
             parameter = _parameter(position, param, sizes, arrays[f"argument{position}"].shape)
+            bind_sizes()  # strides too, now
             pointer = writer.text.name("p")
             writer.text.line(f"{parameter.scalar.memory} *{pointer} = p[{len(parameters)}];")
             lanes = param.dtype.lanes
