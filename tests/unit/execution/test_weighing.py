@@ -101,6 +101,21 @@ def test_nothing_else_is_looked_at() -> None:
     assert after(asked, DIED) is DIED
 
 
+@pytest.mark.parametrize("change", [Change.ILL_FORMED, Change.ILL_TYPED, Change.LEFTOVER, Change.RAISED])
+def test_the_walk_of_a_death_names_who_broke_what_the_pass_was_given(change: Change) -> None:
+    died = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", signal=11)
+    before = Walk(2, change, ("tirx.Q",), 0)
+
+    def call(job: str, item: Mapping[str, Any], limits: Limits | None = None) -> Answer:
+        if item["stop"] is None:
+            return [{"at": 0, "name": "tirx.Q"}, {"at": None, "name": ""}, {"at": 1, "name": "tirx.P"}], died
+        return [{"walk": json.loads(json.dumps(before.to_json()))}], None
+
+    walk = ask_walk(call, Case("{}"))
+    assert walk is not None
+    assert walk.suspects == (("tirx.P",) if change is Change.RAISED else ("tirx.Q",))
+
+
 def test_a_module_that_a_verifier_dies_of_is_as_good_as_refused() -> None:
     found = Walk(3, Change.ILL_FORMED, ("tirx.P",), 1)
     given: list[list[int]] = []

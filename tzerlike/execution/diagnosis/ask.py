@@ -38,7 +38,7 @@ def ask_walk(
     if index is None:
         return Walk(begun, Change.DIED, detail=death.message)
     given = _walk_in(_walked(call, case, limits, inputs, index, diff)[0])
-    if given is not None and given.change is Change.ILL_FORMED:
+    if given is not None and given.change in (Change.ILL_FORMED, Change.ILL_TYPED, Change.LEFTOVER):
         return replace(given, passes=begun)
     return Walk(begun, Change.DIED, (name,), index, death.message, diff="" if given is None else given.diff)
 
