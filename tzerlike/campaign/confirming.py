@@ -27,7 +27,7 @@ from tzerlike.execution.witness import heard, objection_fault
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import is_short, shortened
-from tzerlike.findings.defining import CANDIDATES, defined_finding, what_failed
+from tzerlike.findings.defining import defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.programs import Programs
@@ -154,7 +154,7 @@ class ConfirmingWorker(ShardWorker):
         """Look for a smaller case that fails as this one did and counts as valid, once for each error, with a share of
         the campaign's runs; report what it shows."""
         what = what_failed(seen)
-        if what in self.doubts or self.defining + CANDIDATES > self.state.pairs * _DEFINING_SHARE:
+        if what in self.doubts or self.defining > self.state.pairs * _DEFINING_SHARE:
             return None
         self.doubts.add(what)
         found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
