@@ -122,14 +122,10 @@ class ConfirmingWorker(ShardWorker):
             return self._bundle_tiered(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
-        short = contained(lambda: shortened(finding, self._judge), "shorten")
+        short = contained(lambda: shortened(finding, self._judge, lambda: self._carried(finding, stored)), "shorten")
         if isinstance(short, Fault):
             self.faults.note(short, Occasion(stored.provenance.iteration, stored))
             short = finding if is_short(finding.case) else None
-        if short is None:
-            # What it takes passes to make may be a program of its own.
-            carried, tier = self._tiered(finding, stored)
-            short = carried if tier == FIRST_TIER else None
         if short is None:
             self.long_orders[finding.signature] += 1
             self.state.unconfirmed["ice-on-long-order"] += 1
@@ -142,6 +138,10 @@ class ConfirmingWorker(ShardWorker):
         """Bundle a finding with its tier, on the plain program that shows it where there is one."""
         best, tier = self._tiered(finding, stored)
         return self._bundle(best, replace(stored, case=best.case), tier)
+
+    def _carried(self, finding: Finding, stored: StoredCase) -> Finding | None:
+        best, tier = self._tiered(finding, stored)
+        return best if tier == FIRST_TIER else None
 
     def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
         found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
