@@ -182,7 +182,9 @@ def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp
         path = bundle_examined(tmp_path / "findings", executor, HARNESS, PROBE, look, stored, {})
     assert path is not None
     assert read_bundle(path).probe == PROBE
-    assert f"`Schedule.{parts[1]}`" in (path / "report.md").read_text()
+    report = (path / "report.md").read_text()
+    assert f"`Schedule.{parts[1]}`" in report
+    assert "v2 = sch.cache_index(v1, 'global', 0)" in report
     repro = (path / "repro.py").read_text()
     assert "tzerlike" not in repro
     assert ended(path / "repro.py") == (1, "the bug shows")

@@ -31,7 +31,7 @@ from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
-from tzerlike.findings.defining import CANDIDATES, defined_finding, what_failed
+from tzerlike.findings.defining import defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
@@ -172,14 +172,10 @@ class ConfirmingWorker(ShardWorker):
             return self._bundle_tiered(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
-        short = contained(lambda: shortened(finding, self._judge), "shorten")
+        short = contained(lambda: shortened(finding, self._judge, lambda: self._carried(finding, stored)), "shorten")
         if isinstance(short, Fault):
             self.faults.note(short, Occasion(stored.provenance.iteration, stored))
             short = finding if is_short(finding.case) else None
-        if short is None:
-            # What it takes passes to make may be a program of its own.
-            carried, tier = self._tiered(finding, stored)
-            short = carried if tier == FIRST_TIER else None
         if short is None:
             self.long_orders[finding.signature] += 1
             self.state.unconfirmed["ice-on-long-order"] += 1
@@ -193,6 +189,10 @@ class ConfirmingWorker(ShardWorker):
         best, tier = self._tiered(finding, stored)
         return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
 
+    def _carried(self, finding: Finding, stored: StoredCase) -> Finding | None:
+        best, tier = self._tiered(finding, stored)
+        return best if tier == FIRST_TIER else None
+
     def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
         found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
         if isinstance(found, Fault):
@@ -204,7 +204,7 @@ class ConfirmingWorker(ShardWorker):
         """Look for a smaller case that fails as this one did and counts as valid, once for each error, with a share of
         the campaign's runs; report what it shows."""
         what = what_failed(seen)
-        if what in self.doubts or self.defining + CANDIDATES > self.state.pairs * _DEFINING_SHARE:
+        if what in self.doubts or self.defining > self.state.pairs * _DEFINING_SHARE:
             return None
         self.doubts.add(what)
         found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)

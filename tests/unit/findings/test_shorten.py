@@ -72,3 +72,12 @@ def test_another_kind_of_finding_is_no_shorter_story() -> None:
     short = shortened(finding(case("a.A")), crashes)
     assert short is not None
     assert len(short.case.passes) == 1
+
+
+def test_what_takes_a_long_order_is_told_as_the_program_that_the_order_makes() -> None:
+    said = judge(lambda names: "a check" if len(names) == 4 else "")
+    program = finding(case(""))
+    for long in (case("a.A; a.B; a.C; a.D"), case("a.A; a.B; a.C; a.D", "none")):
+        assert shortened(finding(long), said) is None
+        assert shortened(finding(long), said, lambda: program) is program
+    assert shortened(finding(case("a.A")), judge(lambda names: "a check" if names else ""), lambda: program) != program

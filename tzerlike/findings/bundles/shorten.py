@@ -24,8 +24,13 @@ def is_short(case: Case) -> bool:
     return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
 
 
-def shortened(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> Finding | None:
-    """Return the finding of the same kind with the fewest passes, or None when it takes more than MOST_PASSES.
+def shortened(
+    finding: Finding,
+    judge: Callable[[Case], Iterable[Finding]],
+    carried: Callable[[], Finding | None] = lambda: None,
+) -> Finding | None:
+    """Return the finding of the same kind with the fewest passes; when it takes more than MOST_PASSES, the one that
+    `carried` has: what passes make may be a program of its own.
 
     First the program alone, where any internal error will do; then without each pass in turn, last to first,
     where the signature has to stay. A pipeline of the case's own counts only if the program alone shows something.
@@ -38,9 +43,9 @@ def shortened(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> F
         if other.signature == finding.signature or other.kind == finding.kind == "ice-on-valid":
             return other
     if case.config.pipeline != "default":
-        return None
+        return carried()
     for index in reversed(range(len(case.passes))):
         passes = finding.case.passes
         shorter = replace(case, passes=passes[:index] + passes[index + 1 :])
         finding = next((other for other in judge(shorter) if other.signature == finding.signature), finding)
-    return finding if len(finding.case.passes) <= MOST_PASSES else None
+    return finding if len(finding.case.passes) <= MOST_PASSES else carried()

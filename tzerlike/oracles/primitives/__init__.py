@@ -6,6 +6,8 @@ well-typed before, is so afterwards.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
@@ -15,8 +17,8 @@ from tzerlike.core.refused import refusal_in
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
 
-HELD = "mutation"
-"""What a bundle's environment holds: the coordinates of the mutation that makes the calls."""
+HELD, CALLS = "mutation", "calls"
+"""What a bundle's environment holds: the coordinates of the mutation that makes the calls, and these, to read."""
 
 
 def judge_primitives(case: Case, observation: Observation) -> Finding | None:
@@ -39,15 +41,22 @@ def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
 
 
 def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    calls = environment.get(CALLS)
+    lines = list(map(str, calls)) if isinstance(calls, list) else []
+    shown = Account(place=seen.pass_name, quoted="\n".join(lines), language="python", lines=60)
     if seen.exit is Exit.REJECTED:
-        return Account(expected="The schedule primitive works, or raises a ScheduleError.", place=seen.pass_name)
+        raised = " ".join(seen.message.partition("\n")[0].split())
+        return replace(
+            shown,
+            expected="The schedule primitive works, or raises a ScheduleError.",
+            actual=f"raises `{raised}` in the last of these calls:",
+        )
     (offence,) = seen.offences
-    return Account(
+    return replace(
+        shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
         expected="Each node that a schedule primitive leaves has the type that TVM's own constructor gives it.",
-        place=seen.pass_name,
-        actual="leaves a node of another type, or of operands that do not go together:",
-        quoted=f"{offence.rule}: {offence.where}",
+        actual=f"leaves {offence.where} (the rule `{offence.rule}`) in the last of these calls:",
     )
 
 

@@ -16,7 +16,7 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.plainness import plain_case
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.oracles.examiner import Ask, Look, Made
-from tzerlike.oracles.primitives import HELD, judge_primitives
+from tzerlike.oracles.primitives import CALLS, HELD, judge_primitives
 from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedule_trace import record_schedule_calls, without_refused
@@ -66,7 +66,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
     if finding is None:
         return Look(word="nothing wrong")
     calls = without_refused([record["call"] for record in records if "call" in record])
-    return Look((finding,), "wrong", held={HELD: held[HELD]}, repro=script_of_calls(finding, calls))
+    return Look((finding,), "wrong", held={HELD: held[HELD], CALLS: calls}, repro=script_of_calls(finding, calls))
 
 
 class _Seen(Exception):
