@@ -131,7 +131,7 @@ class Reductions:
             return
         if bundle.probe is not None and bundle.probe.not_reduced:
             return
-        if not item.bundle and not any(self._smallest(item.signature)):
+        if not item.bundle and not self._can_differ(item.signature):
             return
         judge = FindingJudge(retrial_of(bundle, self._executor, self._oracles, self._programs), bundle, self._programs)
         same, times = judge.times_shown(bundle.stored.case)
@@ -180,20 +180,27 @@ class Reductions:
         """Bundle a reduced rival if it does without something that every other one of its signature needs, and they do
         without something of its own."""
         ours = _essence(best)
-        others = [_essence(case) for case in self._smallest(rival.signature)]
+        others = self._essences(rival.signature)
         if others and all(ours - other and other - ours for other in others):
             finding = judge.finding(best)
             if finding is not None and (is_short(best) or finding.kind not in SHORT_KINDS):
                 self._bundle(replace(finding, apart=tuple(sorted(ours))), replace(rival.stored, case=best))
 
-    def _smallest(self, signature: str) -> Iterator[Case]:
-        """The reduced programs of a signature; a bundle that was kept apart is reduced itself."""
+    def _can_differ(self, signature: str) -> bool:
+        """Whether there is a reduced bundle to be compared with, and each of them needs something."""
+        others = self._essences(signature)
+        return bool(others) and all(others)
+
+    def _essences(self, signature: str) -> list[set[str]]:
+        """What the reduced programs of a signature need; a bundle that was kept apart is reduced itself."""
+        found = []
         for path in sorted(self._findings.glob(f"*-{signature}")):
             reduced, bundle = reduced_in(path), read_bundle(path)
             if reduced is not None:
-                yield read_bundle(reduced).stored.case
+                found.append(_essence(read_bundle(reduced).stored.case))
             elif bundle.apart:
-                yield bundle.stored.case
+                found.append(_essence(bundle.stored.case))
+        return found
 
 
 def _essence(case: Case) -> set[str]:
