@@ -297,7 +297,7 @@ VIEWS = {
     ),
 }
 
-BOUND = 'A: T.Buffer((8,), "int32"), N: T.Buffer((1,), "int32")'
+BOUND = 'A: T.Buffer((8,), "int32"), N: T.Buffer((2,), "int32")'
 BOUNDS = {
     "an extent that the loop grows": Innocent(
         script(BOUND, "N[0] = 2\nfor i in range(N[0]):\n    A[i] = i\n    N[0] = T.min(N[0] + 1, 6)"), why="agrees"

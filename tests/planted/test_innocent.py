@@ -1,4 +1,4 @@
-"""Programs of the kinds that were once reported falsely give no finding, by any oracle that looks at compilations."""
+"""Programs of the kinds that were once reported falsely give no finding, whatever oracle looks at builds and texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.coverage import NoCoverage
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.oracles import ORACLES, effort_for, judged, make_oracles
+from tzerlike.oracles import ORACLES, effort_for, judged, make_oracles, round_trip
+from tzerlike.oracles.examiner import JOBS, ask_for
+from tzerlike.oracles.round_trip.examiner import look_again
 from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 from tzerlike.tir.typecheck import is_well_typed
@@ -33,7 +35,7 @@ Judged = Callable[[Case], tuple[Observation, list[Finding]]]
 @pytest.fixture(scope="module")
 def look() -> Iterator[Judged]:
     """Looks at cases with all oracles; what TVM does to any program is left out."""
-    with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, HARNESS.jobs), Limits()) as executor:
+    with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, {**HARNESS.jobs, **JOBS}), Limits()) as executor:
         executor.effort = effort_for(list(ORACLES))
         judges = make_oracles(list(ORACLES))
         always: set[str] = set()
@@ -41,7 +43,9 @@ def look() -> Iterator[Judged]:
         def judge(case: Case) -> tuple[Observation, list[Finding]]:
             (seen,) = executor.run([case], count=False)
             assert not seen.faults
-            return seen, [found for found in judged(judges, case, seen.sound()) if found.signature not in always]
+            text = look_again(ask_for(round_trip.PROBE, executor.call), case, {})
+            found = [*judged(judges, case, seen.sound()), *text.findings]
+            return seen, [one for one in found if one.signature not in always]
 
         for loop, target in (("range(8)", "llvm"), ('T.thread_binding(8, thread="threadIdx.x")', CUDA)):
             _, found = judge(case_of(Innocent(PLAIN.format(loop=loop), target=target)))

@@ -23,6 +23,7 @@ from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import load_ir
 from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
+from tzerlike.tir.typecheck import TypeChecker
 
 _SHARE = 1 / 8
 """Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
@@ -53,7 +54,7 @@ def reportable(fault: TextFault) -> bool:
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Print and parse a program, and lay down what is wrong with the outcome."""
+    """Print and parse a program, and lay down what is wrong with the outcome; nothing, where its types are wrong."""
     channel.enter_stage(Stage.TEXT)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -61,7 +62,7 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     except CompilerRefused:
         channel.add_result({"fault": None})
         return
-    fault = round_trip(module)
+    fault = round_trip(module) if TypeChecker().check_module(module) is None else None
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
 
