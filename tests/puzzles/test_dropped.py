@@ -4,6 +4,7 @@ is nobody's bug is not."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.tvm_api import tirx
 
+DATA = Path(__file__).parents[1] / "data"
 ORACLES = ("crash", "inconsistency", "internal-error")
 
 
@@ -164,6 +166,15 @@ def test_the_pass_that_makes_ill_formed_ir_is_to_blame_for_the_error_behind_it()
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Victim", rejection=refused)
     (finding,) = judged(make_oracles(("internal-error",)), case, seen)
     assert finding.parts[0] == "Maker"
+
+
+def test_a_pass_of_the_pipeline_that_makes_ill_formed_ir_is_named(real: ForkExecutor) -> None:
+    """CanonicalizeLoop makes a second definition of a variable that a Let in the start of a loop defines."""
+    case = Case((DATA / "start_of_a_loop_in_a_let.json").read_text())
+    (seen,) = real.run([case], count=False)
+    (finding,) = judged(make_oracles(ORACLES), case, seen)
+    assert (finding.kind, finding.parts[0]) == ("ice-on-valid", "CanonicalizeLoop")
+    assert seen.pass_name != "s_tir.CanonicalizeLoop"
 
 
 def test_the_first_pass_that_leaves_ill_formed_ir_is_noted() -> None:
