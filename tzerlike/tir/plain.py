@@ -20,8 +20,8 @@ _MATHEMATICS = frozenset((
 _NAMESPACES = ("tirx.", "prim.", "tir.")
 
 HINTS = frozenset((
-    "axis", "buffer_dim_align", "dst_layout", "input_shape", "pragma_auto_unroll_max_step", "pragma_unroll_explicit",
-    "schedule_rule", "src_layout",
+    "axis", "buffer_dim_align", "dst_layout", "input_shape", "layout_free_buffers", "pragma_auto_unroll_max_step",
+    "pragma_unroll_explicit", "schedule_rule", "src_layout",
 ))  # fmt: skip
 """Keys of annotations that only advise, and that TVM's own programs have."""
 
