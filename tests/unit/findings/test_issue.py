@@ -100,6 +100,14 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     assert len(text.splitlines()) < 60, "a message that quotes a whole script is cut"
 
 
+def test_who_made_what_the_failing_pass_was_given_is_told() -> None:
+    refused = Rejection("internal-error", True, "defined", "s_tir.CanonicalizeLoop")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.StorageRewrite", rejection=refused)
+    text = report(subject("ice-on-valid", seen))
+    assert "`s_tir.CanonicalizeLoop` is the first pass that leaves what TVM's verifiers refuse." in text
+    assert "TVM's verifiers accept it, and it runs" in text
+
+
 def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
     seen = Observation(
         Exit.CRASH, Stage.BUILD, message="SIGSEGV [12:00:00] file.cc: Warning: Unknown pragma", signal=11

@@ -160,7 +160,8 @@ def _why_valid(subject: Subject) -> str:
         "defined": ", and it runs without undefined behaviour in an interpreter of TIR",
         "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
     }.get(support, "")
-    return f"TVM's verifiers accept it and what the failing pass was given{more}"
+    given = "" if seen.rejection is not None and seen.rejection.maker else " and what the failing pass was given"
+    return f"TVM's verifiers accept it{given}{more}"
 
 
 def _actual(subject: Subject) -> list[str]:
@@ -175,6 +176,8 @@ def _actual(subject: Subject) -> list[str]:
         lines = _speeds(subject)
     elif kind == "ice-on-valid":
         lines = [f"{_place(subject)} raises:", "", *fenced(cut(seen.refusal.strip(), _MESSAGE_LINES))]
+        if seen.rejection is not None and seen.rejection.maker:
+            lines += ["", f"{code(seen.rejection.maker)} is the first pass that leaves what TVM's verifiers refuse."]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
         if seen.message.startswith(SANITIZER):
