@@ -13,7 +13,7 @@ from tests.puzzles.conftest import served
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
@@ -162,8 +162,8 @@ def test_its_like_that_is_nobodys_bug_is_not(real: ForkExecutor, name: str) -> N
 
 def test_the_pass_that_makes_ill_formed_ir_is_to_blame_for_the_error_behind_it() -> None:
     case = Case("{}")
-    refused = Rejection(Label.INTERNAL_ERROR.value, True, "defined", "tirx.Maker")
-    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Victim", rejection=refused)
+    refused, origin = Rejection(Label.INTERNAL_ERROR.value, True, "defined"), Offence(ILL_FORMED, "tirx.Maker", "", "")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "no", "tirx.Victim", rejection=refused, origin=origin)
     (finding,) = judged(make_oracles(("internal-error",)), case, seen)
     assert finding.parts[0] == "Maker"
 

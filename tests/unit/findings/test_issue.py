@@ -8,7 +8,7 @@ import pytest
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Signed
-from tzerlike.core.observation import LEFTOVER, Exit, Frame, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
@@ -111,6 +111,10 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     assert "still has what it is there to remove, `T.Cast(...)`." in report(
         subject("ice-on-valid", replace(seen, exit=Exit.REJECTED, origin=left))
     )
+    made = replace(seen, exit=Exit.REJECTED, origin=replace(origin, check=ILL_FORMED, where=""))
+    text = report(subject("ice-on-valid", replace(made, rejection=Rejection("internal-error", True, "defined"))))
+    assert "because of `s_tir.CompactBufferAllocation`: what it leaves is ill-formed." in text
+    assert "TVM's verifiers accept it, and it runs" in text
 
 
 def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
