@@ -15,7 +15,10 @@ OF_A_BUNDLE = {"module.py", "repro.py", "test_regression.py"}
 OF_A_USER = {"my_module.py"}
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/how-it-works.md", "docs/library.md", "docs/tir-semantics.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "docs/how-it-works.md", "docs/library.md", "docs/tir-semantics.md", "docs/graph-semantics.md"],
+)
 def test_every_file_and_function_that_is_named_exists(document: str) -> None:
     """`path.py` and `path.py: name`, from the root or from tzerlike/, and `tzerlike/room`."""
     gone = []
