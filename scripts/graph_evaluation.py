@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from math import log2
 from random import Random
@@ -152,7 +152,7 @@ def acceptance(count: int, seed: int) -> str:
     """What TVM's type inference and verifier say to models of 32 vertices, and how long that takes."""
     from tzerlike.graph.relax import relax_accepts, relax_module
 
-    accepted, spent = 0, 0.0
+    accepted, spent, refusals = 0, 0.0, Counter[str]()
     for number in range(count):
         model = random_model(Random(f"{seed} 32 {number}"), 32, list(ROWS.values()))
         values = {origin.seed: drawn_values(origin, 0) for origin in model.sources}
@@ -160,8 +160,10 @@ def acceptance(count: int, seed: int) -> str:
         try:
             accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin.seed]))
         except Exception as error:  # noqa: BLE001 - what TVM raises is what is counted
-            print(f"model {number}: {str(error).strip()[-200:]}")
+            refusals[str(error).strip()[-200:]] += 1
         spent += time.process_time() - start
+    for message, times in refusals.most_common(10):
+        print(f"{times} times: {message}")
     return f"{accepted} of {count} models of 32 vertices accepted, {1000 * spent / count:.1f} ms each in TVM"
 
 

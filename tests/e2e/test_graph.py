@@ -39,6 +39,7 @@ REFUSED_BY_BUILDS = {
     "has no attribute 'pixel_shuffle'": "the legalisation calls what is not there",
     "Tensor dimension mismatch in read": "rms_norm over axes that are not the last ones",
     "Index out of range": "repeat of a scalar",
+    "The type of Tuple must be TupleType": "meshgrid of one tensor",
 }
 """What builds of this TVM say to calls that its type inference takes: messages, and what is missing."""
 

@@ -18,10 +18,29 @@ def _of_list(operator: CallMaker) -> CallMaker:
     return lambda *tensors, **attributes: operator(list(tensors), **attributes)
 
 
+def _filled(operator: CallMaker) -> CallMaker:
+    """Operators that take the value to fill with as a constant of the dtype."""
+
+    def call(*inputs: Any, fill_value: float, **attributes: Any) -> Any:
+        dtype = attributes.get("dtype") or str(tvm_api.type_of(inputs[0]).dtype)
+        fill = _relax.const(fill_value, dtype)
+        shape = [attributes.pop("shape")] if "shape" in attributes else []
+        return operator(*inputs, *shape, fill, **attributes)
+
+    return call
+
+
 _MAKERS: Mapping[str, CallMaker] = {
-    **{name: _of_list(getattr(_relax.op, name)) for name in ("concat", "stack", "meshgrid")},
+    **{name: _of_list(getattr(_relax.op, name)) for name in ("concat", "stack", "meshgrid", "einsum")},
+    **{name: _filled(getattr(_relax.op, name)) for name in ("full", "full_like")},
+    "index_tensor": lambda data, *indices: _relax.op.index_tensor(data, list(indices)),
+    "index_put": lambda data, *others, accumulate: _relax.op.index_put(data, others[:-1], others[-1], accumulate),
 }
 """Operators that TVM's Python functions take otherwise than: inputs in their order, attributes by name."""
+
+
+_OF_VARIABLES = {"grad.start_checkpoint", "grad.end_checkpoint"}
+"""Operators that take no constants but variables bound to them."""
 
 
 def operators_of_tvm() -> list[str]:
@@ -75,6 +94,8 @@ def relax_accepts(module: Any) -> bool:
 
 
 def _emitted(builder: Any, vertex: Vertex, inputs: Sequence[Any]) -> list[Any]:
+    if vertex.row in _OF_VARIABLES:
+        inputs = [one if isinstance(one, _relax.Var) else builder.emit(one) for one in inputs]
     call = builder.emit(relax_call(vertex, inputs))
     if isinstance(tvm_api.type_of(call), _relax.TensorType):
         return [call]

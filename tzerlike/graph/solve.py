@@ -69,17 +69,18 @@ class Place:
         )
         self.bound = not self.new
         self._lists = [index for index, part in enumerate(port.shape) if isinstance(part, Integers)]
-        self._values = compiled(tuple_source((port.values.low, port.values.high)))
+        ends = (port.values.low, port.values.high)
+        self.values: Callable[[Bindings], tuple[float, float]] = compiled(tuple_source(ends))
         self.whole = port.shape[0].name if len(port.shape) == 1 and isinstance(port.shape[0], Integers) else ""
 
     def type_of(self, known: Bindings) -> TensorType:
         return TensorType(self.shape(known), self.dtype(known))
 
-    def source(self, known: Bindings, chance: Chance) -> Wanted:
-        """Bind what is new here, and describe the tensor to make."""
+    def draw(self, known: Bindings, chance: Chance) -> TensorType:
+        """Bind what is new here, and return the type of the tensor to make."""
         for name, domain in self.new:
             known[name] = domain.draw(known, chance)
-        return Wanted(self.type_of(known), *self._values(known))
+        return self.type_of(known)
 
     def takes(self, known: Bindings, found: TensorType) -> bool:
         """Bind what is new here to what a tensor has; False, with nothing bound, where it does not fit."""
@@ -218,14 +219,19 @@ def draw_call(row: Specification, chance: Chance, limits: SizeLimits, offer: Off
     known = limits.bindings()
     arity = row.arity.draw(known, chance) if row.arity else len(row.inputs)
     plan.begin(known, arity)
+    places = [*plan.first, *plan.places(arity)]
     inputs = [_filled(place, known, chance, offer) for place in plan.first]
     for name, domain in plan.variables:
         known[name] = domain.draw(known, chance)
-    for place in plan.places(arity):
+    for place in places[len(plan.first) :]:
         inputs.append(_filled(place, known, chance, offer))
         plan.repeat(known, place)
+    made = tuple(
+        one if isinstance(one, int) else Wanted(one, *place.values(known))
+        for one, place in zip(inputs, places, strict=True)
+    )
     attributes = {name: value_of(known) for name, value_of in plan.attributes.items()}
-    return Drawn(tuple(inputs), attributes, output_types(row, known))
+    return Drawn(made, attributes, output_types(row, known))
 
 
 def recognise(row: Specification, inputs: Sequence[TensorType], attributes: Mapping[str, Any]) -> Bindings | None:
@@ -258,9 +264,9 @@ def output_types(row: Specification, known: Bindings) -> tuple[TensorType, ...]:
     return tuple(plan.outputs[0].type_of(known | {"index": index}) for index in range(plan.copies(known)))
 
 
-def _filled(place: Place, known: Bindings, chance: Chance, offer: Offer) -> int | Wanted:
+def _filled(place: Place, known: Bindings, chance: Chance, offer: Offer) -> int | TensorType:
     found = offer(place, known)
-    return place.source(known, chance) if found is None else found
+    return place.draw(known, chance) if found is None else found
 
 
 def _read_attributes(plan: RowPlan, attributes: Mapping[str, Any], known: Bindings) -> bool:

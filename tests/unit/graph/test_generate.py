@@ -32,7 +32,7 @@ def test_a_seed_draws_one_model() -> None:
 def test_vertices_take_what_others_give() -> None:
     models = [random_model(Random(seed), 50, EVERY) for seed in range(10)]
     taken = [one >= len(model.sources) for model in models for vertex in model.vertices for one in vertex.inputs]
-    assert sum(taken) > 0.5 * len(taken)
+    assert sum(taken) > 0.4 * len(taken)
 
 
 def test_every_result_is_used_or_comes_out() -> None:

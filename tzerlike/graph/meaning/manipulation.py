@@ -28,23 +28,6 @@ def tile(x: Array, repeats: tuple[int, ...]) -> Array:
     return np.tile(x, repeats)
 
 
-def take(x: Array, indices: Array, axis: int, mode: str) -> Array:
-    return np.take(x, indices, axis=axis)
-
-
-def gather_elements(x: Array, indices: Array, axis: int) -> Array:
-    return np.take_along_axis(x, indices, axis=axis)
-
-
-def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
-    """One update a line: several at one place would have no order."""
-    old = np.take_along_axis(x, indices, axis=axis)
-    merge = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}.get(reduction)
-    found = x.copy()
-    np.put_along_axis(found, indices, merge(old, updates) if merge else updates, axis=axis)
-    return found
-
-
 def strided_slice(
     x: Array, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
 ) -> Array:
@@ -52,3 +35,14 @@ def strided_slice(
     for axis, *ends in zip(axes, begin, end, strides, strict=True):
         cut[axis] = slice(*ends)
     return x[tuple(cut)]
+
+
+def collapse_sum_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """Add up what broadcasting from `shape` would repeat."""
+    lead = x.ndim - len(shape)
+    axes = [*range(lead), *(lead + i for i, extent in enumerate(shape) if extent == 1 != x.shape[lead + i])]
+    return np.asarray(np.sum(x, axis=tuple(axes), keepdims=True)).reshape(shape)
+
+
+def collapse_sum_like(x: Array, target: Array) -> Array:
+    return collapse_sum_to(x, target.shape)

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tzerlike.graph.spec import elementwise, linear_algebra, manipulation, nn, reduction
+from tzerlike.graph.spec import (
+    creation,
+    elementwise,
+    image,
+    indexing,
+    linear_algebra,
+    losses,
+    manipulation,
+    nn,
+    reduction,
+)
 from tzerlike.graph.spec.language import Specification
 
-ROWS: Mapping[str, Specification] = {
-    row.name: row for kind in (elementwise, reduction, manipulation, linear_algebra, nn) for row in kind.ROWS
-}
+_KINDS = (elementwise, reduction, manipulation, indexing, creation, linear_algebra, nn, losses, image)
+
+ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
 """All rows by name."""

@@ -191,6 +191,17 @@ class Axes(_Listed):
                     yield tuple(axis - rank for axis in axes)
 
 
+class Behind(_Listed):
+    """All axes from number `first` to the last, and nothing else."""
+
+    def __init__(self, first: int, rank: Integer) -> None:
+        self.names = rank.names
+        self._first, self._rank = first, compiled(rank.source)
+
+    def values(self, known: Bindings) -> Iterator[tuple[int, ...]]:
+        yield tuple(range(self._first, self._rank(known)))
+
+
 class NewAxes(_Listed):
     """Where one or two new axes are in the result, counted as in Axes."""
 
@@ -262,7 +273,7 @@ class Shapes:
                     yield extents
 
     def has(self, known: Bindings, value: Any) -> bool:
-        return isinstance(value, tuple) and self.low <= len(value) <= self.high
+        return isinstance(value, tuple) and self.low <= len(value) <= self.high and min(value, default=1) >= 1
 
     def _highest(self, known: Bindings) -> int:
         highest: int = min(self.high, known[RANK] - self._fixed)

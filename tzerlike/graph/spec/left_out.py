@@ -23,15 +23,9 @@ _REASONS: Mapping[str, str] = {
     """,
     "takes a function of indices as its attribute": "layout_transform",
     "no row yet": """
-        arange argsort bucketize collapse_sum_like collapse_sum_to dequantize einsum eye eye_like full
-        full_like gather_nd grad.avg_pool2d_backward grad.end_checkpoint grad.max_pool2d_backward
-        grad.nll_loss_backward grad.no_grad grad.start_checkpoint grad.take_backward hamming_window
-        image.affine_grid image.grid_sample image.resize2d image.resize3d index_put index_tensor median
-        meshgrid multinomial_from_uniform nn.attention nn.attention_bias nn.attention_var_len
-        nn.cross_entropy_with_logits nn.dropout nn.group_norm nn.instance_norm nn.nll_loss one_hot ones
-        ones_like quantize reverse_sequence scatter_nd slice_scatter sort topk vision.get_valid_counts
+        grad.avg_pool2d_backward grad.max_pool2d_backward grad.nll_loss_backward grad.take_backward median
+        multinomial_from_uniform nn.attention_var_len nn.dropout vision.get_valid_counts
         vision.multibox_transform_loc vision.non_max_suppression vision.roi_align vision.roi_pool wrap_param
-        zeros zeros_like
     """,
     "views memory, which is meant for passes": "memory.view memory.ensure_zero_offset builtin.stop_lift_params",
 }

@@ -9,28 +9,24 @@ from tzerlike.graph.spec.domains import (
     Axes,
     Axis,
     Between,
+    BroadcastWith,
     Cuts,
     Divisors,
     Each,
     Factors,
     NewAxes,
-    OneOf,
     Order,
     Shapes,
     Such,
     Wider,
 )  # fmt: skip
-from tzerlike.graph.spec.language import ALL_DTYPES, CLOSE, NUMBER_DTYPES, Specification, Values, dtypes, tensor
+from tzerlike.graph.spec.language import ALL_DTYPES, NUMBER_DTYPES, Rounding, Specification, dtypes, tensor
 from tzerlike.graph.spec.terms import INDEX, INPUT_COUNT, changed, computed, each, integers, made, shape, symbol
 
 DTYPE, S, R, AXES, AXIS_ORDER = symbol("DTYPE"), shape("S"), shape("R"), shape("axes"), shape("order")
 axis, extent, index, k, m, n = integers("axis extent index k m n")
 TIMES = shape("times")
 ANY_DTYPE = dtypes(*ALL_DTYPES)
-INDICES = dtypes("int64", "int32")
-INDEX_TYPE = symbol("I")
-ALONG_AXIS = Values(0, S[axis] - 1, must=INDICES.dtypes)
-axis_from_left = axis % S.rank
 
 ROWS = (
     Specification(
@@ -95,6 +91,23 @@ ROWS = (
         outputs=(tensor(DTYPE, R),),
         where={DTYPE: ANY_DTYPE, R: Wider(S)},
         meaning=np.broadcast_to,
+    ),
+    Specification(
+        name="collapse_sum_to",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"shape": R},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        meaning=numpy_of.collapse_sum_to,
+        rounding=Rounding(ulps=2, terms=S.size),
+    ),
+    Specification(
+        name="collapse_sum_like",
+        inputs=(tensor(DTYPE, S), tensor(DTYPE, R)),
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        meaning=numpy_of.collapse_sum_like,
+        rounding=Rounding(ulps=2, terms=S.size),
     ),
     Specification(
         name="concat",
@@ -167,38 +180,6 @@ ROWS = (
         outputs=(tensor(DTYPE, S),),
         where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank)},
         meaning=np.flip,
-    ),
-    Specification(
-        name="take",
-        inputs=(tensor(DTYPE, S), tensor(INDEX_TYPE, R, values=Values(0, S[axis] - 1, must=INDICES.dtypes))),
-        attributes={"axis": axis, "mode": "fast"},
-        outputs=(tensor(DTYPE, S.sliced(0, axis_from_left), R, S.sliced(axis_from_left + 1, None)),),
-        where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), INDEX_TYPE: INDICES, R: Shapes(0, 2)},
-        meaning=numpy_of.take,
-    ),
-    Specification(
-        name="gather_elements",
-        inputs=(tensor(DTYPE, S), tensor("int64", *changed(S, axis, n), values=ALONG_AXIS)),
-        attributes={"axis": axis},
-        outputs=(tensor(DTYPE, *changed(S, axis, n)),),
-        where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank)},
-        meaning=numpy_of.gather_elements,
-    ),
-    Specification(
-        name="scatter_elements",
-        inputs=(
-            tensor(DTYPE, S),
-            tensor("int64", made("replaced", S, axis, 1), values=ALONG_AXIS),
-            tensor(DTYPE, made("replaced", S, axis, 1)),
-        ),
-        attributes={"axis": axis, "reduction": symbol("reduction")},
-        outputs=(tensor(DTYPE, S),),
-        where={
-            DTYPE: dtypes("float32", "float64", "int32", "int64"), S: Shapes(1), axis: Axis(S.rank),
-            symbol("reduction"): OneOf("update", "add", "mul", "min", "max"),
-        },
-        meaning=numpy_of.scatter_elements,
-        rounding=CLOSE,
     ),
     Specification(
         name="strided_slice",

@@ -130,8 +130,10 @@ def computed(function: str, *operands: Term | int) -> Integer:
     return Integer(f"{function}({', '.join(map(_source, operands))})", frozenset().union(*map(_names, operands)))
 
 
-def changed(extents: Integers, axis: Integer, extent: Integer | int) -> tuple[Integers, Integer | int, Integers]:
-    """The parts of a shape with another extent at `axis`, which may be a variable that is new."""
+def changed(
+    extents: Integers, axis: Integer, extent: Integer | Integers | int
+) -> tuple[Integers, Integer | Integers | int, Integers]:
+    """The parts of a shape with another extent, or several, at `axis`; they may be variables that are new."""
     left = axis % extents.rank
     return extents.sliced(0, left), extent, extents.sliced(left + 1, None)
 
