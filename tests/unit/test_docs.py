@@ -15,7 +15,14 @@ OF_A_BUNDLE = {"module.py", "repro.py", "test_regression.py"}
 OF_A_USER = {"my_module.py"}
 
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/how-it-works.md", "docs/library.md", "docs/tir-semantics.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/how-it-works.md",
+    "docs/library.md",
+    "docs/tir-semantics.md",
+    "docs/graph-semantics.md",
+]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-SMALL = 2
+_SMALL = 2
 """What the extents of the smallest program are at most."""
 
 
 def halved(ir: str) -> Iterator[str]:
     """Yield the program with the extents of its loops divided by 2, by 4, and so on until all are small."""
     divisor, largest = 1, max((extent for _, extent in _loops(json.loads(ir)["nodes"])), default=0)
-    while largest > SMALL * divisor:
+    while largest > _SMALL * divisor:
         divisor *= 2
         yield _divided(ir, divisor)
 
@@ -22,10 +22,10 @@ def _divided(ir: str, divisor: int) -> str:
     graph = json.loads(ir)
     nodes = graph["nodes"]
     for loop, extent in list(_loops(nodes)):
-        if extent > SMALL:
+        if extent > _SMALL:
             # Constants of its own: other nodes may share the old ones.
             old = nodes[loop["data"]["extent"]]
-            nodes.append({"type": "int", "data": max(SMALL, extent // divisor)})
+            nodes.append({"type": "int", "data": max(_SMALL, extent // divisor)})
             nodes.append({**old, "data": {**old["data"], "value": len(nodes) - 1}})
             loop["data"]["extent"] = len(nodes) - 1
     return json.dumps(graph)

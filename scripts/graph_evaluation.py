@@ -1,0 +1,171 @@
+"""How good are the models that are drawn, by the figures of the papers?
+
+    python scripts/graph_evaluation.py [--models N] [--seed N] [--without-tvm]
+
+Prints, on one core: how long models of 10 and of 100 vertices take to draw (Isra: 320 s for 10,000 of 100); what share
+of models of 32 vertices TVM's type inference and verifier accept (GenCoG: 100 %), and what building them costs; single
+and double edge coverage in Isra's setting (99.4 % and 84.3 %); vertex and edge diversity in GenCoG's (0.603 and 0.963).
+
+Isra (section IV-C, after Luo et al., ICSE 2021). C is a set of operators, n its size, I a set of models:
+    SEC(I) = mean over o in C of  #{o2 : an edge o -> o2 is in a model of I} / n
+    DEC(I) = mean over o in C of  #{(o2, o3) : edges o -> o2 -> o3 that share o2's vertex are in a model of I} / n^2
+Setting: 10,000 models, the 40 operators that NNSmith and Isra share, rank and extents at most 5, 1 to 32 vertices.
+
+GenCoG (definition 5.1, and `gencog/metric/div.py` for its estimate). O is a set of operators:
+    div_V = mean over o in O of  min(1, #{(shapes of inputs, attributes) of calls of o} / N(o))
+    div_E = #{(o1, o2) : an edge o1 -> o2 is in a model} / #O^2
+    N(o) = 4^(greatest rank of the first input) * (2 where a second input is no parameter) * (1 + floor(log2 A(o)))
+    A(o) = the product of how many values each attribute has that can be counted
+Shapes are those of inputs that are no parameters (weights, scales). Setting: the operators that all methods of the
+paper share, rank 1 to 5, extents 1 to 4, models of 32 vertices, at most 20,000 vertices in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from math import log2
+from random import Random
+
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.model import Model
+from tzerlike.graph.solve import SizeLimits
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.values import drawn_values
+
+ISRA = frozenset(
+    """
+    abs negative sqrt exp log sin cos tan asin acos atan ceil floor round sigmoid tanh nn.relu nn.leakyrelu clip
+    add subtract multiply divide maximum minimum power nn.softmax sum mean max min prod
+    concat strided_slice expand_dims squeeze reshape permute_dims matmul nn.conv2d nn.max_pool2d
+""".split()  # noqa: SIM905
+)
+"""Operators on floats; NNSmith's and Isra's lists of shared ones are not printed in the papers."""
+
+GENCOG: Mapping[str, tuple[int, bool, int]] = {
+    **{name: (5, False, 1) for name in ("sigmoid", "nn.relu", "nn.leakyrelu")},
+    **{name: (5, True, 1) for name in ("add", "subtract", "multiply", "maximum", "minimum")},
+    "reshape": (5, False, 4**5),
+    "permute_dims": (5, False, 5**5),
+    "concat": (5, True, 5),
+    "strided_slice": (5, False, (4 * 4) ** 5),
+    "nn.prelu": (5, False, 5),
+    "nn.softmax": (5, False, 5),
+    "nn.conv1d": (3, False, 2 * 3**2 * 2 * 4),
+    "nn.conv2d": (4, False, 2**2 * 3**4 * 2**2 * 4),
+    "nn.max_pool2d": (4, False, 3**2 * 2**2 * 3**4 * 2**2),
+    "nn.avg_pool2d": (4, False, 3**2 * 2**2 * 3**4 * 2),
+    "nn.pad": (5, False, 3**10),
+    "nn.batch_norm": (5, False, 5 * 2 * 2),
+    "matmul": (2, True, 1),
+}
+"""Operators of GenCoG's repository (`common_ops`): greatest rank, whether a second input counts, and A."""
+
+Pair = tuple[str, str]
+
+
+def operator_of(row: str) -> str:
+    return row.partition(":")[0]
+
+
+def edges_of(model: Model) -> Iterable[tuple[int, int]]:
+    """Edges between vertices, by their places."""
+    maker = {
+        number + i: place for place, (number, one) in enumerate(model.first_outputs()) for i in range(len(one.outputs))
+    }
+    for place, vertex in enumerate(model.vertices):
+        yield from {(maker[number], place) for number in vertex.inputs if number in maker}
+
+
+def edge_coverage(models: Iterable[Model]) -> tuple[float, float]:
+    """Return SEC and DEC."""
+    single: set[Pair] = set()
+    double: set[tuple[str, str, str]] = set()
+    count = len(ISRA)
+    for model in models:
+        names = [operator_of(vertex.row) for vertex in model.vertices]
+        before = defaultdict(set)
+        for one, other in edges_of(model):
+            single.add((names[one], names[other]))
+            before[other].add(names[one])
+            double.update((first, names[one], names[other]) for first in before[one])
+    return len(single) / count**2, len(double) / count**3
+
+
+def diversities(models: Iterable[Model]) -> tuple[float, float]:
+    """Return vertex and edge diversity."""
+    calls: dict[str, set[object]] = {name: set() for name in GENCOG}
+    edges: set[Pair] = set()
+    for model in models:
+        types = model.types()
+        names = [operator_of(vertex.row) for vertex in model.vertices]
+        for name, vertex in zip(names, model.vertices, strict=True):
+            counted = vertex.inputs if GENCOG[name][1] else vertex.inputs[:1]
+            attributes = tuple(vertex.attributes.items()) if GENCOG[name][2] > 1 else ()
+            calls[name].add((tuple(types[number].shape for number in counted), attributes))
+        edges.update((names[one], names[other]) for one, other in edges_of(model))
+    shares = []
+    for name, (rank, second, attributes_count) in GENCOG.items():
+        estimate = 4**rank * (2 if second else 1) * (1 + int(log2(attributes_count)))
+        shares.append(min(1.0, len(calls[name]) / estimate))
+    return sum(shares) / len(shares), len(edges) / len(GENCOG) ** 2
+
+
+def rows_of(operators: Iterable[str]) -> list[object]:
+    wanted = set(operators)
+    return [row for row in ROWS.values() if row.operator in wanted]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--models", type=int, default=10_000)
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--without-tvm", action="store_true")
+    given = arguments.parse_args()
+    every = list(ROWS.values())
+    print(f"{len({row.operator for row in every})} operators in {len(every)} rows")
+    count = given.models
+    for size in (10, 100):
+        start = time.process_time()
+        for number in range(count):
+            random_model(Random(f"{given.seed} {size} {number}"), size, every)
+        spent = time.process_time() - start
+        print(f"{count} models of {size} vertices: {spent:.1f} s, {1000 * spent / count:.2f} ms each")
+    floats = SizeLimits(rank=5, extent=5, elements=5**5, dtypes=("float32",))
+    rows = rows_of(ISRA)
+    models = (
+        random_model(rng, 1 + rng.randrange(32), rows, floats)
+        for rng in (Random(f"{given.seed} isra {number}") for number in range(given.models))
+    )
+    print("single and double edge coverage: {:.2%} {:.2%}".format(*edge_coverage(models)))
+    small = SizeLimits(rank=5, extent=4, elements=4**5, dtypes=("float32",))
+    rows = rows_of(GENCOG)
+    models = (random_model(Random(f"{given.seed} gencog {number}"), 32, rows, small) for number in range(20_000 // 32))
+    print("vertex and edge diversity: {:.3f} {:.3f}".format(*diversities(models)))
+    if not given.without_tvm:
+        print(acceptance(given.models, given.seed))
+
+
+def acceptance(count: int, seed: int) -> str:
+    """What TVM's type inference and verifier say to models of 32 vertices, and how long that takes."""
+    from tzerlike.graph.relax import relax_accepts, relax_module
+
+    accepted, spent, refusals = 0, 0.0, Counter[str]()
+    for number in range(count):
+        model = random_model(Random(f"{seed} 32 {number}"), 32, list(ROWS.values()))
+        values = {origin.seed: drawn_values(origin, 0) for origin in model.sources}
+        start = time.process_time()
+        try:
+            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin.seed]))
+        except Exception as error:  # noqa: BLE001 - what TVM raises is what is counted
+            refusals[str(error).strip()[-200:]] += 1
+        spent += time.process_time() - start
+    for message, times in refusals.most_common(10):
+        print(f"{times} times: {message}")
+    return f"{accepted} of {count} models of 32 vertices accepted, {1000 * spent / count:.1f} ms each in TVM"
+
+
+if __name__ == "__main__":
+    main()

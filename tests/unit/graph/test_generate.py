@@ -1,0 +1,103 @@
+"""Models that are drawn keep to the rows; nothing here asks TVM."""
+
+from __future__ import annotations
+
+from math import prod
+from random import Random
+
+import pytest
+
+from tzerlike.core.errors import UserError
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
+from tzerlike.graph.solve import SizeLimits, plan_of
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.verify import wrong_vertex
+
+EVERY = list(ROWS.values())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_vertex_keeps_to_its_row(seed: int) -> None:
+    model = random_model(Random(seed), 40, EVERY)
+    assert len(model.vertices) == 40
+    assert wrong_vertex(model, ROWS) == ""
+
+
+def test_a_seed_draws_one_model() -> None:
+    assert random_model(Random(4), 30, EVERY) == random_model(Random(4), 30, EVERY)
+    assert random_model(Random(4), 30, EVERY) != random_model(Random(5), 30, EVERY)
+
+
+def test_vertices_take_what_others_give() -> None:
+    models = [random_model(Random(seed), 50, EVERY) for seed in range(10)]
+    taken = [one >= len(model.sources) for model in models for vertex in model.vertices for one in vertex.inputs]
+    assert sum(taken) > 0.4 * len(taken)
+
+
+def test_every_result_is_used_or_comes_out() -> None:
+    model = random_model(Random(1), 30, EVERY)
+    used = {one for vertex in model.vertices for one in vertex.inputs} | set(model.outputs)
+    assert set(range(len(model.types()))) <= used
+    assert len(model.outputs) > 1
+
+
+def test_where_values_must_lie_somewhere_they_are_made() -> None:
+    """Indices, and divisors of whole numbers, come from outside, where their limits are stated."""
+    seen = 0
+    for seed in range(60):
+        model = random_model(
+            Random(seed), 40, [ROWS[name] for name in ("take", "argmax", "floor_divide", "astype", "add")]
+        )
+        types = model.types()
+        for vertex in model.vertices:
+            if vertex.row == "take" or (vertex.row == "floor_divide" and "int" in types[vertex.inputs[1]].dtype):
+                source = model.sources[vertex.inputs[1]]
+                assert source.low >= (1 if vertex.row == "floor_divide" else 0)
+                seen += 1
+    assert seen > 100
+
+
+def test_every_row_is_reached() -> None:
+    drawn = {vertex.row for seed in range(40) for vertex in random_model(Random(seed), 60, EVERY).vertices}
+    assert drawn == set(ROWS)
+
+
+def test_limits_hold_for_what_is_made() -> None:
+    limits = SizeLimits(rank=3, extent=4, elements=24)
+    elementwise = [ROWS[name] for name in ("add", "exp", "where", "sum", "reshape", "concat", "stack")]
+    for source in random_model(Random(2), 60, elementwise, limits).sources:
+        assert len(source.type.shape) <= 3
+        assert prod(source.type.shape) <= 24
+
+
+def test_a_model_is_read_from_its_text() -> None:
+    model = random_model(Random(3), 25, EVERY)
+    text = model_text(model)
+    assert read_model(text) == model
+    assert model_text(read_model(text)) == text
+
+
+def test_a_text_that_is_no_model_is_refused_with_its_place() -> None:
+    with pytest.raises(UserError, match=r"model\.vertices\[0\]"):
+        read_model('{"schema_version": 1, "sources": [], "vertices": [{}], "outputs": []}')
+    with pytest.raises(UserError, match="schema_version"):
+        read_model('{"sources": [], "vertices": [], "outputs": []}')
+
+
+def _add(shape: tuple[int, ...], outputs: tuple[TensorType, ...], row: str = "add") -> Model:
+    sources = (Origin(TensorType((2, 3), "float32")), Origin(TensorType(shape, "float32")))
+    return Model(sources, (Vertex(row, (0, 1), {}, outputs),), (2,))
+
+
+def test_what_does_not_keep_to_a_row_is_named() -> None:
+    right = (TensorType((2, 3), "float32"),)
+    assert wrong_vertex(_add((3,), right), ROWS) == ""
+    assert wrong_vertex(_add((2,), right), ROWS) == "%2: add does not take these inputs and attributes"
+    assert wrong_vertex(_add((3,), (TensorType((3,), "float32"),)), ROWS) == "%2: add does not give these outputs"
+    assert wrong_vertex(_add((3,), right, "sum"), ROWS) == "%2: sum does not take these inputs and attributes"
+    assert wrong_vertex(_add((3,), right, "nothing"), ROWS) == "%2: no operator nothing"
+
+
+def test_plans_are_made_once() -> None:
+    assert plan_of(ROWS["add"]) is plan_of(ROWS["add"])

@@ -1,0 +1,85 @@
+"""What a call of an operator computes, and how far a build may be from that.
+
+Floats are computed in float64, whole numbers in their own dtype, where they wrap. The bound counts roundings: a sum of
+n terms is off by at most n ulps of the sum of absolute values, which is the row's meaning on absolute inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import TensorType
+from tzerlike.graph.spec.language import Rounding, Specification
+from tzerlike.graph.spec.terms import Bindings, Integer, compiled
+from tzerlike.graph.values import numpy_dtype
+
+
+def answers(
+    row: Specification,
+    known: Bindings,
+    inputs: Sequence[Array],
+    attributes: Mapping[str, Any],
+    types: Sequence[TensorType],
+) -> list[tuple[Array, Array]]:
+    """Return each output in float64 or its whole dtype, with how far off each element may be."""
+    wide = [_widened(one) for one in inputs]
+    found = _outputs(row.meaning(*wide, **attributes))
+    rounding = row.rounding
+    sums = _outputs(row.meaning(*map(np.abs, wide), **attributes)) if rounding.terms else found
+    return [
+        (_fitted(value, kind), _bound(rounding, known, value, total, [*inputs], kind))
+        for value, total, kind in zip(found, sums, types, strict=True)
+    ]
+
+
+def differs(answer: Array, bound: Array, built: Array) -> bool:
+    """Whether what a build computed is beyond the bound somewhere."""
+    if answer.shape != built.shape:
+        return True
+    if answer.dtype.kind != "f":
+        return bool(np.any(answer != built))
+    wide = built.astype(np.float64)
+    near = np.abs(wide - answer) <= bound
+    return not bool(np.all(near | (wide == answer) | (np.isnan(wide) & np.isnan(answer))))
+
+
+_finfo: Callable[[Any], Any] = ml_dtypes.finfo
+
+
+def _outputs(found: Any) -> list[Array]:
+    return [np.asarray(one) for one in found] if isinstance(found, tuple) else [np.asarray(found)]
+
+
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
+
+
+def _widened(x: Array) -> Array:
+    return x.astype(np.float64) if _is_float(x.dtype) else x
+
+
+def _fitted(value: Array, kind: TensorType) -> Array:
+    """The value as a float64 that the dtype can hold nearly, or in the whole dtype."""
+    dtype = numpy_dtype(kind.dtype)
+    return value.astype(dtype).astype(np.float64) if _is_float(dtype) else value.astype(dtype)
+
+
+def _bound(
+    rounding: Rounding, known: Bindings, value: Array, total: Array, inputs: Sequence[Array], kind: TensorType
+) -> Array:
+    """One ulp for the last rounding, and what the row says."""
+    widths = [x.dtype for x in inputs if _is_float(x.dtype)] + [numpy_dtype(kind.dtype)]
+    if not _is_float(numpy_dtype(kind.dtype)):
+        return np.zeros(value.shape)
+    epsilon = max(_finfo(dtype).eps for dtype in widths if _is_float(dtype))
+    terms = compiled(rounding.terms.source)(known) if isinstance(rounding.terms, Integer) else rounding.terms
+    size = np.maximum(np.abs(value.astype(np.float64)), 1.0 if rounding.absolute else 0.0)
+    least = _finfo(numpy_dtype(kind.dtype)).tiny
+    exact = 0.0 if rounding.ulps == 0 and not terms else least
+    sums = np.abs(total.astype(np.float64))
+    return np.asarray(epsilon * ((rounding.ulps + (1 if exact else 0)) * size + terms * sums) + exact)

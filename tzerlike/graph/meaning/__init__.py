@@ -1,0 +1,1 @@
+"""What operators compute, in NumPy."""

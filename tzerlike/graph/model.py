@@ -1,0 +1,103 @@
+"""A model: tensors that come in, and calls of operators on them, each behind those whose results it takes.
+
+Tensors are numbered: first the sources, then the outputs of each vertex in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tzerlike.core.schema import Schema, Text
+from tzerlike.core.untrusted import parse_json
+
+SCHEMA_VERSION = 1
+
+Extent = Annotated[int, Meta(ge=0, le=1 << 31)]
+TensorNumber = Annotated[int, Meta(ge=0, le=1 << 20)]
+"""The number of a tensor."""
+
+Attribute = None | bool | int | float | Text | tuple[int | float, ...]
+
+
+class TensorType(msgspec.Struct, frozen=True, array_like=True):
+    """A shape and a dtype."""
+
+    shape: Annotated[tuple[Extent, ...], Meta(max_length=64)]
+    dtype: Annotated[str, Meta(pattern=r"^(bool|bfloat16|(float|u?int)(8|16|32|64))$")]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """A tensor that comes in: an argument of the model, or a constant whose values `seed` draws.
+
+    Its elements lie from `low` to `high`.
+    """
+
+    type: TensorType
+    kind: Literal["input", "constant"] = "input"
+    low: float = -4.0
+    high: float = 4.0
+    seed: TensorNumber = 0
+
+
+class Vertex(msgspec.Struct, frozen=True):
+    """A call of the operator that has the row `row`."""
+
+    row: Text
+    inputs: tuple[TensorNumber, ...]
+    attributes: dict[str, Attribute]
+    outputs: tuple[TensorType, ...]
+
+
+class Model(msgspec.Struct, frozen=True):
+    """A model, and which of its tensors come out."""
+
+    sources: tuple[Origin, ...]
+    vertices: tuple[Vertex, ...]
+    outputs: tuple[TensorNumber, ...]
+
+    def types(self) -> list[TensorType]:
+        """The type of each tensor by its number."""
+        found = [source.type for source in self.sources]
+        for vertex in self.vertices:
+            found.extend(vertex.outputs)
+        return found
+
+    def first_outputs(self) -> Iterator[tuple[int, Vertex]]:
+        """Each vertex with the number of its first output."""
+        number = len(self.sources)
+        for vertex in self.vertices:
+            yield number, vertex
+            number += len(vertex.outputs)
+
+    def __str__(self) -> str:
+        lines = [f"%{number}: {one.type} = {one.kind}" for number, one in enumerate(self.sources)]
+        for number, vertex in self.first_outputs():
+            outputs = ", ".join(f"%{number + i}: {one}" for i, one in enumerate(vertex.outputs))
+            inputs = [f"%{one}" for one in vertex.inputs] + [f"{k}={v!r}" for k, v in vertex.attributes.items()]
+            lines.append(f"{outputs} = {vertex.row}({', '.join(inputs)})")
+        return "\n".join([*lines, f"return {', '.join(f'%{one}' for one in self.outputs)}"])
+
+
+class _File(Model, frozen=True):
+    schema_version: int
+
+
+_SCHEMA = Schema(_File, "model", SCHEMA_VERSION)
+
+
+def model_text(model: Model) -> str:
+    """Return the canonical JSON text of a model."""
+    return msgspec.json.encode(_SCHEMA.stamped(msgspec.to_builtins(model)), order="sorted").decode()
+
+
+def read_model(text: str) -> Model:
+    """Return the model that `model_text` wrote; UserError that names the first place that does not fit."""
+    found = _SCHEMA.of(parse_json(text.encode()))
+    return Model(found.sources, found.vertices, found.outputs)

@@ -1,0 +1,23 @@
+"""Operators as data: one row for each, or one for each of its forms, from ONNX's and NumPy's definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tzerlike.graph.spec import (
+    creation,
+    elementwise,
+    image,
+    indexing,
+    linear_algebra,
+    losses,
+    manipulation,
+    nn,
+    reduction,
+)
+from tzerlike.graph.spec.language import Specification
+
+_KINDS = (elementwise, reduction, manipulation, indexing, creation, linear_algebra, nn, losses, image)
+
+ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
+"""All rows by name."""

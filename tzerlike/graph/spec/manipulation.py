@@ -1,0 +1,211 @@
+"""Operators that move elements, and compute nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tzerlike.graph.meaning import manipulation as numpy_of
+from tzerlike.graph.spec.domains import (
+    Axes,
+    Axis,
+    Between,
+    BroadcastWith,
+    Cuts,
+    Divisors,
+    Each,
+    Factors,
+    NewAxes,
+    Order,
+    Shapes,
+    Such,
+    Wider,
+)  # fmt: skip
+from tzerlike.graph.spec.language import ALL_DTYPES, NUMBER_DTYPES, Rounding, Specification, dtypes, tensor
+from tzerlike.graph.spec.terms import INDEX, INPUT_COUNT, changed, computed, each, integers, made, shape, symbol
+
+DTYPE, S, R, AXES, AXIS_ORDER = symbol("DTYPE"), shape("S"), shape("R"), shape("axes"), shape("order")
+axis, extent, index, k, m, n = integers("axis extent index k m n")
+TIMES = shape("times")
+ANY_DTYPE = dtypes(*ALL_DTYPES)
+
+ROWS = (
+    Specification(
+        name="reshape",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"shape": R},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: ANY_DTYPE, R: Factors(S.size)},
+        meaning=np.reshape,
+    ),
+    Specification(
+        name="flatten",
+        inputs=(tensor(DTYPE, S),),
+        outputs=(tensor(DTYPE, S.size),),
+        where={DTYPE: ANY_DTYPE},
+        meaning=np.ravel,
+    ),
+    Specification(
+        name="permute_dims",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axes": AXIS_ORDER},
+        outputs=(tensor(DTYPE, made("permuted", S, AXIS_ORDER)),),
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), AXIS_ORDER: Order(S.rank)},
+        meaning=np.transpose,
+    ),
+    Specification(
+        name="permute_dims:reverse",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axes": None},
+        outputs=(tensor(DTYPE, made("reversed_list", S)),),
+        where={DTYPE: ANY_DTYPE},
+        meaning=np.transpose,
+    ),
+    Specification(
+        name="expand_dims",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": AXES},
+        outputs=(tensor(DTYPE, made("inserted", S, AXES)),),
+        where={DTYPE: ANY_DTYPE, AXES: NewAxes(S.rank)},
+        meaning=np.expand_dims,
+    ),
+    Specification(
+        name="squeeze",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": AXES},
+        outputs=(tensor(DTYPE, made("without_axes", S, AXES)),),
+        where={DTYPE: ANY_DTYPE, AXES: Such(Axes(S.rank, 0), AXES, made("extents_at", S, AXES).size.equals(1))},
+        meaning=numpy_of.squeeze,
+    ),
+    Specification(
+        name="squeeze:all",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": None},
+        outputs=(tensor(DTYPE, made("without_ones", S)),),
+        where={DTYPE: ANY_DTYPE},
+        meaning=numpy_of.squeeze,
+    ),
+    Specification(
+        name="broadcast_to",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"shape": R},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: ANY_DTYPE, R: Wider(S)},
+        meaning=np.broadcast_to,
+    ),
+    Specification(
+        name="collapse_sum_to",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"shape": R},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        meaning=numpy_of.collapse_sum_to,
+        rounding=Rounding(ulps=2, terms=S.size),
+    ),
+    Specification(
+        name="collapse_sum_like",
+        inputs=(tensor(DTYPE, S), tensor(DTYPE, R)),
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        meaning=numpy_of.collapse_sum_like,
+        rounding=Rounding(ulps=2, terms=S.size),
+    ),
+    Specification(
+        name="concat",
+        inputs=(tensor(DTYPE, S),),
+        repeated=tensor(DTYPE, *changed(S, axis, extent)),
+        arity=Between(1, 4),
+        attributes={"axis": axis},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, S[axis] + each(extent).total)),),
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank)},
+        meaning=numpy_of.concat,
+    ),
+    Specification(
+        name="stack",
+        inputs=(tensor(DTYPE, S),),
+        repeated=tensor(DTYPE, S),
+        arity=Between(1, 4),
+        attributes={"axis": axis},
+        outputs=(tensor(DTYPE, made("stacked", S, axis, INPUT_COUNT)),),
+        where={DTYPE: ANY_DTYPE, axis: Axis(S.rank + 1)},
+        meaning=numpy_of.stack,
+    ),
+    Specification(
+        name="split",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"indices_or_sections": k, "axis": axis},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, S[axis] // k)),),
+        copies=k,
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), k: Divisors(S[axis])},
+        meaning=numpy_of.split,
+    ),
+    Specification(
+        name="split:at",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"indices_or_sections": R, "axis": axis},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, computed("gap", R, INDEX, S[axis]))),),
+        copies=R.rank + 1,
+        where={
+            DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), R: Cuts(S[axis]),
+        },
+        meaning=numpy_of.split,
+    ),
+    Specification(
+        name="tile",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"repeats": TIMES},
+        outputs=(tensor(DTYPE, made("products", S, TIMES)),),
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), TIMES: Each(S.rank, index, Between(1, 2))},
+        meaning=numpy_of.tile,
+    ),
+    Specification(
+        name="repeat",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"repeats": k, "axis": axis},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, S[axis] * k)),),
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), k: Between(1, 4), axis: Axis(S.rank)},
+        meaning=np.repeat,
+    ),
+    Specification(
+        name="repeat:flat",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"repeats": k, "axis": None},
+        outputs=(tensor(DTYPE, S.size * k),),
+        where={DTYPE: ANY_DTYPE, k: Between(1, 4)},
+        meaning=np.repeat,
+    ),
+    Specification(
+        name="flip",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": axis},
+        outputs=(tensor(DTYPE, S),),
+        where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank)},
+        meaning=np.flip,
+    ),
+    Specification(
+        name="strided_slice",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axes": (axis,), "begin": (n,), "end": (m,), "strides": (k,)},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, (m - n + k - 1) // k)),),
+        where={
+            DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), n: Between(0, S[axis] - 1), m: Between(n + 1, S[axis]),
+            k: Between(1, 3),
+        },
+        meaning=numpy_of.strided_slice,
+    ),
+    Specification(
+        name="tril",
+        inputs=(tensor(DTYPE, S, m, n),),
+        attributes={"k": k},
+        outputs=(tensor(DTYPE, S, m, n),),
+        where={DTYPE: dtypes(*NUMBER_DTYPES), k: Between(-2, 2)},
+        meaning=np.tril,
+    ),
+    Specification(
+        name="triu",
+        inputs=(tensor(DTYPE, S, m, n),),
+        attributes={"k": k},
+        outputs=(tensor(DTYPE, S, m, n),),
+        where={DTYPE: dtypes(*NUMBER_DTYPES), k: Between(-2, 2)},
+        meaning=np.triu,
+    ),
+)  # fmt: skip

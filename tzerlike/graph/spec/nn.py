@@ -1,0 +1,254 @@
+"""Layers of networks: convolutions, windowed, normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tzerlike.graph.meaning import nn as numpy_of
+from tzerlike.graph.spec.domains import Axes, Axis, Between, Choice, Divisors, Each, Multiples, OneOf, Shapes, Such
+from tzerlike.graph.spec.language import (
+    CLOSE,
+    FLOAT_DTYPES,
+    Computation,
+    Rounding,
+    Specification,
+    Values,
+    dtypes,
+    tensor,
+)
+from tzerlike.graph.spec.terms import Integer, Term, computed, integers, made, shape, symbol
+
+DTYPE, S, AXES = symbol("DTYPE"), shape("S"), shape("axes")
+n, c, o, groups, axis, index, k = integers("n c o groups axis index k")
+TYPES = dtypes("float32", "float64", "float16")
+DATA_LAYOUTS = ("NCW", "NCHW", "NCDHW")
+KERNELS = ("OIW", "OIHW", "OIDHW")
+TRANSPOSED = ("IOW", "IOHW", "IODHW")
+EPSILON, CENTER, SCALE = symbol("epsilon"), symbol("center"), symbol("scale")
+FLAG = OneOf(False, True)
+WEIGHTS = made("extents_at", S, AXES)
+
+
+class Window:
+    """Variables and terms of a window that moves over `rank` spatial axes: sizes, strides, dilations, padding."""
+
+    def __init__(self, rank: int) -> None:
+        def many(name: str, count: int = rank) -> list[Integer]:
+            return integers(" ".join(f"{name}{i}" for i in range(count)))
+
+        self.extents, self.sizes, self.strides, self.dilations = many("x"), many("k"), many("s"), many("d")
+        self.padding = many("p", 2 * rank)
+        self.padded = [x + self.padding[i] + self.padding[i + rank] for i, x in enumerate(self.extents)]
+        self.attributes: Mapping[str, object] = {
+            "strides": tuple(self.strides),
+            "padding": tuple(self.padding),
+            "dilation": tuple(self.dilations),
+        }
+        self.steps: dict[Term, Choice] = {
+            **{one: Between(1, 3) for one in self.strides},
+            **{one: Between(0, 2) for one in self.padding},
+            **{one: Between(1, 2) for one in self.dilations},
+        }
+        self.fitting: dict[Term, Choice] = {
+            size: Between(1, (padded - 1) // d + 1)
+            for size, padded, d in zip(self.sizes, self.padded, self.dilations, strict=True)
+        }
+        self.outputs = [
+            (padded - d * (size - 1) - 1) // s + 1
+            for padded, d, size, s in zip(self.padded, self.dilations, self.sizes, self.strides, strict=True)
+        ]
+
+
+def convolution(rank: int) -> Specification:
+    window = Window(rank)
+    return Specification(
+        name=f"nn.conv{rank}d",
+        inputs=(tensor(DTYPE, n, c, *window.extents), tensor(DTYPE, o, c // groups, *window.sizes)),
+        attributes={
+            **window.attributes,
+            "groups": groups,
+            "data_layout": DATA_LAYOUTS[rank - 1],
+            "kernel_layout": KERNELS[rank - 1],
+        },
+        outputs=(tensor(DTYPE, n, o, *window.outputs),),
+        where={DTYPE: TYPES, **window.steps, groups: Divisors(c), o: Multiples(groups), **window.fitting},
+        meaning=numpy_of.convolution,
+        rounding=Rounding(ulps=1, terms=c // groups * _product(window.sizes) + 1),
+    )
+
+
+def transposed(rank: int) -> Specification:
+    """The gradient of a convolution: each element of the input adds a scaled kernel to the output."""
+    window = Window(rank)
+    more = integers(" ".join(f"out{i}" for i in range(rank)))
+    whole = [
+        (x - 1) * s + d * (size - 1) + 1 + extra
+        for x, s, d, size, extra in zip(
+            window.extents, window.strides, window.dilations, window.sizes, more, strict=True
+        )
+    ]
+    return Specification(
+        name=f"nn.conv{rank}d_transpose",
+        inputs=(tensor(DTYPE, n, c, *window.extents), tensor(DTYPE, c, o, *window.sizes)),
+        attributes={
+            **window.attributes,
+            "output_padding": tuple(more),
+            "groups": groups,
+            "data_layout": DATA_LAYOUTS[rank - 1],
+            "kernel_layout": TRANSPOSED[rank - 1],
+        },
+        outputs=(
+            tensor(DTYPE, n, o * groups, *(
+                extent - window.padding[i] - window.padding[i + rank] for i, extent in enumerate(whole)
+            )),
+        ),
+        where={
+            DTYPE: TYPES,
+            **{one: Between(1, 3) for one in window.strides},
+            **{one: Between(1, 1) for one in window.dilations},
+            **{one: Between(0, 1) for one in window.padding},
+            **{one: Between(0, s - 1) for one, s in zip(more, window.strides, strict=True)},
+            groups: Divisors(c),
+            o: Between(1, 4),
+            **{
+                size: Between(1 + window.padding[i] + window.padding[i + rank], 4)
+                for i, size in enumerate(window.sizes)
+            },
+        },
+        meaning=numpy_of.transposed_convolution,
+        rounding=Rounding(ulps=1, terms=c // groups * _product(window.sizes) + 1),
+    )  # fmt: skip
+
+
+def windowed(name: str, rank: int, meaning: Computation) -> Specification:
+    """Windows that begin in the tensor: padding on each side is less than the window's size."""
+    window = Window(rank)
+    average = name == "avg"
+    return Specification(
+        name=f"nn.{name}_pool{rank}d",
+        inputs=(tensor(DTYPE, n, c, *window.extents),),
+        attributes={
+            "pool_size": tuple(window.sizes),
+            **window.attributes,
+            "ceil_mode": False,
+            "count_include_pad": symbol("count_include_pad") if average else False,
+            "layout": DATA_LAYOUTS[rank - 1],
+        },
+        outputs=(tensor(DTYPE, n, c, *window.outputs),),
+        where={
+            DTYPE: TYPES,
+            **{one: Between(1, 1 if average else 2) for one in window.dilations},
+            **{one: Between(1, 3) for one in window.strides},
+            **{
+                size: Between(1, (x - 1) // d + 1)
+                for size, x, d in zip(window.sizes, window.extents, window.dilations, strict=True)
+            },
+            **{
+                one: Between(0, computed("min", 2, (window.sizes[i % rank] - 1) // 2))
+                for i, one in enumerate(window.padding)
+            },
+            **({symbol("count_include_pad"): FLAG} if average else {}),
+        },
+        meaning=meaning,
+        rounding=Rounding(ulps=2, terms=_product(window.sizes)) if average else Rounding(),
+    )
+
+
+def adaptive(rank: int) -> Specification:
+    extents = integers(" ".join(f"x{i}" for i in range(rank)))
+    sizes = integers(" ".join(f"y{i}" for i in range(rank)))
+    return Specification(
+        name=f"nn.adaptive_avg_pool{rank}d",
+        inputs=(tensor(DTYPE, n, c, *extents),),
+        attributes={"output_size": tuple(sizes), "layout": DATA_LAYOUTS[rank - 1]},
+        outputs=(tensor(DTYPE, n, c, *sizes),),
+        where={DTYPE: TYPES, **{size: Between(1, x) for size, x in zip(sizes, extents, strict=True)}},
+        meaning=numpy_of.adaptive_average,
+        rounding=Rounding(ulps=2, terms=_product(extents)),
+    )
+
+
+def _product(factors: list[Integer]) -> Integer:
+    found = factors[0]
+    for factor in factors[1:]:
+        found = found * factor
+    return found
+
+
+ROWS = (
+    *(convolution(rank) for rank in (1, 2, 3)),
+    *(transposed(rank) for rank in (1, 2, 3)),
+    *(windowed("max", rank, numpy_of.max_pool) for rank in (1, 2, 3)),
+    *(windowed("avg", rank, numpy_of.average_pool) for rank in (1, 2, 3)),
+    *(adaptive(rank) for rank in (1, 2, 3)),
+    Specification(
+        name="nn.batch_flatten",
+        inputs=(tensor(DTYPE, n, S),),
+        outputs=(tensor(DTYPE, n, S.size),),
+        where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1)},
+        meaning=numpy_of.batch_flatten,
+    ),
+    Specification(
+        name="nn.layer_norm",
+        inputs=(tensor(DTYPE, S), tensor(DTYPE, WEIGHTS), tensor(DTYPE, WEIGHTS)),
+        attributes={"axes": AXES, "epsilon": EPSILON, "center": True, "scale": True},
+        outputs=(tensor(DTYPE, S),),
+        where={DTYPE: dtypes("float32", "float64"), S: Shapes(1), AXES: Axes(S.rank), EPSILON: OneOf(1e-05, 0.001)},
+        meaning=numpy_of.layer_norm,
+        rounding=Rounding(ulps=512, absolute=True),
+    ),
+    Specification(
+        name="nn.rms_norm",
+        inputs=(tensor(DTYPE, S), tensor(DTYPE, WEIGHTS)),
+        attributes={"axes": AXES, "epsilon": EPSILON},
+        outputs=(tensor(DTYPE, S),),
+        where={DTYPE: dtypes("float32", "float64"), S: Shapes(1), AXES: Axes(S.rank), EPSILON: OneOf(1e-05, 0.001)},
+        meaning=numpy_of.rms_norm,
+        rounding=Rounding(ulps=512, absolute=True),
+    ),
+    Specification(
+        name="nn.batch_norm",
+        inputs=(
+            tensor(DTYPE, S), tensor(DTYPE, S[axis]), tensor(DTYPE, S[axis]), tensor(DTYPE, S[axis]),
+            tensor(DTYPE, S[axis], values=Values(0.5, 2)),
+        ),
+        attributes={
+            "axis": axis, "epsilon": EPSILON, "center": CENTER, "scale": SCALE, "momentum": 0.1, "training": False,
+        },
+        outputs=(tensor(DTYPE, S), tensor(DTYPE, S[axis]), tensor(DTYPE, S[axis])),
+        where={
+            DTYPE: dtypes("float32", "float64"), S: Shapes(1), axis: Axis(S.rank), EPSILON: OneOf(1e-05, 0.001),
+            CENTER: FLAG, SCALE: FLAG,
+        },
+        meaning=numpy_of.batch_norm,
+        rounding=Rounding(ulps=32, absolute=True),
+    ),
+    Specification(
+        name="nn.prelu",
+        inputs=(tensor(DTYPE, S), tensor(DTYPE, S[axis])),
+        attributes={"axis": axis},
+        outputs=(tensor(DTYPE, S),),
+        where={DTYPE: TYPES, S: Shapes(1), axis: Axis(S.rank)},
+        meaning=numpy_of.prelu,
+        rounding=CLOSE,
+    ),
+    Specification(
+        name="nn.pad",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"pad_width": shape("widths"), "pad_value": symbol("value"), "pad_mode": "constant"},
+        outputs=(tensor(DTYPE, made("padded", S, shape("widths"))),),
+        where={
+            DTYPE: dtypes("float32", "float64", "float16", "int32", "int64"), S: Shapes(1),
+            shape("widths"): Each(2 * S.rank, index, Between(0, 2)), symbol("value"): OneOf(0.0, 1.0),
+        },
+        meaning=numpy_of.pad,
+    ),
+    Specification(
+        name="nn.pixel_shuffle",
+        inputs=(tensor(DTYPE, S, c, *integers("h w")),),
+        attributes={"upscale_factor": k},
+        outputs=(tensor(DTYPE, S, c // (k * k), *(extent * k for extent in integers("h w"))),),
+        where={DTYPE: TYPES, S: Shapes(1, 2), k: Such(Between(1, 3), k, (c % (k * k)).equals(0))},
+        meaning=numpy_of.pixel_shuffle,
+    ),
+)  # fmt: skip

@@ -1,0 +1,116 @@
+"""Operators that take axes away, or run along one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tzerlike.graph.meaning import reduction as numpy_of
+from tzerlike.graph.spec.domains import Axes, Axis, OneOf, Shapes
+from tzerlike.graph.spec.language import (
+    CLOSE,
+    EXACT,
+    FLOAT_DTYPES,
+    NUMBER_DTYPES,
+    USUAL,
+    Computation,
+    Rounding,
+    Specification,
+    Values,
+    dtypes,
+    tensor,
+)  # fmt: skip
+from tzerlike.graph.spec.terms import either, integers, made, shape, spliced, symbol
+
+DTYPE, S, AXES, KEEP = symbol("DTYPE"), shape("S"), shape("axes"), symbol("keepdims")
+(axis,) = integers("axis")
+ONE = spliced(axis)
+FLAG = OneOf(False, True)
+FEW = ("float32", "float64", "int32", "int64", "float16", "int8", "uint8")
+NEAR_ONE = Values(-1.5, 1.5)
+
+
+def over_axes(
+    name: str, meaning: Computation, kinds: tuple[str, ...], values: Values = USUAL, rounding: Rounding = EXACT
+) -> tuple[Specification, Specification]:
+    """A reduction over some axes, and over all of them."""
+    some = Specification(
+        name=name,
+        inputs=(tensor(DTYPE, S, values=values),),
+        attributes={"axis": AXES, "keepdims": KEEP},
+        outputs=(tensor(DTYPE, either(KEEP, made("ones_at", S, AXES), made("without_axes", S, AXES))),),
+        where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: Axes(S.rank), KEEP: FLAG},
+        meaning=meaning,
+        rounding=rounding,
+    )
+    everything = Specification(
+        name=f"{name}:all",
+        inputs=(tensor(DTYPE, S, values=values),),
+        attributes={"axis": None, "keepdims": KEEP},
+        outputs=(tensor(DTYPE, either(KEEP, made("repeated_tuple", 1, S.rank), spliced())),),
+        where={DTYPE: dtypes(*kinds), KEEP: FLAG},
+        meaning=meaning,
+        rounding=rounding,
+    )
+    return some, everything
+
+
+def over_axis(name: str, meaning: Computation) -> tuple[Specification, Specification]:
+    """The place of an extreme along an axis, and among all elements."""
+    one = Specification(
+        name=name,
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": axis, "keepdims": KEEP},
+        outputs=(tensor("int64", either(KEEP, made("ones_at", S, ONE), made("without_axes", S, ONE))),),
+        where={DTYPE: dtypes(*FEW), S: Shapes(1), axis: Axis(S.rank), KEEP: FLAG},
+        meaning=meaning,
+    )
+    everything = Specification(
+        name=f"{name}:all",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": None, "keepdims": KEEP},
+        outputs=(tensor("int64", either(KEEP, made("repeated_tuple", 1, S.rank), spliced())),),
+        where={DTYPE: dtypes(*FEW), S: Shapes(1), KEEP: FLAG},
+        meaning=meaning,
+    )
+    return one, everything
+
+
+def scan_row(name: str, meaning: Computation, rounding: Rounding, values: Values) -> Specification:
+    return Specification(
+        name=name,
+        inputs=(tensor(DTYPE, S, values=values),),
+        attributes={"axis": axis, "exclusive": symbol("exclusive")},
+        outputs=(tensor(DTYPE, S),),
+        where={DTYPE: dtypes(*FEW), S: Shapes(1), axis: Axis(S.rank), symbol("exclusive"): FLAG},
+        meaning=meaning,
+        rounding=rounding,
+    )
+
+
+SUM = Rounding(ulps=2, terms=S.size)
+
+ROWS = (
+    *over_axes("sum", np.sum, FEW, rounding=SUM),
+    *over_axes("mean", np.mean, FLOAT_DTYPES, rounding=SUM),
+    *over_axes("prod", np.prod, FEW, NEAR_ONE, rounding=SUM),
+    *over_axes("max", np.max, NUMBER_DTYPES),
+    *over_axes("min", np.min, NUMBER_DTYPES),
+    *over_axes("variance", np.var, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
+    *over_axes("std", np.std, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
+    *over_axis("argmax", numpy_of.argmax),
+    *over_axis("argmin", numpy_of.argmin),
+    scan_row("cumsum", numpy_of.cumsum, SUM, USUAL),
+    scan_row("cumprod", numpy_of.cumprod, SUM, NEAR_ONE),
+    *(
+        Specification(
+            name=f"nn.{name}",
+            inputs=(tensor(DTYPE, S),),
+            attributes={"axis": axis},
+            outputs=(tensor(DTYPE, S),),
+            where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1), axis: Axis(S.rank)},
+            meaning=meaning,
+            rounding=Rounding(ulps=16 + 0, terms=S[axis] + 8) if name == "log_softmax" else CLOSE,
+        )
+        for name, meaning in (("softmax", numpy_of.softmax), ("log_softmax", numpy_of.log_softmax))
+    ),
+)

@@ -1,0 +1,28 @@
+"""Values of tensors that come in."""
+
+from __future__ import annotations
+
+from random import Random
+
+import ml_dtypes
+import numpy as np
+
+from tzerlike.core.dtypes import parse
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import Origin
+
+
+def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
+    return np.dtype(getattr(ml_dtypes, dtype)) if dtype == "bfloat16" else np.dtype(dtype)
+
+
+def drawn_values(origin: Origin, seed: int) -> Array:
+    """Draw the elements of a tensor between the limits of its origin, and those of its dtype."""
+    rng = np.random.default_rng(Random(f"{origin.seed} {seed}").getrandbits(64))
+    kind, shape = parse(origin.type.dtype), origin.type.shape
+    if origin.type.dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind is not None and kind.is_int:
+        low, high = max(int(np.ceil(origin.low)), kind.low), min(int(np.floor(origin.high)), kind.high)
+        return rng.integers(low, high, shape, endpoint=True).astype(origin.type.dtype)
+    return np.asarray(rng.uniform(origin.low, origin.high, shape)).astype(numpy_dtype(origin.type.dtype))
