@@ -246,7 +246,8 @@ def _abstracted(problem: Problem) -> Iterator[Problem]:
             continue
         low, high = int(defined.min()), int(defined.max())
         for first, last in ((low, high), (low, high + 1), (low - 1, high)):
-            least, greatest = limits(node.dtype)
+            # A grid has the values of a uint64 that an int64 has too.
+            least, greatest = limits(node.dtype)[0], min(limits(node.dtype)[1], limits("int64")[1])
             if first < least or last > greatest or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS:
                 continue
             variable = Variable(name, node.dtype, tuple(range(first, last + 1)))

@@ -113,3 +113,18 @@ def test_domains_are_cut_down_to_where_all_is_defined() -> None:
     x = Expr("Var", "int8", (), "x")
     cut = made_total(Problem(sampled, (op("Add", x, x),)), {"x": 1})
     assert cut is not None and cut.variables == (Variable("x", "int8", (-1, 0, 1, 2)),)
+
+
+def test_candidates_have_values_that_can_be_tried() -> None:
+    """A uint64 expression may have the greatest int64 for its greatest value."""
+    domain = (Variable("x", "uint64", (0, 1)),)
+    greatest = Expr("Max", "uint64", (domain[0].node, const(2**63 - 1, "uint64")))
+    problem = Problem(domain, (Expr("Mul", "uint64", (greatest, domain[0].node)),))
+    tried: list[bool] = []
+
+    def none(candidate: Problem) -> bool:
+        tried.append(total(candidate))
+        return False
+
+    assert reduce(problem, none) == problem
+    assert any(tried)
