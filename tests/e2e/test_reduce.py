@@ -124,6 +124,7 @@ def test_reduced_bundles_are_small_and_of_the_same_finding_whatever_the_jobs(
     assert content(alone) == content(bundles[1])
 
 
+@pytest.mark.long
 def test_the_best_so_far_stays_after_an_interrupt_and_is_gone_on_from(
     tzerlike: Command, bundles: tuple[Path, Path]
 ) -> None:

@@ -211,7 +211,11 @@ def test_a_pass_that_breaks_a_valid_program_is_an_internal_error(tzerlike: Comma
 BUGS = sorted((Path(__file__).parents[2] / "docs" / "bugs").glob("*.py"))
 
 
-@pytest.mark.parametrize("path", BUGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*BUGS[:3], *(pytest.param(path, marks=pytest.mark.long) for path in BUGS[3:])],
+    ids=lambda path: path.stem,
+)
 def test_a_known_bug_is_wrong_code(tzerlike: Command, path: Path) -> None:
     status, verdict = judged(tzerlike, path)
     assert status == 1

@@ -90,6 +90,7 @@ def mapped(directory: Path, environment: dict[str, str], *given: str) -> str:
     return "\n".join(" ".join((line[0], line[1], *line[5:])) for line in lines)
 
 
+@pytest.mark.long
 def test_zygotes_of_different_callers_have_the_same_heap(tmp_path: Path) -> None:
     (one, environment, _), (other, another, _) = callers(tmp_path)
     assert mapped(one, environment) == mapped(other, another)

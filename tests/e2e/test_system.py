@@ -100,6 +100,7 @@ def test_its_corpus_is_minimised_on_the_system_of_the_campaign(
     assert (done.returncode, json.loads(done.stdout or "{}").get("kept")) == (0, 1), done.stderr
 
 
+@pytest.mark.long
 def test_run_knows_the_names_of_the_system_that_it_is_given(toy: Command) -> None:
     program = Path(__file__).parents[2] / "docs" / "bugs" / "bfloat16_in_a_bind.py"
     run = ("run", program, "--oracles", "crash", *RENAMED)
@@ -120,6 +121,7 @@ def test_passes_list_has_the_other_name_and_what_is_known_of_the_pass(toy: Comma
     assert here == in_tvm
 
 
+@pytest.mark.long
 def test_ci_batch_runs_on_the_system_that_it_is_given(toy: Command, tmp_path: Path) -> None:
     batch = ("ci", "batch", "--system", SYSTEM, "--carry", tmp_path / "state", "--output", tmp_path / "output")
     fatal(tmp_path / "state" / "corpus")

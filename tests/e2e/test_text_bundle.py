@@ -91,6 +91,7 @@ def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     assert "assert_structural_equal" in test.stdout
 
 
+@pytest.mark.long
 def test_it_is_reduced_to_what_does_not_come_back(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / bundle.name))
     done = tzerlike("reduce", copy, "--json")

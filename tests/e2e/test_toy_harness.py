@@ -55,6 +55,7 @@ def test_it_shows_again_and_is_reduced_to_the_least_that_dies(tzerlike: Command,
     assert tzerlike("run", bundle / "case.json", PYTHONPATH=path).returncode == 1
 
 
+@pytest.mark.long
 def test_it_is_reported_and_triaged_and_not_bisected(
     tzerlike: Command, campaign: Path, bundle: Path, path: str
 ) -> None:

@@ -104,6 +104,7 @@ def test_it_is_found_again(tzerlike: Command, copied: Found, path: str, name: st
     assert repro.returncode != 0 or name == "crash-mutate", "TVM alone comes through the planted death"
 
 
+@pytest.mark.long
 def test_it_is_reduced_as_far_as_it_is_long(tzerlike: Command, copied: Found, path: str) -> None:
     bundle = copied("ice-on-valid-length")
     done = tzerlike("reduce", bundle, "--json", PYTHONPATH=path)

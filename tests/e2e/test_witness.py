@@ -76,6 +76,7 @@ def test_what_the_witness_objects_to_is_a_fault_of_ours_and_no_finding(campaign:
     assert all((fault / "case.json").exists() for fault in (campaign / "faults").iterdir())
 
 
+@pytest.mark.long
 def test_a_replay_asks_the_witness_again(tzerlike: Command, campaign: Path) -> None:
     fault = next((campaign / "faults").iterdir())
     again = tzerlike("replay", fault, PYTHONPATH=str(campaign.parent / "site"))

@@ -132,6 +132,7 @@ def made(case: Case, *, inserted: bool = True) -> Made:
     return Made(case, inserted, None, None, lambda purpose: pytest.fail("nothing is drawn"))
 
 
+@pytest.mark.long
 def test_a_program_of_a_campaign_is_made_large_and_its_slow_pass_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examiner, "UNASKED", (PASS, "tirx.StmtSimplify"))
     assert examiner.look(ask, made(Case(program()))) == Look(word="timed")

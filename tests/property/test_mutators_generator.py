@@ -166,6 +166,7 @@ def test_intervals_hold_every_result(name, low, width, other, spread):
             assert interval[0] <= compute(a, b) <= interval[1]
 
 
+@pytest.mark.long
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_indices_of_defined_mode_are_in_bounds_whatever_the_loop_variables_are(seed):
