@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tzerlike.graph.answer import answers, differs
-from tzerlike.graph.generate import Dice, random_model
+from tzerlike.graph.generate import Dice, Menu, random_model
 from tzerlike.graph.model import Model, Origin, Vertex
 from tzerlike.graph.relax import (
     inferred_types,
@@ -39,9 +39,14 @@ REFUSED_BY_BUILDS = {
     "has no attribute 'pixel_shuffle'": "the legalisation calls what is not there",
     "Tensor dimension mismatch in read": "rms_norm over axes that are not the last ones",
     "Index out of range": "repeat of a scalar",
+    "out of bounds": "one_hot on an axis counted from the right, but not the last",
     "The type of Tuple must be TupleType": "meshgrid of one tensor",
 }
 """What builds of this TVM say to calls that its type inference takes: messages, and what is missing."""
+
+
+COARSE = {("nn.rms_norm", "float64")}
+"""Rows and dtypes that builds of this TVM compute in a narrower dtype."""
 
 
 def _call(row: Specification, dice: Dice) -> Model:
@@ -80,7 +85,7 @@ def test_a_wrong_meaning_is_seen() -> None:
 
 def test_models_pass_type_inference_and_verifier() -> None:
     for seed in range(12):
-        model = random_model(Random(seed), 32, list(ROWS.values()))
+        model = random_model(Random(seed), 32, Menu(list(ROWS.values())))
         assert relax_accepts(relax_module(model, lambda origin: drawn_values(origin, 0))), model
 
 
@@ -109,7 +114,8 @@ def _compare(row: Specification, count: int) -> None:
         with np.errstate(all="ignore"):
             expected = answers(row, known, inputs, vertex.attributes, vertex.outputs)
         for (answer, bound), built in zip(expected, _run(model, inputs), strict=False):
-            assert not differs(answer, bound, built), model
+            if (row.name, model.sources[0].type.dtype if model.sources else "") not in COARSE:
+                assert not differs(answer, bound, built), model
 
 
 def _run(model: Model, inputs: list[Any]) -> list[Any]:

@@ -37,6 +37,8 @@ class Wanted:
     type: TensorType
     low: float
     high: float
+    must: bool
+    """Whether the call has no meaning on other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Place:
         self.bound = not self.new
         self._lists = [index for index, part in enumerate(port.shape) if isinstance(part, Integers)]
         ends = (port.values.low, port.values.high)
-        self.values: Callable[[Bindings], tuple[float, float]] = compiled(tuple_source(ends))
+        self._values: Callable[[Bindings], tuple[float, float]] = compiled(tuple_source(ends))
         self.whole = port.shape[0].name if len(port.shape) == 1 and isinstance(port.shape[0], Integers) else ""
 
     def type_of(self, known: Bindings) -> TensorType:
@@ -81,6 +83,10 @@ class Place:
         for name, domain in self.new:
             known[name] = domain.draw(known, chance)
         return self.type_of(known)
+
+    def wanted(self, known: Bindings, kind: TensorType | None = None) -> Wanted:
+        """Describe the tensor to make, once everything is bound."""
+        return Wanted(kind or self.type_of(known), *self._values(known), self.must(known))
 
     def takes(self, known: Bindings, found: TensorType) -> bool:
         """Bind what is new here to what a tensor has; False, with nothing bound, where it does not fit."""
@@ -227,8 +233,7 @@ def draw_call(row: Specification, chance: Chance, limits: SizeLimits, offer: Off
         inputs.append(_filled(place, known, chance, offer))
         plan.repeat(known, place)
     made = tuple(
-        one if isinstance(one, int) else Wanted(one, *place.values(known))
-        for one, place in zip(inputs, places, strict=True)
+        one if isinstance(one, int) else place.wanted(known, one) for one, place in zip(inputs, places, strict=True)
     )
     attributes = {name: value_of(known) for name, value_of in plan.attributes.items()}
     return Drawn(made, attributes, output_types(row, known))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from random import Random
 
 import pytest
 
 from tzerlike.core.errors import UserError
-from tzerlike.graph.generate import random_model
+from tzerlike.graph.backward import draw_producer, draws_backward
+from tzerlike.graph.generate import USUAL_MANNER, Dice, Manner, Menu, random_model
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
-from tzerlike.graph.solve import SizeLimits, plan_of
+from tzerlike.graph.novelty import Novelty
+from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, output_types, plan_of, recognise
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.verify import wrong_vertex
 
-EVERY = list(ROWS.values())
+EVERY = Menu(list(ROWS.values()))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -45,10 +49,9 @@ def test_every_result_is_used_or_comes_out() -> None:
 def test_where_values_must_lie_somewhere_they_are_made() -> None:
     """Indices, and divisors of whole numbers, come from outside, where their limits are stated."""
     seen = 0
+    few = Menu([ROWS[name] for name in ("take", "argmax", "floor_divide", "astype", "add")])
     for seed in range(60):
-        model = random_model(
-            Random(seed), 40, [ROWS[name] for name in ("take", "argmax", "floor_divide", "astype", "add")]
-        )
+        model = random_model(Random(seed), 40, few)
         types = model.types()
         for vertex in model.vertices:
             if vertex.row == "take" or (vertex.row == "floor_divide" and "int" in types[vertex.inputs[1]].dtype):
@@ -59,13 +62,13 @@ def test_where_values_must_lie_somewhere_they_are_made() -> None:
 
 
 def test_every_row_is_reached() -> None:
-    drawn = {vertex.row for seed in range(40) for vertex in random_model(Random(seed), 60, EVERY).vertices}
+    drawn = {vertex.row for seed in range(60) for vertex in random_model(Random(seed), 60, EVERY).vertices}
     assert drawn == set(ROWS)
 
 
 def test_limits_hold_for_what_is_made() -> None:
     limits = SizeLimits(rank=3, extent=4, elements=24)
-    elementwise = [ROWS[name] for name in ("add", "exp", "where", "sum", "reshape", "concat", "stack")]
+    elementwise = Menu([ROWS[name] for name in ("add", "exp", "where", "sum", "reshape", "concat", "stack")])
     for source in random_model(Random(2), 60, elementwise, limits).sources:
         assert len(source.type.shape) <= 3
         assert prod(source.type.shape) <= 24
@@ -97,6 +100,56 @@ def test_what_does_not_keep_to_a_row_is_named() -> None:
     assert wrong_vertex(_add((3,), (TensorType((3,), "float32"),)), ROWS) == "%2: add does not give these outputs"
     assert wrong_vertex(_add((3,), right, "sum"), ROWS) == "%2: sum does not take these inputs and attributes"
     assert wrong_vertex(_add((3,), right, "nothing"), ROWS) == "%2: no operator nothing"
+
+
+FORWARD = replace(USUAL_MANNER, backward=0.0)
+BACKWARD = replace(USUAL_MANNER, backward=1.0)
+
+
+def test_vertices_are_put_before_what_comes_in() -> None:
+    models = [random_model(Random(seed), 30, EVERY, manner=BACKWARD) for seed in range(20)]
+    assert [wrong_vertex(model, ROWS) for model in models] == [""] * 20
+    taken = [one < len(model.sources) for model in models for vertex in model.vertices for one in vertex.inputs]
+    forward = [random_model(Random(seed), 30, EVERY, manner=FORWARD) for seed in range(20)]
+    outputs = sum(len(model.outputs) for model in models)
+    assert outputs < sum(len(model.outputs) for model in forward)
+    assert sum(taken) > 100
+
+
+@pytest.mark.parametrize("row", [row for row in EVERY.rows if draws_backward(row)], ids=lambda row: row.name)
+def test_a_call_drawn_from_its_output_gives_that_output(row: Specification) -> None:
+    dice = Dice(Random(row.name))
+    found = 0
+    for _ in range(60):
+        wanted = draw_call(row, dice, SizeLimits()).outputs[0]
+        drawn = draw_producer(row, wanted, dice, SizeLimits())
+        if drawn is not None:
+            found += 1
+            types = [one.type for one in drawn.inputs if isinstance(one, Wanted)]
+            known = recognise(row, types, drawn.attributes)
+            assert known is not None
+            assert output_types(row, known)[0] == wanted
+    assert found > 5
+
+
+def test_nothing_is_drawn_from_an_output_that_a_row_cannot_give() -> None:
+    dice = Dice(Random(0))
+    assert draw_producer(ROWS["equal"], TensorType((2,), "float32"), dice, SizeLimits()) is None
+    assert draw_producer(ROWS["nn.conv2d"], TensorType((2, 3), "float32"), dice, SizeLimits()) is None
+
+
+def test_novelty_brings_new_edges_and_calls() -> None:
+    """Models that remember what others had repeat it less."""
+    menu = Menu([ROWS[name] for name in ("exp", "add", "tanh", "sum", "softmax", "reshape") if name in ROWS])
+    small = SizeLimits(rank=3, extent=3, elements=27, dtypes=("float32",))
+
+    def triples(manner: Manner) -> int:
+        novelty = Novelty()
+        for seed in range(20):
+            random_model(Random(seed), 5, menu, small, manner, novelty)
+        return len(novelty.triples)
+
+    assert triples(FORWARD) > 1.05 * triples(replace(FORWARD, looks=1))
 
 
 def test_plans_are_made_once() -> None:

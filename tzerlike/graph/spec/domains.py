@@ -44,6 +44,22 @@ class Choice(Protocol):
         """Whether `value` is in the domain; limits do not count here."""
 
 
+class _Listed:
+    """Domains that are small enough to be spliced for a draw."""
+
+    names: frozenset[str]
+
+    def draw(self, known: Bindings, chance: Chance) -> Any:
+        found = list(self.values(known))
+        return found[chance.below(len(found))]
+
+    def values(self, known: Bindings) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def has(self, known: Bindings, value: Any) -> bool:
+        return value in self.values(known)
+
+
 class Between:
     """Numbers from `low` to `high`."""
 
@@ -62,6 +78,17 @@ class Between:
     def has(self, known: Bindings, value: Any) -> bool:
         low, high = self._ends(known)
         return isinstance(value, int) and low <= value <= high
+
+
+class Exactly(_Listed):
+    """This number or list, and nothing else."""
+
+    def __init__(self, value: Integer | Integers) -> None:
+        self.names = value.names
+        self._value = compiled(value.source)
+
+    def values(self, known: Bindings) -> Iterator[Any]:
+        yield self._value(known)
 
 
 class NewExtent:
@@ -98,22 +125,6 @@ class Multiples:
 
     def has(self, known: Bindings, value: Any) -> bool:
         return isinstance(value, int) and value >= 1 and value % self._unit(known) == 0
-
-
-class _Listed:
-    """Domains that are small enough to be spliced for a draw."""
-
-    names: frozenset[str]
-
-    def draw(self, known: Bindings, chance: Chance) -> Any:
-        found = list(self.values(known))
-        return found[chance.below(len(found))]
-
-    def values(self, known: Bindings) -> Iterator[Any]:
-        raise NotImplementedError
-
-    def has(self, known: Bindings, value: Any) -> bool:
-        return value in self.values(known)
 
 
 class OneOf(_Listed):
@@ -248,7 +259,7 @@ class Order(_Listed):
 
 
 class Shapes:
-    """Shapes of a rank from `low` to `high`, within the limits; `beside` are axes around it."""
+    """Shapes of a rank from `low` to `high`, within the limits, often a great one; `beside` are axes around it."""
 
     def __init__(self, low: int = 0, high: int = 64, beside: Sequence[Integer | Integers | int] = ()) -> None:
         self.names = names_of(beside)
@@ -257,7 +268,8 @@ class Shapes:
         self._fixed = sum(not isinstance(part, Integers) for part in beside)
 
     def draw(self, known: Bindings, chance: Chance) -> tuple[int, ...]:
-        rank = self.low + chance.below(self._highest(known) - self.low + 1)
+        count = self._highest(known) - self.low + 1
+        rank = self.low + max(chance.below(count), chance.below(count))
         extents: list[int] = []
         room = known[ROOM] // max(1, prod(self._beside(known)))
         for _ in range(rank):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import elementwise as numpy_of
-from tzerlike.graph.spec.domains import BroadcastWith, OneOf
+from tzerlike.graph.spec.domains import BroadcastWith, Exactly, OneOf
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -22,7 +22,7 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )  # fmt: skip
-from tzerlike.graph.spec.terms import made, shape, symbol
+from tzerlike.graph.spec.terms import OUT, made, shape, symbol
 
 DTYPE, S, R = symbol("DTYPE"), shape("S"), shape("R")
 BROADCAST = made("broadcast_shape", S, R)
@@ -68,6 +68,7 @@ def binary(
         inputs=(tensor(DTYPE, S, values=first), tensor(DTYPE, R, values=second)),
         outputs=(tensor(gives or DTYPE, BROADCAST),),
         where={DTYPE: dtypes(*kinds), R: BroadcastWith(S)},
+        backward={S: Exactly(OUT), R: BroadcastWith(OUT, into=True)},
         meaning=meaning,
         rounding=rounding,
     )
@@ -146,6 +147,9 @@ ROWS = (
         inputs=(tensor("bool", S), tensor(DTYPE, R), tensor(DTYPE, WHERE_SHAPE)),
         outputs=(tensor(DTYPE, made("broadcast_shape", S, R, WHERE_SHAPE)),),
         where={DTYPE: dtypes(*ALL_DTYPES), R: BroadcastWith(S), WHERE_SHAPE: BroadcastWith(BROADCAST)},
+        backward={
+            S: Exactly(OUT), R: BroadcastWith(OUT, into=True), WHERE_SHAPE: BroadcastWith(OUT, into=True),
+        },
         meaning=np.where,
     ),
     Specification(

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tzerlike.graph.meaning import nn as numpy_of
-from tzerlike.graph.spec.domains import Axes, Axis, Between, Choice, Divisors, Each, Multiples, OneOf, Shapes, Such
+from tzerlike.graph.spec.domains import (
+    Axes,
+    Axis,
+    Between,
+    Choice,
+    Divisors,
+    Each,
+    Exactly,
+    Multiples,
+    OneOf,
+    Shapes,
+    Such,
+)
 from tzerlike.graph.spec.language import (
     CLOSE,
     FLOAT_DTYPES,
@@ -16,7 +28,7 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
-from tzerlike.graph.spec.terms import Integer, Term, computed, integers, made, shape, symbol
+from tzerlike.graph.spec.terms import OUT, Integer, Term, computed, integers, least, made, shape, symbol
 
 DTYPE, S, AXES = symbol("DTYPE"), shape("S"), shape("axes")
 n, c, o, groups, axis, index, k = integers("n c o groups axis index k")
@@ -58,6 +70,24 @@ class Window:
             for padded, d, size, s in zip(self.padded, self.dilations, self.sizes, self.strides, strict=True)
         ]
 
+    def reached(self, dilation: int, padding: int) -> dict[Term, Choice]:
+        """Domains that reach the output: the input's extents follow from all others."""
+        found: dict[Term, Choice] = {
+            **{one: Between(1, 3) for one in self.strides},
+            **{one: Between(1, dilation) for one in self.dilations},
+            **{one: Between(1, 3) for one in self.sizes},
+        }
+        rank = len(self.extents)
+        for i, one in enumerate(self.padding):
+            reach = self.dilations[i % rank] * (self.sizes[i % rank] - 1)
+            found[one] = Between(0, least(padding, reach // 2))
+        for i, extent in enumerate(self.extents):
+            reach = self.dilations[i] * (self.sizes[i] - 1) + 1
+            found[extent] = Exactly(
+                (OUT[i + 2] - 1) * self.strides[i] + reach - self.padding[i] - self.padding[i + rank]
+            )
+        return found
+
 
 def convolution(rank: int) -> Specification:
     window = Window(rank)
@@ -72,6 +102,13 @@ def convolution(rank: int) -> Specification:
         },
         outputs=(tensor(DTYPE, n, o, *window.outputs),),
         where={DTYPE: TYPES, **window.steps, groups: Divisors(c), o: Multiples(groups), **window.fitting},
+        backward={
+            n: Exactly(OUT[0]),
+            o: Exactly(OUT[1]),
+            groups: Divisors(OUT[1]),
+            c: Multiples(groups),
+            **window.reached(2, 2),
+        },
         meaning=numpy_of.convolution,
         rounding=Rounding(ulps=1, terms=c // groups * _product(window.sizes) + 1),
     )
@@ -149,6 +186,7 @@ def windowed(name: str, rank: int, meaning: Computation) -> Specification:
             },
             **({symbol("count_include_pad"): FLAG} if average else {}),
         },
+        backward={n: Exactly(OUT[0]), c: Exactly(OUT[1]), **window.reached(1 if average else 2, 0)},
         meaning=meaning,
         rounding=Rounding(ulps=2, terms=_product(window.sizes)) if average else Rounding(),
     )
@@ -163,6 +201,12 @@ def adaptive(rank: int) -> Specification:
         attributes={"output_size": tuple(sizes), "layout": DATA_LAYOUTS[rank - 1]},
         outputs=(tensor(DTYPE, n, c, *sizes),),
         where={DTYPE: TYPES, **{size: Between(1, x) for size, x in zip(sizes, extents, strict=True)}},
+        backward={
+            n: Exactly(OUT[0]),
+            c: Exactly(OUT[1]),
+            **{size: Exactly(OUT[i + 2]) for i, size in enumerate(sizes)},
+            **{x: Between(OUT[i + 2], OUT[i + 2] * 3) for i, x in enumerate(extents)},
+        },
         meaning=numpy_of.adaptive_average,
         rounding=Rounding(ulps=2, terms=_product(extents)),
     )
@@ -240,6 +284,10 @@ ROWS = (
         where={
             DTYPE: dtypes("float32", "float64", "float16", "int32", "int64"), S: Shapes(1),
             shape("widths"): Each(2 * S.rank, index, Between(0, 2)), symbol("value"): OneOf(0.0, 1.0),
+        },
+        backward={
+            shape("widths"): Each(2 * OUT.rank, index, Between(0, least(2, (OUT[index // 2] - 1) // 2))),
+            S: Exactly(made("unpadded", OUT, shape("widths"))),
         },
         meaning=numpy_of.pad,
     ),

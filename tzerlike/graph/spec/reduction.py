@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import reduction as numpy_of
-from tzerlike.graph.spec.domains import Axes, Axis, OneOf, Shapes
+from tzerlike.graph.spec.domains import Axes, Axis, Each, Exactly, NewAxes, NewExtent, OneOf, Shapes
 from tzerlike.graph.spec.language import (
     CLOSE,
     EXACT,
@@ -19,10 +19,11 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )  # fmt: skip
-from tzerlike.graph.spec.terms import either, integers, made, shape, spliced, symbol
+from tzerlike.graph.spec.terms import OUT, either, integers, made, shape, spliced, symbol
 
 DTYPE, S, AXES, KEEP = symbol("DTYPE"), shape("S"), shape("axes"), symbol("keepdims")
-(axis,) = integers("axis")
+SIZES = shape("sizes")
+axis, index = integers("axis index")
 ONE = spliced(axis)
 FLAG = OneOf(False, True)
 FEW = ("float32", "float64", "int32", "int64", "float16", "int8", "uint8")
@@ -39,6 +40,12 @@ def over_axes(
         attributes={"axis": AXES, "keepdims": KEEP},
         outputs=(tensor(DTYPE, either(KEEP, made("ones_at", S, AXES), made("without_axes", S, AXES))),),
         where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: Axes(S.rank), KEEP: FLAG},
+        backward={
+            KEEP: OneOf(False),
+            AXES: NewAxes(OUT.rank),
+            SIZES: Each(AXES.rank, index, NewExtent(OUT)),
+            S: Exactly(made("with_axes", OUT, AXES, SIZES)),
+        },
         meaning=meaning,
         rounding=rounding,
     )

@@ -178,6 +178,10 @@ INDEX = Integer('e["index"]', frozenset({"index"}))
 """The place of an output among those that a row has several of."""
 
 
+OUT = shape("out")
+"""The shape of the first output, where a call is drawn from it."""
+
+
 def each(variable: Integer | Integers) -> Integers:
     """What a variable of the repeated input stands for in each repetition, as a list."""
     return Integers(f'e["*{variable.name}"]', frozenset({f"*{variable.name}"}))
@@ -259,17 +263,38 @@ def padded(extents: Sequence[int], widths: Sequence[int]) -> tuple[int, ...]:
     return tuple(extent + widths[2 * i] + widths[2 * i + 1] for i, extent in enumerate(extents))
 
 
+def unpadded(extents: Sequence[int], widths: Sequence[int]) -> tuple[int, ...]:
+    return padded(extents, [-width for width in widths])
+
+
 def gap(cuts: Sequence[int], index: int, end: int) -> int:
     """The extent of piece number `index` of an axis that is cut."""
     ends = (0, *cuts, end)
     return ends[index + 1] - ends[index]
 
 
+def unpermuted(extents: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """The extents that `order` permutes into these."""
+    return tuple(extents[order.index(axis)] for axis in range(len(extents)))
+
+
+def quotients(extents: Sequence[int], divisors: Sequence[int]) -> tuple[int, ...]:
+    return tuple(extent // divisor for extent, divisor in zip(extents, divisors, strict=True))
+
+
+def with_axes(extents: Sequence[int], axes: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The extents with new axes of these sizes put in, so that they are at `axes` of the result."""
+    rank = len(extents) + len(axes)
+    new = dict(zip((axis % rank for axis in axes), sizes, strict=True))
+    rest = iter(extents)
+    return tuple(new[axis] if axis in new else next(rest) for axis in range(rank))
+
+
 FUNCTIONS: Mapping[str, Any] = {
     function.__name__: function
     for function in (
         prod, without_axes, replaced, ones_at, inserted, permuted, broadcast_shape, products, room_left, repeated_tuple,
-        reversed_list, extents_at, without_ones, stacked, gap, padded,
+        reversed_list, extents_at, without_ones, stacked, gap, padded, unpadded, unpermuted, quotients, with_axes,
     )
 }  # fmt: skip
 """What terms may call, beyond Python's own."""
