@@ -38,6 +38,8 @@ REFUSED_BY_BUILDS = {
     "only support float32 and float16": "no legalisation for float64",
     "has no attribute 'pixel_shuffle'": "the legalisation calls what is not there",
     "Tensor dimension mismatch in read": "rms_norm over axes that are not the last ones",
+    "Divide by zero": "resize with aligned corners to one pixel",
+    "Cannot convert from type `None` to `int`": "concat without an axis",
     "Index out of range": "repeat of a scalar",
     "out of bounds": "one_hot on an axis counted from the right, but not the last",
     "The type of Tuple must be TupleType": "meshgrid of one tensor",
@@ -45,8 +47,8 @@ REFUSED_BY_BUILDS = {
 """What builds of this TVM say to calls that its type inference takes: messages, and what is missing."""
 
 
-COARSE = {("nn.rms_norm", "float64")}
-"""Rows and dtypes that builds of this TVM compute in a narrower dtype."""
+WRONG = {("nn.rms_norm", "float64"), ("argmax", "uint8"), ("argmax:all", "uint8")}
+"""Operators and dtypes that builds of this TVM compute otherwise: in float32; -1 for unsigned zeros alone."""
 
 
 def _call(row: Specification, dice: Dice) -> Model:
@@ -114,7 +116,7 @@ def _compare(row: Specification, count: int) -> None:
         with np.errstate(all="ignore"):
             expected = answers(row, known, inputs, vertex.attributes, vertex.outputs)
         for (answer, bound), built in zip(expected, _run(model, inputs), strict=False):
-            if (row.name, model.sources[0].type.dtype if model.sources else "") not in COARSE:
+            if (row.name, model.sources[0].type.dtype if model.sources else "") not in WRONG:
                 assert not differs(answer, bound, built), model
 
 

@@ -202,6 +202,37 @@ class Axes(_Listed):
                     yield tuple(axis - rank for axis in axes)
 
 
+class AnyAxes(_Listed):
+    """Axes of a tensor of this rank, at least one and at most `most`, in any order, each counted from either end."""
+
+    def __init__(self, rank: Integer, most: int = 5) -> None:
+        self.names = rank.names
+        self._rank = compiled(rank.source)
+        self._most = most
+
+    def draw(self, known: Bindings, chance: Chance) -> tuple[int, ...]:
+        rank = self._rank(known)
+        left = list(range(rank))
+        count = 1 + chance.below(min(rank, self._most))
+        axes = (left.pop(chance.below(len(left))) for _ in range(count))
+        return tuple(axis - rank if chance.below(2) else axis for axis in axes)
+
+    def values(self, known: Bindings) -> Iterator[tuple[int, ...]]:
+        rank = self._rank(known)
+        for count in range(1, min(rank, self._most) + 1):
+            for axes in permutations(range(rank), count):
+                yield from product(*((axis, axis - rank) for axis in axes))
+
+    def has(self, known: Bindings, value: Any) -> bool:
+        rank = self._rank(known)
+        return (
+            isinstance(value, tuple)
+            and 1 <= len(value) <= min(rank, self._most)
+            and all(-rank <= axis < rank for axis in value)
+            and len({axis % rank for axis in value}) == len(value)
+        )
+
+
 class Behind(_Listed):
     """All axes from number `first` to the last, and nothing else."""
 

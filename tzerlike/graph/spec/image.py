@@ -83,4 +83,24 @@ ROWS = (
         meaning=numpy_of.dequantize,
         rounding=CLOSE,
     ),
+    Specification(
+        name="quantize:whole",
+        inputs=(tensor("float32", S), tensor("float32", values=Values(0.25, 2)), tensor("int8", values=Values(-4, 4))),
+        attributes={"out_dtype": OUT},
+        outputs=(tensor(OUT, S),),
+        where={S: Shapes(1), OUT: dtypes("int8", "uint8")},
+        meaning=numpy_of.quantize,
+    ),
+    Specification(
+        name="dequantize:whole",
+        inputs=(
+            tensor(DTYPE, S, values=Values(-100, 100)), tensor("float32", values=Values(0.25, 2)),
+            tensor("int8", values=Values(-4, 4)),
+        ),
+        attributes={"out_dtype": "float32"},
+        outputs=(tensor("float32", S),),
+        where={DTYPE: dtypes("int8", "uint8", "int32"), S: Shapes(1)},
+        meaning=numpy_of.dequantize,
+        rounding=CLOSE,
+    ),
 )  # fmt: skip

@@ -51,6 +51,25 @@ ROWS = (
         where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
         meaning=numpy_of.take,
     ),
+    *(
+        Specification(
+            name=f"take:{mode}",
+            inputs=(tensor(DTYPE, S), tensor(INDEX_DTYPE, R, values=Values(-8, 8))),
+            attributes={"axis": axis, "mode": mode},
+            outputs=(tensor(DTYPE, *changed(S, axis, R)),),
+            where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
+            meaning=numpy_of.take,
+        )
+        for mode in ("clip", "wrap")
+    ),
+    Specification(
+        name="take:flat",
+        inputs=(tensor(DTYPE, m), below(m, R)),
+        attributes={"axis": None, "mode": "fast"},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: ANY_DTYPE, INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
+        meaning=numpy_of.take,
+    ),
     Specification(
         name="gather_elements",
         inputs=(tensor(DTYPE, S), below(S[axis], *changed(S, axis, n))),
@@ -186,6 +205,17 @@ ROWS = (
             OUT: dtypes("int32", "int64"),
         },
         meaning=numpy_of.topk,
+    ),
+    *(
+        Specification(
+            name=f"topk:{kind}",
+            inputs=(tensor(DTYPE, S),),
+            attributes={"k": k, "axis": axis, "ret_type": kind, "largest": DOWN, "dtype": "int64"},
+            outputs=(tensor(DTYPE if kind == "values" else "int64", made("replaced", S, axis, k)),),
+            where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), k: Between(1, S[axis]), DOWN: FLAG},
+            meaning=numpy_of.topk_part,
+        )
+        for kind in ("values", "indices")
     ),
     Specification(
         name="bucketize",

@@ -89,6 +89,9 @@ class Window:
         return found
 
 
+FLAT = Window(2)
+
+
 def convolution(rank: int) -> Specification:
     window = Window(rank)
     return Specification(
@@ -290,6 +293,37 @@ ROWS = (
             S: Exactly(made("unpadded", OUT, shape("widths"))),
         },
         meaning=numpy_of.pad,
+    ),
+    *(
+        Specification(
+            name=f"nn.pad:{mode}",
+            inputs=(tensor(DTYPE, S),),
+            attributes={"pad_width": shape("widths"), "pad_mode": mode},
+            outputs=(tensor(DTYPE, made("padded", S, shape("widths"))),),
+            where={
+                DTYPE: dtypes("float32", "int32"), S: Shapes(1),
+                shape("widths"): Each(2 * S.rank, index, Between(0, least(2, S[index // 2] - int(mode == "reflect")))),
+            },
+            meaning=numpy_of.pad,
+        )
+        for mode in ("reflect", "replicate", "circular")
+    ),
+    Specification(
+        name="nn.conv2d:int8",
+        inputs=(tensor("int8", n, c, *FLAT.extents), tensor("int8", o, c // groups, *FLAT.sizes)),
+        attributes={**FLAT.attributes, "groups": groups, "out_dtype": "int32"},
+        outputs=(tensor("int32", n, o, *FLAT.outputs),),
+        where={**FLAT.steps, groups: Divisors(c), o: Multiples(groups), **FLAT.fitting},
+        meaning=numpy_of.convolution,
+    ),
+    Specification(
+        name="nn.conv2d:NHWC",
+        inputs=(tensor(DTYPE, n, *FLAT.extents, c), tensor(DTYPE, *FLAT.sizes, c, o)),
+        attributes={**FLAT.attributes, "data_layout": "NHWC", "kernel_layout": "HWIO"},
+        outputs=(tensor(DTYPE, n, *FLAT.outputs, o),),
+        where={DTYPE: TYPES, **FLAT.steps, **FLAT.fitting},
+        meaning=numpy_of.convolution_last,
+        rounding=Rounding(ulps=1, terms=c * _product(FLAT.sizes) + 1),
     ),
     Specification(
         name="nn.pixel_shuffle",

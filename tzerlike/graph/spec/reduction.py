@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import reduction as numpy_of
-from tzerlike.graph.spec.domains import Axes, Axis, Each, Exactly, NewAxes, NewExtent, OneOf, Shapes
+from tzerlike.graph.spec.domains import AnyAxes, Axis, Each, Exactly, NewAxes, NewExtent, OneOf, Shapes
 from tzerlike.graph.spec.language import (
     CLOSE,
     EXACT,
@@ -39,7 +39,7 @@ def over_axes(
         inputs=(tensor(DTYPE, S, values=values),),
         attributes={"axis": AXES, "keepdims": KEEP},
         outputs=(tensor(DTYPE, either(KEEP, made("ones_at", S, AXES), made("without_axes", S, AXES))),),
-        where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: Axes(S.rank), KEEP: FLAG},
+        where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: AnyAxes(S.rank), KEEP: FLAG},
         backward={
             KEEP: OneOf(False),
             AXES: NewAxes(OUT.rank),
