@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from random import Random
@@ -145,11 +146,26 @@ def test_novelty_brings_new_edges_and_calls() -> None:
 
     def triples(manner: Manner) -> int:
         novelty = Novelty()
-        for seed in range(20):
-            random_model(Random(seed), 5, menu, small, manner, novelty)
-        return len(novelty.triples)
+        models = [random_model(Random(seed), 5, menu, small, manner, novelty) for seed in range(20)]
+        return len({triple for model in models for triple in _triples(model)})
 
     assert triples(FORWARD) > 1.05 * triples(replace(FORWARD, looks=1))
+
+
+def _triples(model: Model) -> Iterator[tuple[str, str, str]]:
+    makers = {number: vertex for number, vertex in model.first_outputs()}
+    for last in model.vertices:
+        for middle in (makers[number] for number in last.inputs if number in makers):
+            for first in (makers[number] for number in middle.inputs if number in makers):
+                yield first.row, middle.row, last.row
+
+
+def test_what_was_seen_goes_on_in_another_process() -> None:
+    novelty = Novelty()
+    random_model(Random(1), 20, EVERY, novelty=novelty)
+    again = Novelty(bytes(novelty.seen))
+    assert random_model(Random(2), 20, EVERY, novelty=again) == random_model(Random(2), 20, EVERY, novelty=novelty)
+    assert random_model(Random(2), 20, EVERY) != random_model(Random(2), 20, EVERY, novelty=again)
 
 
 def test_plans_are_made_once() -> None:
