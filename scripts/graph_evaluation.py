@@ -29,7 +29,8 @@ from collections.abc import Callable, Iterable, Mapping
 from math import log2
 from random import Random
 
-from tzerlike.graph.generate import Menu, random_model
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model
 from tzerlike.graph.novelty import Novelty
 from tzerlike.graph.solve import SizeLimits

@@ -4,8 +4,8 @@
 
 Draws N calls of each row (100 when not given) and asks type inference about each, and about one that breaks the row in
 one place. Prints, for each operator and kind of change, an example of: calls that the row allows and TVM refuses or
-types otherwise; calls that no row allows and TVM accepts; calls that TVM refuses by an internal check instead of a clean
-error. Which side is wrong has to be read from the operator's definition.
+types otherwise; calls that no row allows and TVM accepts; calls that TVM refuses by an internal check.
+Which side is wrong has to be read from the operator's definition.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import argparse
 from collections import Counter, defaultdict
 from random import Random
 
+from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted
-from tzerlike.graph.generate import Dice
 from tzerlike.graph.model import TensorType, Vertex
 from tzerlike.graph.relax import inferred_types, relax_call, variable_of
 from tzerlike.graph.solve import SizeLimits, Wanted, draw_call
@@ -78,9 +78,7 @@ def main() -> None:
     totals = Counter()
     for (finding, _, _), times in seen.items():
         totals[finding] += times
-    print(
-        f"asked about {asked['allowed']} calls that a row allows and {asked['not allowed']} that none does: {dict(totals)}"
-    )
+    print(f"{asked['allowed']} calls that a row allows, {asked['not allowed']} that none does: {dict(totals)}")
 
 
 if __name__ == "__main__":

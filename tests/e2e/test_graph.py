@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from tzerlike.graph.answer import answers, differs
-from tzerlike.graph.generate import Dice, Menu, random_model
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, Vertex
 from tzerlike.graph.relax import (
     inferred_types,

@@ -11,7 +11,8 @@ from functools import cache
 
 from tzerlike.graph.model import TensorType
 from tzerlike.graph.solve import Drawn, Place, SizeLimits, output_types, plan_of, recognise
-from tzerlike.graph.spec.domains import Axis, Chance, Choice
+from tzerlike.graph.spec.axes import Axis
+from tzerlike.graph.spec.domains import Chance, Choice
 from tzerlike.graph.spec.language import Port, Specification
 from tzerlike.graph.spec.terms import OUT, Term
 

@@ -12,7 +12,7 @@ from tzerlike.graph.solve import recognise
 from tzerlike.graph.spec.language import ALL_DTYPES, Specification
 
 NUMBERS_TO_TRY = (-99, -1, 0, 1, 2, 99)
-ATTEMPTS = 8
+CHANGES_TO_TRY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ def disrupted(
     types: Sequence[TensorType],
     attributes: dict[str, Any],
 ) -> Disrupted | None:
-    """Change one thing about a call that `row` allows; None where a few changes all leave what one of `forms` allows."""
-    for _ in range(ATTEMPTS):
+    """Change one thing about a call that `row` allows; None where a few changes leave what one of `forms` allows."""
+    for _ in range(CHANGES_TO_TRY):
         number = rng.randrange(len(types) + len(attributes)) if types or attributes else 0
         found = list(types)
         given = dict(attributes)

@@ -6,16 +6,18 @@ the first input is the one that brings most that is new; a call whose types were
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from math import prod
 from random import Random
 
-from tzerlike.graph.backward import draw_producer, draws_backward
+from tzerlike.graph.backward import draw_producer
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.novelty import Novelty
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call, plan_of
+from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.terms import Bindings
 
@@ -42,70 +44,6 @@ class Manner:
 
 USUAL_LIMITS = SizeLimits()
 USUAL_MANNER = Manner()
-
-
-FEW_SIZES = 8
-
-
-class Dice:
-    """Draws for domains."""
-
-    def __init__(self, rng: Random) -> None:
-        self.uniform = rng.random
-
-    def below(self, count: int) -> int:
-        return int(self.uniform() * count)
-
-    def between(self, low: int, high: int) -> int:
-        """A size by bins of 1, 2, 4, ... numbers above `low`, each bin alike; of few sizes each alike."""
-        span = high - low
-        if span < FEW_SIZES:
-            return low + int(self.uniform() * (span + 1))
-        bin_ = int(self.uniform() * (span.bit_length() + 1))
-        if bin_ == 0:
-            return low
-        first = 1 << (bin_ - 1)
-        return low + first + int(self.uniform() * (min(2 * first - 1, span) - first + 1))
-
-
-class Menu:
-    """The operators to choose from, each with its rows, and the kinds of tensors that a row takes first."""
-
-    def __init__(self, rows: Sequence[Specification], favour: Callable[[str], float] | None = None) -> None:
-        self.rows = rows
-        self.favour = favour
-        operators: dict[str, list[Specification]] = {}
-        for row in rows:
-            operators.setdefault(row.operator, []).append(row)
-        self._operators = list(operators.values())
-        self._backward = [
-            found for forms in self._operators if (found := [row for row in forms if draws_backward(row)])
-        ]
-        self._takes: dict[tuple[str, str, int], bool] = {}
-
-    def choose(self, dice: Dice) -> list[Specification]:
-        """Draw an operator, and return its forms; of two, the one that `favour` is greater for."""
-        one = self._operators[dice.below(len(self._operators))]
-        favour = self.favour
-        if favour is None:
-            return one
-        other = self._operators[dice.below(len(self._operators))]
-        return max(one, other, key=lambda forms: favour(forms[0].operator))
-
-    def choose_backward(self, dice: Dice) -> Specification | None:
-        """Draw among the rows whose calls can be drawn from their output."""
-        if not self._backward:
-            return None
-        forms = self._backward[dice.below(len(self._backward))]
-        return forms[dice.below(len(forms))]
-
-    def takes(self, row: Specification, kind: TensorType) -> bool:
-        """Whether a row can take a tensor of this dtype and rank first."""
-        key = row.name, kind.dtype, len(kind.shape)
-        if key not in self._takes:
-            first = plan_of(row).first
-            self._takes[key] = bool(first) and kind.dtype in first[0].dtypes and first[0].takes_rank(len(kind.shape))
-        return self._takes[key]
 
 
 @dataclass(slots=True)

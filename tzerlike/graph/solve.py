@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any
 
 from tzerlike.graph.model import TensorType
-from tzerlike.graph.spec.domains import DTYPES, EXTENT, RANK, ROOM, Chance, Choice, Dtypes, NewExtent, Shapes
+from tzerlike.graph.spec.domains import DTYPES, EXTENT, RANK, ROOM, Chance, Choice, Dtypes, NewExtent
 from tzerlike.graph.spec.language import Port, Specification
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import Bindings, Integer, Integers, Symbol, Term, compiled, names_of, tuple_source
 
 

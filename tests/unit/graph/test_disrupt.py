@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from random import Random
 
+from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted
-from tzerlike.graph.generate import Dice
 from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, recognise
 from tzerlike.graph.spec import ROWS
 

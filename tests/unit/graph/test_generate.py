@@ -11,7 +11,9 @@ import pytest
 
 from tzerlike.core.errors import UserError
 from tzerlike.graph.backward import draw_producer, draws_backward
-from tzerlike.graph.generate import USUAL_MANNER, Dice, Manner, Menu, random_model
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.generate import USUAL_MANNER, Manner, random_model
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
 from tzerlike.graph.novelty import Novelty
 from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, output_types, plan_of, recognise

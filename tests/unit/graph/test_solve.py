@@ -139,7 +139,7 @@ def test_what_is_drawn_is_what_brute_force_finds_for_every_row(name: str) -> Non
 def test_a_call_is_recognised_with_the_outputs_that_it_was_drawn_with(name: str) -> None:
     from random import Random
 
-    from tzerlike.graph.generate import Dice
+    from tzerlike.graph.dice import Dice
 
     dice = Dice(Random(5))
     for _ in range(200):

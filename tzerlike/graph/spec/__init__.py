@@ -14,11 +14,24 @@ from tzerlike.graph.spec import (
     losses,
     manipulation,
     nn,
+    quantization,
     reduction,
 )
 from tzerlike.graph.spec.language import Specification
 
-_KINDS = (elementwise, reduction, manipulation, indexing, creation, linear_algebra, nn, losses, image, gradient)
+_KINDS = (
+    elementwise,
+    reduction,
+    manipulation,
+    indexing,
+    creation,
+    linear_algebra,
+    nn,
+    losses,
+    image,
+    quantization,
+    gradient,
+)
 
 ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
 """All rows by name."""

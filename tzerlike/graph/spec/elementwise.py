@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import elementwise as numpy_of
-from tzerlike.graph.spec.domains import BroadcastWith, Exactly, OneOf
+from tzerlike.graph.spec.domains import Exactly, OneOf
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -22,9 +22,10 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )  # fmt: skip
+from tzerlike.graph.spec.shapes import BroadcastWith
 from tzerlike.graph.spec.terms import OUT, made, shape, symbol
 
-DTYPE, S, R = symbol("DTYPE"), shape("S"), shape("R")
+DTYPE, S, R = symbol("T"), shape("S"), shape("R")
 BROADCAST = made("broadcast_shape", S, R)
 
 POSITIVE = Values(0.1, 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tzerlike.graph.meaning import gradient as numpy_of
-from tzerlike.graph.spec.domains import Between, Choice, OneOf, Shapes
+from tzerlike.graph.spec.domains import Between, Choice, OneOf
 from tzerlike.graph.spec.language import (
     CLOSE,
     NUMBER_DTYPES,
@@ -15,6 +15,7 @@ from tzerlike.graph.spec.language import (
     tensor,
 )
 from tzerlike.graph.spec.nn import Window
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import Term, integers, shape, symbol
 
 DTYPE, S = symbol("T"), shape("S")

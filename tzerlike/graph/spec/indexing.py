@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tzerlike.graph.meaning import indexing as numpy_of
-from tzerlike.graph.spec.domains import Axis, Between, BroadcastWith, OneOf, Shapes, Such
+from tzerlike.graph.spec.axes import Axis
+from tzerlike.graph.spec.domains import Between, OneOf, Such
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -13,6 +14,7 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
+from tzerlike.graph.spec.shapes import BroadcastWith, Shapes
 from tzerlike.graph.spec.terms import (
     INPUT_COUNT,
     Integer,

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from tzerlike.graph.meaning.elementwise import Array
-from tzerlike.graph.spec.domains import BroadcastWith, Choice, Exactly
+from tzerlike.graph.spec.domains import Choice, Exactly
 from tzerlike.graph.spec.language import Port, Rounding, Specification, dtypes, tensor
+from tzerlike.graph.spec.shapes import BroadcastWith
 from tzerlike.graph.spec.terms import OUT, Integer, Integers, Term, integers, made, shape, symbol
 
-DTYPE, S, R = symbol("DTYPE"), shape("S"), shape("R")
+DTYPE, S, R = symbol("T"), shape("S"), shape("R")
 m, k, n = integers("m k n")
 TYPES = dtypes("float32", "float64", "float16", "int32", "int8", "int64")
 

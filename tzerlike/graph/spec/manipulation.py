@@ -5,26 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import manipulation as numpy_of
-from tzerlike.graph.spec.domains import (
-    Axes,
-    Axis,
-    Between,
-    BroadcastWith,
-    Cuts,
-    Divisors,
-    Each,
-    Exactly,
-    Factors,
-    NewAxes,
-    Order,
-    Shapes,
-    Such,
-    Wider,
-)  # fmt: skip
+from tzerlike.graph.spec.axes import Axes, Axis, Cuts, NewAxes, Order
+from tzerlike.graph.spec.domains import Between, Divisors, Each, Exactly, Such
 from tzerlike.graph.spec.language import ALL_DTYPES, NUMBER_DTYPES, Rounding, Specification, dtypes, tensor
+from tzerlike.graph.spec.shapes import BroadcastWith, Factors, Shapes, Wider
 from tzerlike.graph.spec.terms import INDEX, INPUT_COUNT, OUT, changed, computed, each, integers, made, shape, symbol
 
-DTYPE, S, R, AXES, AXIS_ORDER = symbol("DTYPE"), shape("S"), shape("R"), shape("axes"), shape("order")
+DTYPE, S, R, AXES, AXIS_ORDER = symbol("T"), shape("S"), shape("R"), shape("axes"), shape("order")
 axis, extent, index, k, m, n = integers("axis extent index k m n")
 TIMES = shape("times")
 ANY_DTYPE = dtypes(*ALL_DTYPES)

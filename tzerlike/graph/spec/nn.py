@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tzerlike.graph.meaning import nn as numpy_of
-from tzerlike.graph.spec.domains import (
-    Axes,
-    Axis,
-    Between,
-    Choice,
-    Divisors,
-    Each,
-    Exactly,
-    Multiples,
-    OneOf,
-    Shapes,
-    Such,
-)
+from tzerlike.graph.spec.axes import Axes, Axis
+from tzerlike.graph.spec.domains import Between, Choice, Divisors, Each, Exactly, Multiples, OneOf, Such
 from tzerlike.graph.spec.language import (
     CLOSE,
     FLOAT_DTYPES,
@@ -28,9 +17,10 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import OUT, Integer, Term, computed, integers, least, made, shape, symbol
 
-DTYPE, S, AXES = symbol("DTYPE"), shape("S"), shape("axes")
+DTYPE, S, AXES = symbol("T"), shape("S"), shape("axes")
 n, c, o, groups, axis, index, k = integers("n c o groups axis index k")
 TYPES = dtypes("float32", "float64", "float16")
 DATA_LAYOUTS = ("NCW", "NCHW", "NCDHW")

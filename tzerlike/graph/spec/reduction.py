@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import reduction as numpy_of
-from tzerlike.graph.spec.domains import AnyAxes, Axis, Each, Exactly, NewAxes, NewExtent, OneOf, Shapes
+from tzerlike.graph.spec.axes import AnyAxes, Axis, NewAxes
+from tzerlike.graph.spec.domains import Each, Exactly, NewExtent, OneOf
 from tzerlike.graph.spec.language import (
     CLOSE,
     EXACT,
@@ -19,9 +20,10 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )  # fmt: skip
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import OUT, either, integers, made, shape, spliced, symbol
 
-DTYPE, S, AXES, KEEP = symbol("DTYPE"), shape("S"), shape("axes"), symbol("keepdims")
+DTYPE, S, AXES, KEEP = symbol("T"), shape("S"), shape("axes"), symbol("keepdims")
 SIZES = shape("sizes")
 axis, index = integers("axis index")
 ONE = spliced(axis)
