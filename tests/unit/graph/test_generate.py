@@ -170,5 +170,17 @@ def test_what_was_seen_goes_on_in_another_process() -> None:
     assert random_model(Random(2), 20, EVERY) != random_model(Random(2), 20, EVERY, novelty=again)
 
 
+def test_a_huge_call_is_judged_at_once() -> None:
+    """A stored model may come from anybody."""
+    huge = TensorType((1 << 31,) * 3, "float32")
+    deep = TensorType((1,) * 64, "float32")
+    assert recognise(ROWS["split:at"], [huge], {"indices_or_sections": (5, 9), "axis": 0}) is not None
+    assert recognise(ROWS["split:at"], [huge], {"indices_or_sections": (9, 5), "axis": 0}) is None
+    assert recognise(ROWS["squeeze"], [deep], {"axis": tuple(range(63))}) is not None
+    assert recognise(ROWS["sum"], [deep], {"axis": (3, -3, 3), "keepdims": True}) is None
+    assert recognise(ROWS["permute_dims"], [deep], {"axes": tuple(range(64))}) is not None
+    assert recognise(ROWS["reshape"], [huge], {"shape": (1 << 62, 1 << 31)}) is not None
+
+
 def test_plans_are_made_once() -> None:
     assert plan_of(ROWS["add"]) is plan_of(ROWS["add"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, pairwise, permutations, product
 from typing import Any
 
 from tzerlike.graph.spec.domains import Chance, Listed
@@ -37,6 +37,13 @@ class Axes(Listed):
                 yield axes
                 if axes:
                     yield tuple(axis - rank for axis in axes)
+
+    def has(self, known: Bindings, value: Any) -> bool:
+        if not isinstance(value, tuple) or len(value) < self._least:
+            return False
+        rank = self._rank(known)
+        low = -rank if value and value[0] < 0 else 0
+        return all(low <= axis < low + rank for axis in value) and all(one < other for one, other in pairwise(value))
 
 
 class AnyAxes(Listed):
@@ -106,6 +113,11 @@ class Cuts(Listed):
     def values(self, known: Bindings) -> Iterator[tuple[int, ...]]:
         places = range(1, self._extent(known))
         return chain.from_iterable(combinations(places, count) for count in range(3))
+
+    def has(self, known: Bindings, value: Any) -> bool:
+        if not isinstance(value, tuple) or len(value) > 2:
+            return False
+        return all(one < other for one, other in pairwise((0, *value, self._extent(known))))
 
 
 class Order(Listed):
