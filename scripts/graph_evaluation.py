@@ -175,10 +175,10 @@ def acceptance(count: int, seed: int) -> str:
     accepted, spent, refusals = 0, 0.0, Counter[str]()
     for number in range(count):
         model = random_model(Random(f"{seed} 32 {number}"), 32, every)
-        values = {origin.seed: drawn_values(origin, 0) for origin in model.sources}
+        values = {origin: drawn_values(origin, 0) for origin in model.sources}
         start = time.process_time()
         try:
-            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin.seed]))
+            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin]))
         except Exception as error:  # noqa: BLE001 - what TVM raises is what is counted
             refusals[str(error).strip()[-200:]] += 1
         spent += time.process_time() - start

@@ -72,6 +72,20 @@ def max_pool(
     return np.asarray(_windows(_padded(x, padding, -np.inf), pool_size, strides, dilation).max(axis=0))
 
 
+def max_pool_of_all(x: Array, pool_size: Numbers, strides: Numbers, padding: Numbers, ceil_mode: bool) -> Array:
+    """The last window may reach over the end."""
+    over = [-(x.shape[i + 2] - size) % s for i, (size, s) in enumerate(zip(pool_size, strides, strict=True))]
+    return max_pool(x, pool_size, strides, (0, 0, *over), (1, 1))
+
+
+def max_pool_last(x: Array, pool_size: Numbers, strides: Numbers, layout: str) -> Array:
+    return np.moveaxis(max_pool(np.moveaxis(x, 3, 1), pool_size, strides, (0, 0, 0, 0), (1, 1)), 1, 3)
+
+
+def average_pool_last(x: Array, pool_size: Numbers, strides: Numbers, layout: str) -> Array:
+    return np.moveaxis(average_pool(np.moveaxis(x, 3, 1), pool_size, strides, (0, 0, 0, 0), (1, 1), False), 1, 3)
+
+
 def average_pool(
     x: Array,
     pool_size: Numbers,

@@ -299,6 +299,44 @@ ROWS = (
         for mode in ("reflect", "replicate", "circular")
     ),
     Specification(
+        name="nn.max_pool2d:ceil",
+        inputs=(tensor(DTYPE, n, c, *FLAT.extents),),
+        attributes={
+            "pool_size": tuple(FLAT.sizes), "strides": tuple(FLAT.strides), "padding": (0, 0, 0, 0), "ceil_mode": True,
+        },
+        outputs=(
+            tensor(DTYPE, n, c, *(
+                (x - k + s - 1) // s + 1 for x, k, s in zip(FLAT.extents, FLAT.sizes, FLAT.strides, strict=True)
+            )),
+        ),
+        where={
+            DTYPE: TYPES,
+            **{k: Between(1, x) for k, x in zip(FLAT.sizes, FLAT.extents, strict=True)},
+            **{s: Between(1, least(3, k)) for s, k in zip(FLAT.strides, FLAT.sizes, strict=True)},
+        },
+        meaning=numpy_of.max_pool_of_all,
+    ),
+    *(
+        Specification(
+            name=f"nn.{kind}_pool2d:NHWC",
+            inputs=(tensor(DTYPE, n, *FLAT.extents, c),),
+            attributes={"pool_size": tuple(FLAT.sizes), "strides": tuple(FLAT.strides), "layout": "NHWC"},
+            outputs=(
+                tensor(DTYPE, n, *(
+                    (x - k) // s + 1 for x, k, s in zip(FLAT.extents, FLAT.sizes, FLAT.strides, strict=True)
+                ), c),
+            ),
+            where={
+                DTYPE: TYPES,
+                **{s: Between(1, 3) for s in FLAT.strides},
+                **{k: Between(1, x) for k, x in zip(FLAT.sizes, FLAT.extents, strict=True)},
+            },
+            meaning=meaning,
+            rounding=Rounding(ulps=2, terms=_product(FLAT.sizes)) if kind == "avg" else Rounding(),
+        )
+        for kind, meaning in (("max", numpy_of.max_pool_last), ("avg", numpy_of.average_pool_last))
+    ),
+    Specification(
         name="nn.conv2d:int8",
         inputs=(tensor("int8", n, c, *FLAT.extents), tensor("int8", o, c // groups, *FLAT.sizes)),
         attributes={**FLAT.attributes, "groups": groups, "out_dtype": "int32"},
