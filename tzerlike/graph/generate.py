@@ -232,7 +232,7 @@ def random_model(
     novelty: Novelty | None = None,
 ) -> Model:
     """Draw a model of `size` vertices; `novelty` is what others had before."""
-    growing = Growing(Dice(rng), menu, limits, manner, Novelty() if novelty is None else novelty)
+    growing = Growing(Dice(rng), menu, limits, manner, Novelty(bytes(size * 64)) if novelty is None else novelty)
     for _ in range(size):
         growing.grow()
     return growing.model()

@@ -7,8 +7,8 @@ from zlib import crc32
 
 import msgspec
 
-BITS = 1 << 24
-"""Bits to remember by: 2 MB, whatever a campaign draws. A million of things seen make one in 17 new ones look old."""
+BYTES = 1 << 21
+"""To remember by, whatever a campaign draws. A million of things seen make one in 17 new ones look old."""
 
 
 class Novelty:
@@ -17,8 +17,9 @@ class Novelty:
     `seen` is all of its state, and means the same in every process.
     """
 
-    def __init__(self, seen: bytes = bytes(BITS // 8)) -> None:
+    def __init__(self, seen: bytes = bytes(BYTES)) -> None:
         self.seen = bytearray(seen)
+        self._bits = 8 * len(seen)
 
     def promise(self, before: Iterable[str], maker: str, operator: str, first: object) -> int:
         """How much is new if `operator` first takes what `maker` gives, of type `first`, which takes from `before`."""
@@ -50,10 +51,10 @@ class Novelty:
             self._note(_key(operator, types[0]))
 
     def _is_new(self, key: int) -> bool:
-        return not self.seen[key % BITS >> 3] >> (key & 7) & 1
+        return not self.seen[key % self._bits >> 3] >> (key & 7) & 1
 
     def _note(self, key: int) -> None:
-        self.seen[key % BITS >> 3] |= 1 << (key & 7)
+        self.seen[key % self._bits >> 3] |= 1 << (key & 7)
 
 
 def _key(*parts: object) -> int:

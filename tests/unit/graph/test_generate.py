@@ -65,7 +65,7 @@ def test_where_values_must_lie_somewhere_they_are_made() -> None:
 
 
 def test_every_row_is_reached() -> None:
-    drawn = {vertex.row for seed in range(60) for vertex in random_model(Random(seed), 60, EVERY).vertices}
+    drawn = {vertex.row for seed in range(100) for vertex in random_model(Random(seed), 60, EVERY).vertices}
     assert drawn == set(ROWS)
 
 
