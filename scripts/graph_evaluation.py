@@ -33,7 +33,7 @@ from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model
 from tzerlike.graph.novelty import Novelty
-from tzerlike.graph.solve import SizeLimits
+from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.values import drawn_values
 

@@ -17,8 +17,9 @@ from random import Random
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted
 from tzerlike.graph.model import TensorType, Vertex
+from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.relax import inferred_types, relax_call, variable_of
-from tzerlike.graph.solve import SizeLimits, Wanted, draw_call
+from tzerlike.graph.solve import draw_call
 from tzerlike.graph.spec import ROWS
 from tzerlike.systems import tvm_api
 

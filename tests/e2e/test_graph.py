@@ -14,6 +14,7 @@ from tzerlike.graph.dice import Dice
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, Vertex
+from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.relax import (
     inferred_types,
     operators_of_tvm,
@@ -22,7 +23,7 @@ from tzerlike.graph.relax import (
     relax_module,
     variable_of,
 )  # fmt: skip
-from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, recognise
+from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.left_out import LEFT_OUT

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import cache
 
 from tzerlike.graph.model import TensorType
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, output_types, plan_of, recognise
+from tzerlike.graph.place import Place, SizeLimits
+from tzerlike.graph.solve import Drawn, output_types, plan_of, recognise
 from tzerlike.graph.spec.axes import Axis
 from tzerlike.graph.spec.domains import Chance, Choice
 from tzerlike.graph.spec.language import Port, Specification

@@ -17,7 +17,8 @@ from tzerlike.graph.dice import Dice
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.novelty import Novelty
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call
+from tzerlike.graph.place import Place, SizeLimits, Wanted
+from tzerlike.graph.solve import Drawn, draw_call
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.terms import Bindings
 

@@ -7,7 +7,8 @@ from random import Random
 
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted
-from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, recognise
+from tzerlike.graph.place import SizeLimits, Wanted
+from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.paths import all_draws
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.solve import SizeLimits
+from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.spec import axes, domains, shapes
 from tzerlike.graph.spec.terms import Bindings, integers, shape, symbol
 

@@ -16,7 +16,8 @@ from tzerlike.graph.generate import USUAL_MANNER, Manner, random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
 from tzerlike.graph.novelty import Novelty
-from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, output_types, plan_of, recognise
+from tzerlike.graph.place import SizeLimits, Wanted
+from tzerlike.graph.solve import draw_call, output_types, plan_of, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.verify import wrong_vertex

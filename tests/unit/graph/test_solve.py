@@ -11,7 +11,8 @@ import pytest
 
 from tests.unit.graph.paths import all_draws
 from tzerlike.graph.model import TensorType
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call, output_types, plan_of, recognise
+from tzerlike.graph.place import Place, SizeLimits, Wanted
+from tzerlike.graph.solve import Drawn, draw_call, output_types, plan_of, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.domains import Dtypes, OneOf
 from tzerlike.graph.spec.language import Specification
