@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tzerlike.graph.meaning import indexing as numpy_of
 from tzerlike.graph.spec.axes import Axis
-from tzerlike.graph.spec.domains import Between, OneOf, Such
+from tzerlike.graph.spec.domains import Between, Exactly, OneOf, Such
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -17,6 +17,7 @@ from tzerlike.graph.spec.language import (
 from tzerlike.graph.spec.shapes import BroadcastWith, Shapes
 from tzerlike.graph.spec.terms import (
     INPUT_COUNT,
+    OUT,
     Integer,
     Integers,
     changed,
@@ -28,7 +29,7 @@ from tzerlike.graph.spec.terms import (
     symbol,
 )
 
-DTYPE, INDEX_DTYPE, OUT = symbol("T"), symbol("I"), symbol("O")
+DTYPE, INDEX_DTYPE, OUT_DTYPE = symbol("T"), symbol("I"), symbol("O")
 S, R, Q = shape("S"), shape("R"), shape("Q")
 axis, line, m, n, k, start, end = integers("axis line m n k start end")
 ANY_DTYPE = dtypes(*ALL_DTYPES)
@@ -192,19 +193,23 @@ ROWS = (
     Specification(
         name="argsort",
         inputs=(tensor(DTYPE, S),),
-        attributes={"axis": axis, "descending": DOWN, "dtype": OUT},
-        outputs=(tensor(OUT, S),),
-        where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), DOWN: FLAG, OUT: dtypes("int32", "int64")},
+        attributes={"axis": axis, "descending": DOWN, "dtype": OUT_DTYPE},
+        outputs=(tensor(OUT_DTYPE, S),),
+        where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), DOWN: FLAG, OUT_DTYPE: dtypes("int32", "int64")},
         meaning=numpy_of.argsort,
     ),
     Specification(
         name="topk",
         inputs=(tensor(DTYPE, S),),
-        attributes={"k": k, "axis": axis, "ret_type": "both", "largest": DOWN, "dtype": OUT},
-        outputs=(tensor(DTYPE, made("replaced", S, axis, k)), tensor(OUT, made("replaced", S, axis, k))),
+        attributes={"k": k, "axis": axis, "ret_type": "both", "largest": DOWN, "dtype": OUT_DTYPE},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, k)), tensor(OUT_DTYPE, made("replaced", S, axis, k))),
         where={
             DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), k: Between(1, S[axis]), DOWN: FLAG,
-            OUT: dtypes("int32", "int64"),
+            OUT_DTYPE: dtypes("int32", "int64"),
+        },
+        backward={
+            axis: Axis(OUT.rank), k: Exactly(OUT[axis]), n: Between(OUT[axis], OUT[axis] * 2),
+            S: Exactly(made("replaced", OUT, axis, n)),
         },
         meaning=numpy_of.topk,
     ),

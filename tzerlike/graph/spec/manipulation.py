@@ -31,6 +31,7 @@ ROWS = (
         inputs=(tensor(DTYPE, S),),
         outputs=(tensor(DTYPE, S.size),),
         where={DTYPE: ANY_DTYPE},
+        backward={S: Factors(OUT.size)},
         meaning=np.ravel,
     ),
     Specification(
@@ -91,6 +92,7 @@ ROWS = (
         attributes={"shape": R},
         outputs=(tensor(DTYPE, R),),
         where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        backward={R: Exactly(OUT), S: Wider(OUT)},
         meaning=numpy_of.collapse_sum_to,
         rounding=Rounding(ulps=2, terms=S.size),
     ),
@@ -99,6 +101,7 @@ ROWS = (
         inputs=(tensor(DTYPE, S), tensor(DTYPE, R)),
         outputs=(tensor(DTYPE, R),),
         where={DTYPE: dtypes("float32", "float64", "int32"), R: BroadcastWith(S, into=True)},
+        backward={R: Exactly(OUT), S: Wider(OUT)},
         meaning=numpy_of.collapse_sum_like,
         rounding=Rounding(ulps=2, terms=S.size),
     ),

@@ -17,11 +17,11 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
-from tzerlike.graph.spec.shapes import Shapes
+from tzerlike.graph.spec.shapes import Factors, Shapes
 from tzerlike.graph.spec.terms import OUT, Integer, Term, computed, integers, least, made, shape, symbol
 
 DTYPE, S, AXES = symbol("T"), shape("S"), shape("axes")
-n, c, o, groups, axis, index, k = integers("n c o groups axis index k")
+n, c, o, h, w, groups, axis, index, k = integers("n c o h w groups axis index k")
 TYPES = dtypes("float32", "float64", "float16")
 DATA_LAYOUTS = ("NCW", "NCHW", "NCDHW")
 KERNELS = ("OIW", "OIHW", "OIDHW")
@@ -223,6 +223,7 @@ ROWS = (
         inputs=(tensor(DTYPE, n, S),),
         outputs=(tensor(DTYPE, n, S.size),),
         where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1)},
+        backward={n: Exactly(OUT[0]), S: Factors(OUT[1])},
         meaning=numpy_of.batch_flatten,
     ),
     Specification(
@@ -355,10 +356,14 @@ ROWS = (
     ),
     Specification(
         name="nn.pixel_shuffle",
-        inputs=(tensor(DTYPE, S, c, *integers("h w")),),
+        inputs=(tensor(DTYPE, S, c, h, w),),
         attributes={"upscale_factor": k},
-        outputs=(tensor(DTYPE, S, c // (k * k), *(extent * k for extent in integers("h w"))),),
+        outputs=(tensor(DTYPE, S, c // (k * k), h * k, w * k),),
         where={DTYPE: TYPES, S: Shapes(1, 2), k: Such(Between(1, 3), k, (c % (k * k)).equals(0))},
+        backward={
+            k: Such(Between(1, 3), k, (OUT[-2] % k).equals(0) & (OUT[-1] % k).equals(0)), c: Exactly(OUT[-3] * k * k),
+            h: Exactly(OUT[-2] // k), w: Exactly(OUT[-1] // k), S: Exactly(OUT.sliced(0, -3)),
+        },
         meaning=numpy_of.pixel_shuffle,
     ),
 )  # fmt: skip

@@ -25,7 +25,7 @@ from tzerlike.graph.spec.terms import OUT, either, integers, made, shape, splice
 
 DTYPE, S, AXES, KEEP = symbol("T"), shape("S"), shape("axes"), symbol("keepdims")
 SIZES = shape("sizes")
-axis, index = integers("axis index")
+axis, index, extent = integers("axis index extent")
 ONE = spliced(axis)
 FLAG = OneOf(False, True)
 FEW = ("float32", "float64", "int32", "int64", "float16", "int8", "uint8")
@@ -71,6 +71,12 @@ def over_axis(name: str, meaning: Computation) -> tuple[Specification, Specifica
         attributes={"axis": axis, "keepdims": KEEP},
         outputs=(tensor("int64", either(KEEP, made("ones_at", S, ONE), made("without_axes", S, ONE))),),
         where={DTYPE: dtypes(*FEW), S: Shapes(1), axis: Axis(S.rank), KEEP: FLAG},
+        backward={
+            KEEP: OneOf(False),
+            axis: Axis(OUT.rank + 1),
+            extent: NewExtent(OUT),
+            S: Exactly(made("stacked", OUT, axis, extent)),
+        },
         meaning=meaning,
     )
     everything = Specification(
