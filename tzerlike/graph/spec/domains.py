@@ -44,7 +44,7 @@ class Choice(Protocol):
 
 
 class Listed:
-    """Domains that are small enough to be spliced for a draw."""
+    """Domains that are small enough to be listed for a draw."""
 
     names: frozenset[str]
 

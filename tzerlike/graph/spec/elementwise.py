@@ -21,7 +21,7 @@ from tzerlike.graph.spec.language import (
     Values,
     dtypes,
     tensor,
-)  # fmt: skip
+)
 from tzerlike.graph.spec.shapes import BroadcastWith
 from tzerlike.graph.spec.terms import OUT, made, shape, symbol
 

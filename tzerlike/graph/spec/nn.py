@@ -1,4 +1,4 @@
-"""Layers of networks: convolutions, windowed, normalisations."""
+"""Layers of networks: convolutions, pooling, normalisations."""
 
 from __future__ import annotations
 

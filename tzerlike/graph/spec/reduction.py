@@ -19,7 +19,7 @@ from tzerlike.graph.spec.language import (
     Values,
     dtypes,
     tensor,
-)  # fmt: skip
+)
 from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import OUT, either, integers, made, shape, spliced, symbol
 
