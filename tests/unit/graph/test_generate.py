@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
@@ -35,6 +38,24 @@ def test_each_vertex_keeps_to_its_row(seed: int) -> None:
 def test_a_seed_draws_one_model() -> None:
     assert random_model(Random(4), 30, EVERY) == random_model(Random(4), 30, EVERY)
     assert random_model(Random(4), 30, EVERY) != random_model(Random(5), 30, EVERY)
+
+
+IN_ANOTHER_PROCESS = """
+from random import Random
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import model_text
+from tzerlike.graph.spec import ROWS
+print(model_text(random_model(Random(7), 60, Menu(list(ROWS.values())))))
+"""
+
+
+def test_a_seed_draws_one_model_in_every_process() -> None:
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == model_text(random_model(Random(7), 60, EVERY)) + "\n"
 
 
 def test_vertices_take_what_others_give() -> None:
