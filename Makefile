@@ -39,6 +39,7 @@ lint: setup $(VENV)/ready-dev ## Check style and types
 bench: setup ## Measure speed, where time goes, what coverage costs, and what mutators give, by processor time
 	$(BIN)/python scripts/bench.py
 	$(BIN)/python scripts/bench_mutators.py
+	$(BIN)/python scripts/graph_evaluation.py --models 1000
 
 clean: ## Remove what was made here, campaigns excepted
 	rm -rf $(VENV) tzerlike/_memcov build

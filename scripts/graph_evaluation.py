@@ -25,13 +25,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import log2
 from random import Random
 
 from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model
-from tzerlike.graph.solve import SizeLimits
+from tzerlike.graph.novelty import Novelty
+from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.values import drawn_values
 
@@ -45,23 +47,23 @@ ISRA = frozenset(
 """Operators on floats; NNSmith's and Isra's lists of shared ones are not printed in the papers."""
 
 GENCOG: Mapping[str, tuple[int, bool, int]] = {
-    **{name: (5, False, 1) for name in ("sigmoid", "nn.relu", "nn.leakyrelu")},
-    **{name: (5, True, 1) for name in ("add", "subtract", "multiply", "maximum", "minimum")},
-    "reshape": (5, False, 4**5),
-    "permute_dims": (5, False, 5**5),
-    "concat": (5, True, 5),
-    "strided_slice": (5, False, (4 * 4) ** 5),
-    "nn.prelu": (5, False, 5),
-    "nn.softmax": (5, False, 5),
-    "nn.conv1d": (3, False, 2 * 3**2 * 2 * 4),
-    "nn.conv2d": (4, False, 2**2 * 3**4 * 2**2 * 4),
+    **{name: (5, False, 1) for name in ("sigmoid", "nn.relu", "nn.leakyrelu", "nn.prelu", "nn.pad")},
+    **{name: (5, False, 1) for name in ("permute_dims", "strided_slice")},
+    **{name: (5, True, 1) for name in ("add", "subtract", "multiply", "maximum", "minimum", "concat")},
+    "reshape": (5, False, 4**4),
+    "nn.softmax": (5, False, 4),
+    "nn.conv1d": (3, False, 3 * 2 * 3**2 * 2 * 4),
+    "nn.conv2d": (4, False, 3**2 * 2**2 * 3**4 * 2**2 * 4),
     "nn.max_pool2d": (4, False, 3**2 * 2**2 * 3**4 * 2**2),
     "nn.avg_pool2d": (4, False, 3**2 * 2**2 * 3**4 * 2),
-    "nn.pad": (5, False, 3**10),
-    "nn.batch_norm": (5, False, 5 * 2 * 2),
-    "matmul": (2, True, 1),
+    "nn.batch_norm": (5, False, 2 * 2),
+    "matmul": (2, False, 1),
 }
-"""Operators of GenCoG's repository (`common_ops`): greatest rank, whether a second input counts, and A."""
+"""Operators of GenCoG's repository (`common_ops`): greatest rank, whether a second input counts, and A.
+
+A is 1 where its code cannot count the values of an attribute (`axes`, `begin`, `pad_width`); what it has for layers of
+networks is taken from the ranges in its `config.py`.
+"""
 
 Pair = tuple[str, str]
 
@@ -94,28 +96,43 @@ def edge_coverage(models: Iterable[Model]) -> tuple[float, float]:
     return len(single) / count**2, len(double) / count**3
 
 
-def diversities(models: Iterable[Model]) -> tuple[float, float]:
-    """Return vertex and edge diversity."""
-    calls: dict[str, set[object]] = {name: set() for name in GENCOG}
-    edges: set[Pair] = set()
-    for model in models:
+class Diversity:
+    """Vertex and edge diversity of the models so far."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, set[object]] = {name: set() for name in GENCOG}
+        self.edges: set[Pair] = set()
+
+    def add(self, model: Model) -> None:
         types = model.types()
         names = [operator_of(vertex.row) for vertex in model.vertices]
         for name, vertex in zip(names, model.vertices, strict=True):
             counted = vertex.inputs if GENCOG[name][1] else vertex.inputs[:1]
             attributes = tuple(vertex.attributes.items()) if GENCOG[name][2] > 1 else ()
-            calls[name].add((tuple(types[number].shape for number in counted), attributes))
-        edges.update((names[one], names[other]) for one, other in edges_of(model))
-    shares = []
-    for name, (rank, second, attributes_count) in GENCOG.items():
-        estimate = 4**rank * (2 if second else 1) * (1 + int(log2(attributes_count)))
-        shares.append(min(1.0, len(calls[name]) / estimate))
-    return sum(shares) / len(shares), len(edges) / len(GENCOG) ** 2
+            self.calls[name].add((tuple(types[number].shape for number in counted), attributes))
+        self.edges.update((names[one], names[other]) for one, other in edges_of(model))
+
+    def share(self, name: str) -> float:
+        return min(1.0, len(self.calls[name]) / estimate(name))
+
+    def growth(self, name: str) -> float:
+        """How much one more call can bring, by which GenCoG draws operators too."""
+        return 1 / estimate(name) if self.share(name) < 1 else 0.0
+
+    def __str__(self) -> str:
+        vertex = sum(map(self.share, GENCOG)) / len(GENCOG)
+        return f"{vertex:.3f} {len(self.edges) / len(GENCOG) ** 2:.3f}"
 
 
-def rows_of(operators: Iterable[str]) -> list[object]:
+def estimate(name: str) -> int:
+    """N of GenCoG."""
+    rank, second, attributes = GENCOG[name]
+    return 4**rank * (2 if second else 1) * (1 + int(log2(attributes)))
+
+
+def menu_of(operators: Iterable[str], favour: Callable[[str], float] | None = None) -> Menu:
     wanted = set(operators)
-    return [row for row in ROWS.values() if row.operator in wanted]
+    return Menu([row for row in ROWS.values() if row.operator in wanted], favour)
 
 
 def main() -> None:
@@ -124,26 +141,28 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--without-tvm", action="store_true")
     given = arguments.parse_args()
-    every = list(ROWS.values())
-    print(f"{len({row.operator for row in every})} operators in {len(every)} rows")
+    every, seen = Menu(list(ROWS.values())), Novelty()
+    print(f"{len({row.operator for row in every.rows})} operators in {len(every.rows)} rows")
     count = given.models
     for size in (10, 100):
         start = time.process_time()
         for number in range(count):
-            random_model(Random(f"{given.seed} {size} {number}"), size, every)
+            random_model(Random(f"{given.seed} {size} {number}"), size, every, novelty=seen)
         spent = time.process_time() - start
         print(f"{count} models of {size} vertices: {spent:.1f} s, {1000 * spent / count:.2f} ms each")
     floats = SizeLimits(rank=5, extent=5, elements=5**5, dtypes=("float32",))
-    rows = rows_of(ISRA)
+    menu, seen = menu_of(ISRA), Novelty()
     models = (
-        random_model(rng, 1 + rng.randrange(32), rows, floats)
+        random_model(rng, 1 + rng.randrange(32), menu, floats, novelty=seen)
         for rng in (Random(f"{given.seed} isra {number}") for number in range(given.models))
     )
     print("single and double edge coverage: {:.2%} {:.2%}".format(*edge_coverage(models)))
     small = SizeLimits(rank=5, extent=4, elements=4**5, dtypes=("float32",))
-    rows = rows_of(GENCOG)
-    models = (random_model(Random(f"{given.seed} gencog {number}"), 32, rows, small) for number in range(20_000 // 32))
-    print("vertex and edge diversity: {:.3f} {:.3f}".format(*diversities(models)))
+    diversity, seen = Diversity(), Novelty()
+    menu = menu_of(GENCOG, diversity.growth)
+    for number in range(20_000 // 32):
+        diversity.add(random_model(Random(f"{given.seed} gencog {number}"), 32, menu, small, novelty=seen))
+    print(f"vertex and edge diversity: {diversity}")
     if not given.without_tvm:
         print(acceptance(given.models, given.seed))
 
@@ -152,13 +171,14 @@ def acceptance(count: int, seed: int) -> str:
     """What TVM's type inference and verifier say to models of 32 vertices, and how long that takes."""
     from tzerlike.graph.relax import relax_accepts, relax_module
 
+    every = Menu(list(ROWS.values()))
     accepted, spent, refusals = 0, 0.0, Counter[str]()
     for number in range(count):
-        model = random_model(Random(f"{seed} 32 {number}"), 32, list(ROWS.values()))
-        values = {origin.seed: drawn_values(origin, 0) for origin in model.sources}
+        model = random_model(Random(f"{seed} 32 {number}"), 32, every)
+        values = {origin: drawn_values(origin, 0) for origin in model.sources}
         start = time.process_time()
         try:
-            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin.seed]))
+            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin]))
         except Exception as error:  # noqa: BLE001 - what TVM raises is what is counted
             refusals[str(error).strip()[-200:]] += 1
         spent += time.process_time() - start

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from tzerlike.graph.answer import answers, differs
-from tzerlike.graph.generate import Dice, random_model
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, Vertex
+from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.relax import (
     inferred_types,
     operators_of_tvm,
@@ -20,7 +23,7 @@ from tzerlike.graph.relax import (
     relax_module,
     variable_of,
 )  # fmt: skip
-from tzerlike.graph.solve import SizeLimits, Wanted, draw_call, recognise
+from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.left_out import LEFT_OUT
@@ -38,10 +41,22 @@ REFUSED_BY_BUILDS = {
     "only support float32 and float16": "no legalisation for float64",
     "has no attribute 'pixel_shuffle'": "the legalisation calls what is not there",
     "Tensor dimension mismatch in read": "rms_norm over axes that are not the last ones",
+    "Divide by zero": "resize with aligned corners to one pixel",
+    "Cannot convert from type `None` to `int`": "concat without an axis",
     "Index out of range": "repeat of a scalar",
+    "out of bounds": "one_hot on an axis counted from the right, but not the last",
     "The type of Tuple must be TupleType": "meshgrid of one tensor",
 }
 """What builds of this TVM say to calls that its type inference takes: messages, and what is missing."""
+
+
+WRONG = {
+    ("nn.rms_norm", "float64"): "it is computed in float32",
+    ("argmax", "uint8"): "-1 for zeros alone",
+    ("argmax:all", "uint8"): "-1 for zeros alone",
+    ("grad.max_pool2d_backward", "float32"): "reads behind the end of its gradient",
+}
+"""Operators and dtypes that builds of this TVM compute otherwise."""
 
 
 def _call(row: Specification, dice: Dice) -> Model:
@@ -80,7 +95,7 @@ def test_a_wrong_meaning_is_seen() -> None:
 
 def test_models_pass_type_inference_and_verifier() -> None:
     for seed in range(12):
-        model = random_model(Random(seed), 32, list(ROWS.values()))
+        model = random_model(Random(seed), 32, Menu(list(ROWS.values())))
         assert relax_accepts(relax_module(model, lambda origin: drawn_values(origin, 0))), model
 
 
@@ -109,7 +124,8 @@ def _compare(row: Specification, count: int) -> None:
         with np.errstate(all="ignore"):
             expected = answers(row, known, inputs, vertex.attributes, vertex.outputs)
         for (answer, bound), built in zip(expected, _run(model, inputs), strict=False):
-            assert not differs(answer, bound, built), model
+            if (row.name, model.sources[0].type.dtype if model.sources else "") not in WRONG:
+                assert not differs(answer, bound, built), model
 
 
 def _run(model: Model, inputs: list[Any]) -> list[Any]:
@@ -121,4 +137,4 @@ def _run(model: Model, inputs: list[Any]) -> list[Any]:
         assert any(message in str(error) for message in REFUSED_BY_BUILDS), model
         return []
     outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))
-    return [output.numpy() for output in outputs]
+    return [output.numpy().copy() for output in outputs]

@@ -1,127 +1,239 @@
-"""Models drawn at random: each vertex takes tensors that are there where its row allows it, and has the rest made."""
+"""Models drawn at random: each vertex takes tensors that are there where its row allows it, and has the rest made.
+
+A vertex is put behind tensors, or before one that comes in, whose place its output takes (NNSmith). Of a few tensors
+the first input is the one that brings most that is new; a call whose types were there is drawn again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
+from math import prod
 from random import Random
 
+from tzerlike.graph.backward import draw_producer
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call
+from tzerlike.graph.novelty import Novelty
+from tzerlike.graph.place import Place, SizeLimits, Wanted
+from tzerlike.graph.solve import Drawn, draw_call
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.terms import Bindings
 
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How models are drawn: shares of choices, and numbers of tries."""
+
+    picking: float = 0.97
+    """How often a tensor that is there is looked for before one is made: Isra's picking rate."""
+    tries: int = 4
+    """How many tensors a place looks at before one is made for it."""
+    looks: int = 8
+    """How many tensors are looked at for the first input of a new vertex."""
+    redraws: int = 2
+    """How often another call is drawn where the types of the first one are not new to the operator."""
+    backward: float = 0.2
+    """How often a vertex is put before a tensor that comes in."""
+    constant: float = 0.3
+    """How often what is made is a constant."""
+    output: float = 0.05
+    """How often a tensor that others take comes out too."""
+
+
 USUAL_LIMITS = SizeLimits()
-
-PICKING = 0.97
-"""How often a tensor that is there is looked for before one is made: Isra's picking rate."""
-
-CONSTANT = 0.3
-"""How often what is made is a constant."""
-
-TRIES = 4
-"""How many tensors a place looks at before one is made for it."""
+USUAL_MANNER = Manner()
 
 
-class Dice:
-    """Draws for domains."""
+@dataclass(slots=True)
+class _Tensor:
+    """A tensor of a model under construction: who gives it, by operator and by place, and what feeds that one."""
 
-    def __init__(self, rng: Random) -> None:
-        self.uniform = rng.random
-
-    def below(self, count: int) -> int:
-        return int(self.uniform() * count)
-
-    def between(self, low: int, high: int) -> int:
-        """`low` and then bins of 1, 2, 4, ... numbers, each bin alike."""
-        span = high - low
-        bin_ = int(self.uniform() * (span.bit_length() + 1))
-        if bin_ == 0:
-            return low
-        first = 1 << (bin_ - 1)
-        return low + first + int(self.uniform() * (min(2 * first - 1, span) - first + 1))
+    type: TensorType
+    origin: Origin | None
+    maker: str = ""
+    vertex: int = -1
+    before: tuple[str, ...] = ()
+    takers: list[int] = field(default_factory=list)
+    fixed: bool = False
+    """Whether its values have to lie where its origin says."""
 
 
 class Growing:
-    """A model under construction: its tensors by number, and those that may be inputs by what they are."""
+    """A model under construction."""
 
-    def __init__(self, dice: Dice, limits: SizeLimits) -> None:
-        self.limits = limits
-        self.dice = dice
-        self.sources: list[Origin] = []
-        self.vertices: list[tuple[Specification, Drawn, list[int]]] = []
-        self.types: list[TensorType] = []
-        self.uses: list[int] = []
+    def __init__(self, dice: Dice, menu: Menu, limits: SizeLimits, manner: Manner, novelty: Novelty) -> None:
+        self.dice, self.menu, self.limits, self.manner, self.novelty = dice, menu, limits, manner, novelty
+        self.tensors: list[_Tensor] = []
+        self.vertices: list[tuple[Specification, Drawn, list[int], list[int]]] = []
+        self.usable: list[int] = []
         self.by_type: dict[TensorType, list[int]] = {}
         self.by_kind: dict[tuple[str, int], list[int]] = {}
-        self.is_source: list[bool] = []
+        self._ahead: int | None = None
 
-    def grow(self, row: Specification) -> None:
-        """Add a call of an operator, with the inputs that it needs."""
-        drawn = draw_call(row, self.dice, self.limits, self._offer)
-        inputs = [one if isinstance(one, int) else self._add_source(one) for one in drawn.inputs]
-        for number in inputs:
-            self.uses[number] += 1
-        self.vertices.append((row, drawn, inputs))
-        for kind in drawn.outputs:
-            self._add(kind, False)
+    def grow(self) -> None:
+        """Add a vertex."""
+        if self.dice.uniform() >= self.manner.backward or not self._put_before():
+            self._put_behind()
 
     def model(self) -> Model:
-        """Return what there is; tensors that nothing uses are outputs."""
-        place = [0] * len(self.types)
-        ordered = [number for number, source in enumerate(self.is_source) if source]
-        ordered += [number for number, source in enumerate(self.is_source) if not source]
-        for new, number in enumerate(ordered):
-            place[number] = new
-        vertices = tuple(
+        """Return what there is; tensors that nothing takes come out."""
+        sources = [number for number, one in enumerate(self.tensors) if one.origin is not None]
+        order = self._order()
+        made = [number for place in order for number in self.vertices[place][3]]
+        place = {number: new for new, number in enumerate((*sources, *made))}
+        vertices = [
             Vertex(row.name, tuple(place[number] for number in inputs), drawn.attributes, drawn.outputs)
-            for row, drawn, inputs in self.vertices
-        )
-        outputs = tuple(
+            for row, drawn, inputs, _ in map(self.vertices.__getitem__, order)
+        ]
+        outputs = [
             place[number]
-            for number, uses in enumerate(self.uses)
-            if not self.is_source[number] and (uses == 0 or self.dice.uniform() < 0.05)
-        )
-        return Model(tuple(self.sources), vertices, outputs)
+            for number in made
+            if not self.tensors[number].takers or self.dice.uniform() < self.manner.output
+        ]
+        origins = [one.origin for one in self.tensors if one.origin is not None]
+        return Model(tuple(origins), tuple(vertices), tuple(outputs))
+
+    def _choice(self, forms: Sequence[Specification]) -> tuple[Specification, int | None]:
+        """A form, and the tensor that it is to take first; None where any will do."""
+        found: tuple[Specification, int | None] = forms[self.dice.below(len(forms))], None
+        most = -1
+        for _ in range(self.manner.looks if self.usable else 0):
+            row = forms[self.dice.below(len(forms))]
+            number = self.usable[self.dice.below(len(self.usable))]
+            one = self.tensors[number]
+            if self.menu.takes(row, one.type):
+                promise = self.novelty.promise(one.before, one.maker, row.operator, one.type)
+                if promise > most:
+                    found, most = (row, number), promise
+        return found
+
+    def _put_behind(self) -> None:
+        """Have a vertex take what is there; of a few calls the first one that is new."""
+        forms = self.menu.choose(self.dice)
+        found: tuple[Specification, Drawn] | None = None
+        most = -1
+        for _ in range(1 + self.manner.redraws):
+            row, self._ahead = self._choice(forms)
+            drawn = draw_call(row, self.dice, self.limits, self._offer)
+            types = tuple(self.tensors[one].type if isinstance(one, int) else one.type for one in drawn.inputs)
+            worth = self.novelty.worth(row.operator, types, drawn.attributes)
+            if worth > most:
+                found, most = (row, drawn), worth
+            if worth == 2:
+                break
+        if found is not None:
+            self._add_vertex(*found, None)
+
+    def _put_before(self) -> bool:
+        """Have a vertex give what comes in so far; False where the row that is drawn cannot."""
+        row = self.menu.choose_backward(self.dice)
+        if row is None or not self.tensors:
+            return False
+        number = self.dice.below(len(self.tensors))
+        one = self.tensors[number]
+        if one.origin is None or one.fixed:
+            return False
+        drawn = draw_producer(row, one.type, self.dice, self.limits)
+        if drawn is None:
+            return False
+        one.origin = None
+        self._add_vertex(row, replace(drawn, inputs=tuple(map(self._source_or_new, drawn.inputs))), number)
+        for taker in one.takers:
+            operator, outputs = self.vertices[taker][0].operator, self.vertices[taker][3]
+            self.novelty.note_edge(one.before, one.maker, operator)
+            for output in outputs:
+                self.tensors[output].before += (one.maker,)
+        return True
+
+    def _source_or_new(self, wanted: int | Wanted) -> int | Wanted:
+        """Something of the same type that comes in, which no result can depend on; or what is wanted."""
+        if isinstance(wanted, int) or wanted.must or self.dice.uniform() >= self.manner.picking:
+            return wanted
+        same = self.by_type.get(wanted.type)
+        number = same[self.dice.below(len(same))] if same else 0
+        return number if same and self.tensors[number].origin is not None else wanted
+
+    def _add_vertex(self, row: Specification, drawn: Drawn, first: int | None) -> None:
+        """Add a call; `first` is the tensor that its first output is, if that is there already."""
+        inputs = [one if isinstance(one, int) else self._add_source(one) for one in drawn.inputs]
+        before = []
+        for number in inputs:
+            one = self.tensors[number]
+            one.takers.append(len(self.vertices))
+            before.append(one.maker)
+            self.novelty.note_edge(one.before, one.maker, row.operator)
+        makers = tuple(maker for maker in before if maker)
+        types = tuple(self.tensors[number].type for number in inputs)
+        self.novelty.note_call(row.operator, types, drawn.attributes)
+        outputs = []
+        for index, kind in enumerate(drawn.outputs):
+            if index == 0 and first is not None:
+                one = self.tensors[first]
+                one.maker, one.vertex, one.before = row.operator, len(self.vertices), makers
+                outputs.append(first)
+            else:
+                outputs.append(self._add(_Tensor(kind, None, row.operator, len(self.vertices), makers)))
+        self.vertices.append((row, drawn, inputs, outputs))
 
     def _offer(self, place: Place, known: Bindings) -> int | None:
-        if place.must(known) or self.dice.uniform() >= PICKING:
+        if self._ahead is not None:
+            number, self._ahead = self._ahead, None
+            if not place.must(known) and place.takes(known, self.tensors[number].type):
+                return number
+        if place.must(known) or self.dice.uniform() >= self.manner.picking:
             return None
         if place.bound:
-            found = self.by_type.get(place.type_of(known))
-            return found[self.dice.below(len(found))] if found else None
+            same = self.by_type.get(place.type_of(known))
+            return same[self.dice.below(len(same))] if same else None
         dtypes = place.dtypes or (place.dtype(known),)
         kinds = [kind for kind in self.by_kind if kind[0] in dtypes and place.takes_rank(kind[1])]
-        for _ in range(TRIES if kinds else 0):
+        for _ in range(self.manner.tries if kinds else 0):
             among = self.by_kind[kinds[self.dice.below(len(kinds))]]
             number = among[self.dice.below(len(among))]
-            if place.takes(known, self.types[number]):
+            if place.takes(known, self.tensors[number].type):
                 return number
         return None
 
     def _add_source(self, wanted: Wanted) -> int:
-        constant = self.dice.uniform() < CONSTANT
-        low, high, seed = float(wanted.low), float(wanted.high), self.dice.below(1 << 20)
-        self.sources.append(Origin(wanted.type, "constant" if constant else "input", low, high, seed))
-        return self._add(wanted.type, True)
+        constant = self.dice.uniform() < self.manner.constant
+        seed = self.dice.below(1 << 20)
+        origin = Origin(wanted.type, "constant" if constant else "input", float(wanted.low), float(wanted.high), seed)
+        return self._add(_Tensor(wanted.type, origin, fixed=wanted.must))
 
-    def _add(self, kind: TensorType, source: bool) -> int:
-        number = len(self.types)
-        self.types.append(kind)
-        self.uses.append(0)
-        self.is_source.append(source)
-        elements = 1
-        for extent in kind.shape:
-            elements *= extent
-        if elements <= self.limits.elements and len(kind.shape) <= self.limits.rank:
+    def _add(self, tensor: _Tensor) -> int:
+        number = len(self.tensors)
+        self.tensors.append(tensor)
+        kind = tensor.type
+        if prod(kind.shape) <= self.limits.elements and len(kind.shape) <= self.limits.rank:
+            self.usable.append(number)
             self.by_type.setdefault(kind, []).append(number)
             self.by_kind.setdefault((kind.dtype, len(kind.shape)), []).append(number)
         return number
 
+    def _order(self) -> list[int]:
+        """The vertices, each behind those whose results it takes."""
+        needs = {
+            place: {self.tensors[number].vertex for number in inputs if self.tensors[number].origin is None}
+            for place, (_, _, inputs, _) in enumerate(self.vertices)
+        }
+        if all(one < place for place, others in needs.items() for one in others):
+            return list(needs)
+        return list(TopologicalSorter(needs).static_order())
 
-def random_model(rng: Random, size: int, rows: Sequence[Specification], limits: SizeLimits = USUAL_LIMITS) -> Model:
-    """Draw a model of `size` vertices."""
-    dice = Dice(rng)
-    growing = Growing(dice, limits)
+
+def random_model(
+    rng: Random,
+    size: int,
+    menu: Menu,
+    limits: SizeLimits = USUAL_LIMITS,
+    manner: Manner = USUAL_MANNER,
+    novelty: Novelty | None = None,
+) -> Model:
+    """Draw a model of `size` vertices; `novelty` is what others had before."""
+    growing = Growing(Dice(rng), menu, limits, manner, Novelty(bytes(size * 64)) if novelty is None else novelty)
     for _ in range(size):
-        growing.grow(rows[dice.below(len(rows))])
+        growing.grow()
     return growing.model()

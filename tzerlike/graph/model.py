@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from tzerlike.core.schema import Schema, Text
+from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.untrusted import parse_json
 
 SCHEMA_VERSION = 1
@@ -20,7 +20,9 @@ Extent = Annotated[int, Meta(ge=0, le=1 << 31)]
 TensorNumber = Annotated[int, Meta(ge=0, le=1 << 20)]
 """The number of a tensor."""
 
-Attribute = None | bool | int | float | Text | tuple[int | float, ...]
+MANY = Meta(max_length=1 << 16)
+
+Attribute = None | bool | int | float | Text | Annotated[tuple[int | float, ...], MANY]
 
 
 class TensorType(msgspec.Struct, frozen=True, array_like=True):
@@ -43,24 +45,24 @@ class Origin(msgspec.Struct, frozen=True):
     kind: Literal["input", "constant"] = "input"
     low: float = -4.0
     high: float = 4.0
-    seed: TensorNumber = 0
+    seed: Count = 0
 
 
 class Vertex(msgspec.Struct, frozen=True):
     """A call of the operator that has the row `row`."""
 
     row: Text
-    inputs: tuple[TensorNumber, ...]
+    inputs: Annotated[tuple[TensorNumber, ...], MANY]
     attributes: dict[str, Attribute]
-    outputs: tuple[TensorType, ...]
+    outputs: Annotated[tuple[TensorType, ...], MANY]
 
 
 class Model(msgspec.Struct, frozen=True):
     """A model, and which of its tensors come out."""
 
-    sources: tuple[Origin, ...]
-    vertices: tuple[Vertex, ...]
-    outputs: tuple[TensorNumber, ...]
+    sources: Annotated[tuple[Origin, ...], MANY]
+    vertices: Annotated[tuple[Vertex, ...], MANY]
+    outputs: Annotated[tuple[TensorNumber, ...], MANY]
 
     def types(self) -> list[TensorType]:
         """The type of each tensor by its number."""

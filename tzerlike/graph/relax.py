@@ -103,6 +103,7 @@ def _emitted(builder: Any, vertex: Vertex, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _tensor_type(found: Any) -> TensorType:
-    if not isinstance(found, _relax.TensorType) or found.shape is None:
-        return TensorType((), "bool") if found is None else TensorType((0,) * 64, "bool")
+    """A type without variables in it; ValueError for any other."""
+    if not isinstance(found, _relax.TensorType) or not isinstance(found.shape, _relax.ShapeExpr):
+        raise ValueError(f"no tensor of a known shape: {found}")
     return TensorType(tuple(int(extent) for extent in found.shape.values), str(found.dtype))

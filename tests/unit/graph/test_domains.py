@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.paths import all_draws
-from tzerlike.graph.generate import Dice
-from tzerlike.graph.solve import SizeLimits
-from tzerlike.graph.spec import domains
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.place import SizeLimits
+from tzerlike.graph.spec import axes, domains, shapes
 from tzerlike.graph.spec.terms import Bindings, integers, shape, symbol
 
 n, i, it = integers("n i it")
@@ -22,20 +22,20 @@ EACH_KIND: list[domains.Choice] = [
     domains.Divisors(n * 3),
     domains.OneOf("same", None, 0.5),
     domains.Dtypes("int8", "int16"),
-    domains.Axis(S.rank),
-    domains.Axes(S.rank),
-    domains.Axes(n, 0),
-    domains.NewAxes(S.rank),
-    domains.Cuts(n),
-    domains.Order(n),
-    domains.Shapes(),
-    domains.Shapes(1, 2, (n,)),
-    domains.BroadcastWith(S),
-    domains.BroadcastWith(S, into=True),
-    domains.Wider(S),
-    domains.Factors(n * 3),
+    axes.Axis(S.rank),
+    axes.Axes(S.rank),
+    axes.Axes(n, 0),
+    axes.NewAxes(S.rank),
+    axes.Cuts(n),
+    axes.Order(n),
+    shapes.Shapes(),
+    shapes.Shapes(1, 2, (n,)),
+    shapes.BroadcastWith(S),
+    shapes.BroadcastWith(S, into=True),
+    shapes.Wider(S),
+    shapes.Factors(n * 3),
     domains.Each(S.rank, i, domains.Between(0, S[i])),
-    domains.Such(domains.Axis(n), it, (it % 2).equals(0)),
+    domains.Such(axes.Axis(n), it, (it % 2).equals(0)),
 ]
 
 
@@ -52,7 +52,7 @@ def test_a_domain_draws_what_it_lists(domain: domains.Choice) -> None:
 def test_a_domain_has_nothing_that_it_does_not_list(domain: domains.Choice) -> None:
     strange = [-9, 0, 77, (0,), (5, 5), (-1, 1), (3, 2, 2), "", "int64", 1.5, (0, 0, 0, 0), (7, 9)]
     unlimited = (
-        domains.NewExtent | domains.Multiples | domains.Shapes | domains.BroadcastWith | domains.Wider | domains.Dtypes
+        domains.NewExtent | domains.Multiples | shapes.Shapes | shapes.BroadcastWith | shapes.Wider | domains.Dtypes
     )
     if not isinstance(domain, unlimited):
         spliced = list(domain.values(KNOWN))

@@ -11,7 +11,8 @@ import pytest
 
 from tests.unit.graph.paths import all_draws
 from tzerlike.graph.model import TensorType
-from tzerlike.graph.solve import Drawn, Place, SizeLimits, Wanted, draw_call, output_types, plan_of, recognise
+from tzerlike.graph.place import Place, SizeLimits, Wanted
+from tzerlike.graph.solve import Drawn, draw_call, output_types, plan_of, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.domains import Dtypes, OneOf
 from tzerlike.graph.spec.language import Specification
@@ -139,7 +140,7 @@ def test_what_is_drawn_is_what_brute_force_finds_for_every_row(name: str) -> Non
 def test_a_call_is_recognised_with_the_outputs_that_it_was_drawn_with(name: str) -> None:
     from random import Random
 
-    from tzerlike.graph.generate import Dice
+    from tzerlike.graph.dice import Dice
 
     dice = Dice(Random(5))
     for _ in range(200):

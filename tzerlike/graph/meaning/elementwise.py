@@ -12,10 +12,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
-def same(x: Array) -> Array:
-    return x
-
-
 def rsqrt(x: Array) -> Array:
     return np.asarray(1 / np.sqrt(x))
 

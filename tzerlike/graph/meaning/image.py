@@ -1,4 +1,4 @@
-"""Images, resized and sampled; numbers of few bits."""
+"""Images, resized and sampled."""
 
 from __future__ import annotations
 
@@ -50,23 +50,6 @@ def affine_grid(x: Array, size: tuple[int, int], align_corners: bool) -> Array:
     rows, columns = (_steps(extent, align_corners) for extent in size)
     points = np.stack([*np.meshgrid(columns, rows), np.ones(size)])
     return np.asarray(np.einsum("nij,jhw->nihw", x, points))
-
-
-def quantize(x: Array, scale: Array, zero_point: Array, axis: int, out_dtype: str) -> Array:
-    limits = np.iinfo(out_dtype)
-    found = np.rint(x / _along(scale, x, axis)) + _along(zero_point, x, axis).astype(np.float64)
-    return np.asarray(np.clip(found, limits.min, limits.max))
-
-
-def dequantize(x: Array, scale: Array, zero_point: Array, axis: int, out_dtype: str) -> Array:
-    shifted = x.astype(np.float64) - _along(zero_point, x, axis).astype(np.float64)
-    return np.asarray(_along(scale, x, axis) * shifted)
-
-
-def _along(parameter: Array, x: Array, axis: int) -> Array:
-    extents = [1] * x.ndim
-    extents[axis] = -1
-    return parameter.reshape(extents)
 
 
 def _coordinates(size: int, extent: int, mode: str) -> Array:

@@ -9,8 +9,8 @@ from tzerlike.graph.meaning.elementwise import Array
 _MERGES = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def take(x: Array, indices: Array, axis: int, mode: str) -> Array:
-    return np.take(x, indices, axis=axis)
+def take(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
+    return np.take(x, indices, axis=axis, mode="wrap" if mode == "wrap" else "clip")
 
 
 def gather_elements(x: Array, indices: Array, axis: int) -> Array:
@@ -78,6 +78,10 @@ def argsort(x: Array, axis: int, descending: bool, dtype: str) -> Array:
 def topk(x: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> tuple[Array, Array]:
     places = np.take(np.argsort(-x if largest else x, axis=axis, kind="stable"), np.arange(k), axis=axis)
     return np.take_along_axis(x, places, axis=axis), places
+
+
+def topk_part(x: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Array:
+    return topk(x, k, axis, ret_type, largest, dtype)[ret_type == "indices"]
 
 
 def bucketize(x: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:

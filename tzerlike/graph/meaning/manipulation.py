@@ -11,7 +11,7 @@ def squeeze(x: Array, axis: tuple[int, ...] | None) -> Array:
     return np.squeeze(x, axis=axis)
 
 
-def concat(*tensors: Array, axis: int) -> Array:
+def concat(*tensors: Array, axis: int | None) -> Array:
     return np.concatenate(tensors, axis=axis)
 
 

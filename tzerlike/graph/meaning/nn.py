@@ -14,9 +14,10 @@ Index = tuple[Any, ...]
 
 
 def convolution(
-    x: Array, kernel: Array, strides: Numbers, padding: Numbers, dilation: Numbers, groups: int, **layouts: str
+    x: Array, kernel: Array, strides: Numbers, padding: Numbers, dilation: Numbers, groups: int, **others: str
 ) -> Array:
-    x = _padded(x, padding, 0)
+    x = _padded(x.astype(others.get("out_dtype", x.dtype)), padding, 0)
+    kernel = kernel.astype(x.dtype)
     extents = _outputs(x.shape[2:], kernel.shape[2:], strides, dilation)
     width, height = kernel.shape[1], kernel.shape[0] // groups
     found = np.zeros((x.shape[0], kernel.shape[0], *extents), x.dtype)
@@ -28,6 +29,14 @@ def convolution(
             weights: Index = (rows, slice(None), *place)
             found[:, rows] += np.einsum("ni...,oi->no...", seen, kernel[weights])
     return found
+
+
+def convolution_last(
+    x: Array, kernel: Array, strides: Numbers, padding: Numbers, dilation: Numbers, **others: str
+) -> Array:
+    """Channels last, and kernels as height, width, in, out."""
+    found = convolution(np.moveaxis(x, 3, 1), kernel.transpose(3, 2, 0, 1), strides, padding, dilation, 1)
+    return np.moveaxis(found, 1, 3)
 
 
 def transposed_convolution(
@@ -61,6 +70,20 @@ def max_pool(
     x: Array, pool_size: Numbers, strides: Numbers, padding: Numbers, dilation: Numbers, **others: object
 ) -> Array:
     return np.asarray(_windows(_padded(x, padding, -np.inf), pool_size, strides, dilation).max(axis=0))
+
+
+def max_pool_of_all(x: Array, pool_size: Numbers, strides: Numbers, padding: Numbers, ceil_mode: bool) -> Array:
+    """The last window may reach over the end."""
+    over = [-(x.shape[i + 2] - size) % s for i, (size, s) in enumerate(zip(pool_size, strides, strict=True))]
+    return max_pool(x, pool_size, strides, (0, 0, *over), (1, 1))
+
+
+def max_pool_last(x: Array, pool_size: Numbers, strides: Numbers, layout: str) -> Array:
+    return np.moveaxis(max_pool(np.moveaxis(x, 3, 1), pool_size, strides, (0, 0, 0, 0), (1, 1)), 1, 3)
+
+
+def average_pool_last(x: Array, pool_size: Numbers, strides: Numbers, layout: str) -> Array:
+    return np.moveaxis(average_pool(np.moveaxis(x, 3, 1), pool_size, strides, (0, 0, 0, 0), (1, 1), False), 1, 3)
 
 
 def average_pool(
@@ -123,9 +146,13 @@ def prelu(x: Array, alpha: Array, axis: int) -> Array:
     return np.where(x > 0, x, x * _spread(alpha, (axis,), x))
 
 
-def pad(x: Array, pad_width: Numbers, pad_value: float, pad_mode: str) -> Array:
+def pad(x: Array, pad_width: Numbers, pad_mode: str, pad_value: float = 0.0) -> Array:
     pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
-    return np.pad(x, pairs, constant_values=np.asarray(pad_value).astype(x.dtype))
+    if pad_mode == "constant":
+        return np.pad(x, pairs, constant_values=np.asarray(pad_value).astype(x.dtype))
+    if pad_mode == "reflect":
+        return np.pad(x, pairs, "reflect")
+    return np.pad(x, pairs, "edge") if pad_mode == "replicate" else np.pad(x, pairs, "wrap")
 
 
 def pixel_shuffle(x: Array, upscale_factor: int) -> Array:

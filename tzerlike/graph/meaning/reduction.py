@@ -16,6 +16,18 @@ def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
     return np.asarray(np.argmin(x, axis=axis, keepdims=keepdims))
 
 
+def median(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """PyTorch's: the lower of two in the middle, and where it stands."""
+    order = np.argsort(x, axis=axis, kind="stable")
+    place = np.take(order, [(x.shape[axis] - 1) // 2], axis=axis)
+    value = np.take_along_axis(x, place, axis=axis)
+    return (value, place) if keepdims else (value.squeeze(axis), place.squeeze(axis))
+
+
+def median_of_all(x: Array, axis: None, keepdims: bool) -> Array:
+    return np.asarray(np.sort(x, axis=None)[(x.size - 1) // 2])
+
+
 def cumsum(x: Array, axis: int, exclusive: bool) -> Array:
     return _shifted(np.cumsum(x, axis=axis), axis, 0) if exclusive else np.cumsum(x, axis=axis)
 

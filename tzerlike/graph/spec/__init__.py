@@ -7,17 +7,31 @@ from collections.abc import Mapping
 from tzerlike.graph.spec import (
     creation,
     elementwise,
+    gradient,
     image,
     indexing,
     linear_algebra,
     losses,
     manipulation,
     nn,
+    quantization,
     reduction,
 )
 from tzerlike.graph.spec.language import Specification
 
-_KINDS = (elementwise, reduction, manipulation, indexing, creation, linear_algebra, nn, losses, image)
+_KINDS = (
+    elementwise,
+    reduction,
+    manipulation,
+    indexing,
+    creation,
+    linear_algebra,
+    nn,
+    losses,
+    image,
+    quantization,
+    gradient,
+)
 
 ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
 """All rows by name."""

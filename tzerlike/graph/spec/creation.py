@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tzerlike.graph.meaning import creation as numpy_of
-from tzerlike.graph.spec.domains import Between, OneOf, Shapes
+from tzerlike.graph.spec.domains import Between, OneOf
 from tzerlike.graph.spec.language import ALL_DTYPES, CLOSE, NUMBER_DTYPES, Computation, Specification, dtypes, tensor
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import Term, integers, shape, symbol
 
 DTYPE, S, FILL = symbol("T"), shape("S"), symbol("fill")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import elementwise as numpy_of
-from tzerlike.graph.spec.domains import BroadcastWith, OneOf
+from tzerlike.graph.spec.domains import Exactly, OneOf
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -21,10 +21,11 @@ from tzerlike.graph.spec.language import (
     Values,
     dtypes,
     tensor,
-)  # fmt: skip
-from tzerlike.graph.spec.terms import made, shape, symbol
+)
+from tzerlike.graph.spec.shapes import BroadcastWith
+from tzerlike.graph.spec.terms import OUT, made, shape, symbol
 
-DTYPE, S, R = symbol("DTYPE"), shape("S"), shape("R")
+DTYPE, S, R = symbol("T"), shape("S"), shape("R")
 BROADCAST = made("broadcast_shape", S, R)
 
 POSITIVE = Values(0.1, 4)
@@ -68,6 +69,7 @@ def binary(
         inputs=(tensor(DTYPE, S, values=first), tensor(DTYPE, R, values=second)),
         outputs=(tensor(gives or DTYPE, BROADCAST),),
         where={DTYPE: dtypes(*kinds), R: BroadcastWith(S)},
+        backward={S: Exactly(OUT), R: BroadcastWith(OUT, into=True)},
         meaning=meaning,
         rounding=rounding,
     )
@@ -112,9 +114,6 @@ ROWS = (
     unary("nn.gelu_tanh", numpy_of.gelu_tanh, rounding=CLOSE),
     unary("nn.selu", numpy_of.selu, rounding=CLOSE),
     unary("nn.silu", numpy_of.silu, rounding=CLOSE),
-    unary("grad.no_grad", numpy_of.same, NUMBER_DTYPES),
-    unary("grad.start_checkpoint", numpy_of.same, NUMBER_DTYPES),
-    unary("grad.end_checkpoint", numpy_of.same, NUMBER_DTYPES),
     binary("add", np.add, rounding=CLOSE),
     binary("subtract", np.subtract, rounding=CLOSE),
     binary("multiply", np.multiply, rounding=CLOSE),
@@ -146,6 +145,9 @@ ROWS = (
         inputs=(tensor("bool", S), tensor(DTYPE, R), tensor(DTYPE, WHERE_SHAPE)),
         outputs=(tensor(DTYPE, made("broadcast_shape", S, R, WHERE_SHAPE)),),
         where={DTYPE: dtypes(*ALL_DTYPES), R: BroadcastWith(S), WHERE_SHAPE: BroadcastWith(BROADCAST)},
+        backward={
+            S: Exactly(OUT), R: BroadcastWith(OUT, into=True), WHERE_SHAPE: BroadcastWith(OUT, into=True),
+        },
         meaning=np.where,
     ),
     Specification(

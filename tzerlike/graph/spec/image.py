@@ -1,10 +1,10 @@
-"""Images, resized and sampled; numbers of few bits."""
+"""Images, resized and sampled."""
 
 from __future__ import annotations
 
 from tzerlike.graph.meaning import image as numpy_of
-from tzerlike.graph.spec.domains import Axis, Between, OneOf, Shapes
-from tzerlike.graph.spec.language import CLOSE, Rounding, Specification, Values, dtypes, tensor
+from tzerlike.graph.spec.domains import Between, OneOf
+from tzerlike.graph.spec.language import Rounding, Specification, Values, dtypes, tensor
 from tzerlike.graph.spec.terms import integers, shape, symbol
 
 DTYPE, OUT, S = symbol("T"), symbol("O"), shape("S")
@@ -59,28 +59,5 @@ ROWS = (
         where={DTYPE: dtypes("float32"), oh: Between(2, 8), ow: Between(2, 8), CORNERS: FLAG},
         meaning=numpy_of.affine_grid,
         rounding=SAMPLED,
-    ),
-    Specification(
-        name="quantize",
-        inputs=(
-            tensor("float32", S), tensor("float32", S[axis], values=Values(0.25, 2)),
-            tensor("int8", S[axis], values=Values(-4, 4)),
-        ),
-        attributes={"axis": axis, "out_dtype": OUT},
-        outputs=(tensor(OUT, S),),
-        where={S: Shapes(1), axis: Axis(S.rank), OUT: dtypes("int8", "uint8")},
-        meaning=numpy_of.quantize,
-    ),
-    Specification(
-        name="dequantize",
-        inputs=(
-            tensor("int8", S, values=Values(-100, 100)), tensor("float32", S[axis], values=Values(0.25, 2)),
-            tensor("int8", S[axis], values=Values(-4, 4)),
-        ),
-        attributes={"axis": axis, "out_dtype": "float32"},
-        outputs=(tensor("float32", S),),
-        where={S: Shapes(1), axis: Axis(S.rank)},
-        meaning=numpy_of.dequantize,
-        rounding=CLOSE,
     ),
 )  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tzerlike.graph.meaning import indexing as numpy_of
-from tzerlike.graph.spec.domains import Axis, Between, BroadcastWith, OneOf, Shapes, Such
+from tzerlike.graph.spec.axes import Axis
+from tzerlike.graph.spec.domains import Between, Exactly, OneOf, Such
 from tzerlike.graph.spec.language import (
     ALL_DTYPES,
     CLOSE,
@@ -13,8 +14,10 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
+from tzerlike.graph.spec.shapes import BroadcastWith, Shapes
 from tzerlike.graph.spec.terms import (
     INPUT_COUNT,
+    OUT,
     Integer,
     Integers,
     changed,
@@ -26,7 +29,7 @@ from tzerlike.graph.spec.terms import (
     symbol,
 )
 
-DTYPE, INDEX_DTYPE, OUT = symbol("T"), symbol("I"), symbol("O")
+DTYPE, INDEX_DTYPE, OUT_DTYPE = symbol("T"), symbol("I"), symbol("O")
 S, R, Q = shape("S"), shape("R"), shape("Q")
 axis, line, m, n, k, start, end = integers("axis line m n k start end")
 ANY_DTYPE = dtypes(*ALL_DTYPES)
@@ -49,6 +52,25 @@ ROWS = (
         attributes={"axis": axis, "mode": "fast"},
         outputs=(tensor(DTYPE, *changed(S, axis, R)),),
         where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
+        meaning=numpy_of.take,
+    ),
+    *(
+        Specification(
+            name=f"take:{mode}",
+            inputs=(tensor(DTYPE, S), tensor(INDEX_DTYPE, R, values=Values(-8, 8))),
+            attributes={"axis": axis, "mode": mode},
+            outputs=(tensor(DTYPE, *changed(S, axis, R)),),
+            where={DTYPE: ANY_DTYPE, S: Shapes(1), axis: Axis(S.rank), INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
+            meaning=numpy_of.take,
+        )
+        for mode in ("clip", "wrap")
+    ),
+    Specification(
+        name="take:flat",
+        inputs=(tensor(DTYPE, m), below(m, R)),
+        attributes={"axis": None, "mode": "fast"},
+        outputs=(tensor(DTYPE, R),),
+        where={DTYPE: ANY_DTYPE, INDEX_DTYPE: dtypes(*INDICES), R: Shapes(0, 2)},
         meaning=numpy_of.take,
     ),
     Specification(
@@ -171,21 +193,36 @@ ROWS = (
     Specification(
         name="argsort",
         inputs=(tensor(DTYPE, S),),
-        attributes={"axis": axis, "descending": DOWN, "dtype": OUT},
-        outputs=(tensor(OUT, S),),
-        where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), DOWN: FLAG, OUT: dtypes("int32", "int64")},
+        attributes={"axis": axis, "descending": DOWN, "dtype": OUT_DTYPE},
+        outputs=(tensor(OUT_DTYPE, S),),
+        where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), DOWN: FLAG, OUT_DTYPE: dtypes("int32", "int64")},
         meaning=numpy_of.argsort,
     ),
     Specification(
         name="topk",
         inputs=(tensor(DTYPE, S),),
-        attributes={"k": k, "axis": axis, "ret_type": "both", "largest": DOWN, "dtype": OUT},
-        outputs=(tensor(DTYPE, made("replaced", S, axis, k)), tensor(OUT, made("replaced", S, axis, k))),
+        attributes={"k": k, "axis": axis, "ret_type": "both", "largest": DOWN, "dtype": OUT_DTYPE},
+        outputs=(tensor(DTYPE, made("replaced", S, axis, k)), tensor(OUT_DTYPE, made("replaced", S, axis, k))),
         where={
             DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), k: Between(1, S[axis]), DOWN: FLAG,
-            OUT: dtypes("int32", "int64"),
+            OUT_DTYPE: dtypes("int32", "int64"),
+        },
+        backward={
+            axis: Axis(OUT.rank), k: Exactly(OUT[axis]), n: Between(OUT[axis], OUT[axis] * 2),
+            S: Exactly(made("replaced", OUT, axis, n)),
         },
         meaning=numpy_of.topk,
+    ),
+    *(
+        Specification(
+            name=f"topk:{kind}",
+            inputs=(tensor(DTYPE, S),),
+            attributes={"k": k, "axis": axis, "ret_type": kind, "largest": DOWN, "dtype": "int64"},
+            outputs=(tensor(DTYPE if kind == "values" else "int64", made("replaced", S, axis, k)),),
+            where={DTYPE: REAL, S: Shapes(1), axis: Axis(S.rank), k: Between(1, S[axis]), DOWN: FLAG},
+            meaning=numpy_of.topk_part,
+        )
+        for kind in ("values", "indices")
     ),
     Specification(
         name="bucketize",

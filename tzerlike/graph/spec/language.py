@@ -72,6 +72,8 @@ class Specification:
     an extent has 1 and more without, a list any shape. A variable stands bare in an input or an attribute, so that it
     can be read off a call. `repeated` is the input that follows the others until there are `arity` inputs; the output
     is there `copies` times, with INDEX from 0.
+
+    `backward` has domains in terms of OUT, the shape of the first output, for rows whose output rule calculates.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Specification:
     outputs: tuple[Port, ...]
     attributes: Mapping[str, object] = field(default_factory=dict)
     where: Mapping[Term, Choice] = field(default_factory=dict)
+    backward: Mapping[Term, Choice] = field(default_factory=dict)
     repeated: Port | None = None
     arity: Choice | None = None
     copies: Integer | None = None

@@ -22,11 +22,11 @@ _REASONS: Mapping[str, str] = {
         nonzero unique dynamic_strided_slice vision.all_class_non_max_suppression
     """,
     "takes a function of indices as its attribute": "layout_transform",
-    "no row yet": """
-        grad.avg_pool2d_backward grad.max_pool2d_backward grad.nll_loss_backward grad.take_backward median
-        multinomial_from_uniform nn.attention_var_len nn.dropout vision.get_valid_counts
-        vision.multibox_transform_loc vision.non_max_suppression vision.roi_align vision.roi_pool wrap_param
+    "wants inputs that depend on each other: offsets, probabilities that sum to one, boxes and scores": """
+        nn.attention_var_len multinomial_from_uniform vision.get_valid_counts vision.multibox_transform_loc
+        vision.non_max_suppression vision.roi_align vision.roi_pool
     """,
+    "stands for a conversion that a pass does; nothing lowers it": "wrap_param",
     "views memory, which is meant for passes": "memory.view memory.ensure_zero_offset builtin.stop_lift_params",
 }
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tzerlike.graph.meaning.elementwise import Array
-from tzerlike.graph.spec.domains import BroadcastWith
+from tzerlike.graph.spec.domains import Choice, Exactly
 from tzerlike.graph.spec.language import Port, Rounding, Specification, dtypes, tensor
-from tzerlike.graph.spec.terms import Integer, Integers, integers, made, shape, symbol
+from tzerlike.graph.spec.shapes import BroadcastWith
+from tzerlike.graph.spec.terms import OUT, Integer, Integers, Term, integers, made, shape, symbol
 
-DTYPE, S, R = symbol("DTYPE"), shape("S"), shape("R")
+DTYPE, S, R = symbol("T"), shape("S"), shape("R")
 m, k, n = integers("m k n")
 TYPES = dtypes("float32", "float64", "float16", "int32", "int8", "int64")
 
+STACKS: Mapping[Term, Choice] = {
+    S: Exactly(OUT.sliced(0, -2)),
+    m: Exactly(OUT[-2]),
+    n: Exactly(OUT[-1]),
+    R: BroadcastWith(OUT.sliced(0, -2), into=True),
+}
 LETTERS = {letter: integers(letter)[0] for letter in "bijk"}
 
 
@@ -26,6 +35,7 @@ def matmul(form: str, one: Port, other: Port, *output: Integer | Integers) -> Sp
         inputs=(one, other),
         outputs=(tensor(DTYPE, *output),),
         where={DTYPE: TYPES} | ({} if form else {R: BroadcastWith(S)}),
+        backward={} if form else STACKS,
         meaning=np.matmul,
         rounding=Rounding(ulps=1, terms=k + 1),
     )

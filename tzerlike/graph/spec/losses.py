@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tzerlike.graph.meaning import losses as numpy_of
-from tzerlike.graph.spec.domains import Behind, Between, Choice, Divisors, OneOf, Shapes
+from tzerlike.graph.spec.axes import Behind
+from tzerlike.graph.spec.domains import Between, Choice, Divisors, OneOf
 from tzerlike.graph.spec.language import CLOSE, Rounding, Specification, Values, dtypes, tensor
+from tzerlike.graph.spec.shapes import Shapes
 from tzerlike.graph.spec.terms import Term, integers, shape, symbol
 
 DTYPE, S = symbol("T"), shape("S")

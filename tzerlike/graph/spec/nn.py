@@ -1,11 +1,12 @@
-"""Layers of networks: convolutions, windowed, normalisations."""
+"""Layers of networks: convolutions, pooling, normalisations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from tzerlike.graph.meaning import nn as numpy_of
-from tzerlike.graph.spec.domains import Axes, Axis, Between, Choice, Divisors, Each, Multiples, OneOf, Shapes, Such
+from tzerlike.graph.spec.axes import Axes, Axis
+from tzerlike.graph.spec.domains import Between, Choice, Divisors, Each, Exactly, Multiples, OneOf, Such
 from tzerlike.graph.spec.language import (
     CLOSE,
     FLOAT_DTYPES,
@@ -16,10 +17,11 @@ from tzerlike.graph.spec.language import (
     dtypes,
     tensor,
 )
-from tzerlike.graph.spec.terms import Integer, Term, computed, integers, made, shape, symbol
+from tzerlike.graph.spec.shapes import Factors, Shapes
+from tzerlike.graph.spec.terms import OUT, Integer, Term, computed, integers, least, made, shape, symbol
 
-DTYPE, S, AXES = symbol("DTYPE"), shape("S"), shape("axes")
-n, c, o, groups, axis, index, k = integers("n c o groups axis index k")
+DTYPE, S, AXES = symbol("T"), shape("S"), shape("axes")
+n, c, o, h, w, groups, axis, index, k = integers("n c o h w groups axis index k")
 TYPES = dtypes("float32", "float64", "float16")
 DATA_LAYOUTS = ("NCW", "NCHW", "NCDHW")
 KERNELS = ("OIW", "OIHW", "OIDHW")
@@ -58,6 +60,27 @@ class Window:
             for padded, d, size, s in zip(self.padded, self.dilations, self.sizes, self.strides, strict=True)
         ]
 
+    def reached(self, dilation: int, padding: int) -> dict[Term, Choice]:
+        """Domains that reach the output: the input's extents follow from all others."""
+        found: dict[Term, Choice] = {
+            **{one: Between(1, 3) for one in self.strides},
+            **{one: Between(1, dilation) for one in self.dilations},
+            **{one: Between(1, 3) for one in self.sizes},
+        }
+        rank = len(self.extents)
+        for i, one in enumerate(self.padding):
+            reach = self.dilations[i % rank] * (self.sizes[i % rank] - 1)
+            found[one] = Between(0, least(padding, reach // 2))
+        for i, extent in enumerate(self.extents):
+            reach = self.dilations[i] * (self.sizes[i] - 1) + 1
+            found[extent] = Exactly(
+                (OUT[i + 2] - 1) * self.strides[i] + reach - self.padding[i] - self.padding[i + rank]
+            )
+        return found
+
+
+FLAT = Window(2)
+
 
 def convolution(rank: int) -> Specification:
     window = Window(rank)
@@ -72,6 +95,13 @@ def convolution(rank: int) -> Specification:
         },
         outputs=(tensor(DTYPE, n, o, *window.outputs),),
         where={DTYPE: TYPES, **window.steps, groups: Divisors(c), o: Multiples(groups), **window.fitting},
+        backward={
+            n: Exactly(OUT[0]),
+            o: Exactly(OUT[1]),
+            groups: Divisors(OUT[1]),
+            c: Multiples(groups),
+            **window.reached(2, 2),
+        },
         meaning=numpy_of.convolution,
         rounding=Rounding(ulps=1, terms=c // groups * _product(window.sizes) + 1),
     )
@@ -149,6 +179,7 @@ def windowed(name: str, rank: int, meaning: Computation) -> Specification:
             },
             **({symbol("count_include_pad"): FLAG} if average else {}),
         },
+        backward={n: Exactly(OUT[0]), c: Exactly(OUT[1]), **window.reached(1 if average else 2, 0)},
         meaning=meaning,
         rounding=Rounding(ulps=2, terms=_product(window.sizes)) if average else Rounding(),
     )
@@ -163,6 +194,12 @@ def adaptive(rank: int) -> Specification:
         attributes={"output_size": tuple(sizes), "layout": DATA_LAYOUTS[rank - 1]},
         outputs=(tensor(DTYPE, n, c, *sizes),),
         where={DTYPE: TYPES, **{size: Between(1, x) for size, x in zip(sizes, extents, strict=True)}},
+        backward={
+            n: Exactly(OUT[0]),
+            c: Exactly(OUT[1]),
+            **{size: Exactly(OUT[i + 2]) for i, size in enumerate(sizes)},
+            **{x: Between(OUT[i + 2], OUT[i + 2] * 3) for i, x in enumerate(extents)},
+        },
         meaning=numpy_of.adaptive_average,
         rounding=Rounding(ulps=2, terms=_product(extents)),
     )
@@ -186,6 +223,7 @@ ROWS = (
         inputs=(tensor(DTYPE, n, S),),
         outputs=(tensor(DTYPE, n, S.size),),
         where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1)},
+        backward={n: Exactly(OUT[0]), S: Factors(OUT[1])},
         meaning=numpy_of.batch_flatten,
     ),
     Specification(
@@ -241,14 +279,91 @@ ROWS = (
             DTYPE: dtypes("float32", "float64", "float16", "int32", "int64"), S: Shapes(1),
             shape("widths"): Each(2 * S.rank, index, Between(0, 2)), symbol("value"): OneOf(0.0, 1.0),
         },
+        backward={
+            shape("widths"): Each(2 * OUT.rank, index, Between(0, least(2, (OUT[index // 2] - 1) // 2))),
+            S: Exactly(made("unpadded", OUT, shape("widths"))),
+        },
         meaning=numpy_of.pad,
+    ),
+    *(
+        Specification(
+            name=f"nn.pad:{mode}",
+            inputs=(tensor(DTYPE, S),),
+            attributes={"pad_width": shape("widths"), "pad_mode": mode},
+            outputs=(tensor(DTYPE, made("padded", S, shape("widths"))),),
+            where={
+                DTYPE: dtypes("float32", "int32"), S: Shapes(1),
+                shape("widths"): Each(2 * S.rank, index, Between(0, least(2, S[index // 2] - int(mode == "reflect")))),
+            },
+            meaning=numpy_of.pad,
+        )
+        for mode in ("reflect", "replicate", "circular")
+    ),
+    Specification(
+        name="nn.max_pool2d:ceil",
+        inputs=(tensor(DTYPE, n, c, *FLAT.extents),),
+        attributes={
+            "pool_size": tuple(FLAT.sizes), "strides": tuple(FLAT.strides), "padding": (0, 0, 0, 0), "ceil_mode": True,
+        },
+        outputs=(
+            tensor(DTYPE, n, c, *(
+                (x - k + s - 1) // s + 1 for x, k, s in zip(FLAT.extents, FLAT.sizes, FLAT.strides, strict=True)
+            )),
+        ),
+        where={
+            DTYPE: TYPES,
+            **{k: Between(1, x) for k, x in zip(FLAT.sizes, FLAT.extents, strict=True)},
+            **{s: Between(1, least(3, k)) for s, k in zip(FLAT.strides, FLAT.sizes, strict=True)},
+        },
+        meaning=numpy_of.max_pool_of_all,
+    ),
+    *(
+        Specification(
+            name=f"nn.{kind}_pool2d:NHWC",
+            inputs=(tensor(DTYPE, n, *FLAT.extents, c),),
+            attributes={"pool_size": tuple(FLAT.sizes), "strides": tuple(FLAT.strides), "layout": "NHWC"},
+            outputs=(
+                tensor(DTYPE, n, *(
+                    (x - k) // s + 1 for x, k, s in zip(FLAT.extents, FLAT.sizes, FLAT.strides, strict=True)
+                ), c),
+            ),
+            where={
+                DTYPE: TYPES,
+                **{s: Between(1, 3) for s in FLAT.strides},
+                **{k: Between(1, x) for k, x in zip(FLAT.sizes, FLAT.extents, strict=True)},
+            },
+            meaning=meaning,
+            rounding=Rounding(ulps=2, terms=_product(FLAT.sizes)) if kind == "avg" else Rounding(),
+        )
+        for kind, meaning in (("max", numpy_of.max_pool_last), ("avg", numpy_of.average_pool_last))
+    ),
+    Specification(
+        name="nn.conv2d:int8",
+        inputs=(tensor("int8", n, c, *FLAT.extents), tensor("int8", o, c // groups, *FLAT.sizes)),
+        attributes={**FLAT.attributes, "groups": groups, "out_dtype": "int32"},
+        outputs=(tensor("int32", n, o, *FLAT.outputs),),
+        where={**FLAT.steps, groups: Divisors(c), o: Multiples(groups), **FLAT.fitting},
+        meaning=numpy_of.convolution,
+    ),
+    Specification(
+        name="nn.conv2d:NHWC",
+        inputs=(tensor(DTYPE, n, *FLAT.extents, c), tensor(DTYPE, *FLAT.sizes, c, o)),
+        attributes={**FLAT.attributes, "data_layout": "NHWC", "kernel_layout": "HWIO"},
+        outputs=(tensor(DTYPE, n, *FLAT.outputs, o),),
+        where={DTYPE: TYPES, **FLAT.steps, **FLAT.fitting},
+        meaning=numpy_of.convolution_last,
+        rounding=Rounding(ulps=1, terms=c * _product(FLAT.sizes) + 1),
     ),
     Specification(
         name="nn.pixel_shuffle",
-        inputs=(tensor(DTYPE, S, c, *integers("h w")),),
+        inputs=(tensor(DTYPE, S, c, h, w),),
         attributes={"upscale_factor": k},
-        outputs=(tensor(DTYPE, S, c // (k * k), *(extent * k for extent in integers("h w"))),),
+        outputs=(tensor(DTYPE, S, c // (k * k), h * k, w * k),),
         where={DTYPE: TYPES, S: Shapes(1, 2), k: Such(Between(1, 3), k, (c % (k * k)).equals(0))},
+        backward={
+            k: Such(Between(1, 3), k, (OUT[-2] % k).equals(0) & (OUT[-1] % k).equals(0)), c: Exactly(OUT[-3] * k * k),
+            h: Exactly(OUT[-2] // k), w: Exactly(OUT[-1] // k), S: Exactly(OUT.sliced(0, -3)),
+        },
         meaning=numpy_of.pixel_shuffle,
     ),
 )  # fmt: skip

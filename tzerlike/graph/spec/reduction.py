@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tzerlike.graph.meaning import reduction as numpy_of
-from tzerlike.graph.spec.domains import Axes, Axis, OneOf, Shapes
+from tzerlike.graph.spec.axes import AnyAxes, Axis, NewAxes
+from tzerlike.graph.spec.domains import Each, Exactly, NewExtent, OneOf
 from tzerlike.graph.spec.language import (
     CLOSE,
     EXACT,
@@ -18,11 +19,13 @@ from tzerlike.graph.spec.language import (
     Values,
     dtypes,
     tensor,
-)  # fmt: skip
-from tzerlike.graph.spec.terms import either, integers, made, shape, spliced, symbol
+)
+from tzerlike.graph.spec.shapes import Shapes
+from tzerlike.graph.spec.terms import OUT, either, integers, made, shape, spliced, symbol
 
-DTYPE, S, AXES, KEEP = symbol("DTYPE"), shape("S"), shape("axes"), symbol("keepdims")
-(axis,) = integers("axis")
+DTYPE, S, AXES, KEEP = symbol("T"), shape("S"), shape("axes"), symbol("keepdims")
+SIZES = shape("sizes")
+axis, index, extent = integers("axis index extent")
 ONE = spliced(axis)
 FLAG = OneOf(False, True)
 FEW = ("float32", "float64", "int32", "int64", "float16", "int8", "uint8")
@@ -38,7 +41,13 @@ def over_axes(
         inputs=(tensor(DTYPE, S, values=values),),
         attributes={"axis": AXES, "keepdims": KEEP},
         outputs=(tensor(DTYPE, either(KEEP, made("ones_at", S, AXES), made("without_axes", S, AXES))),),
-        where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: Axes(S.rank), KEEP: FLAG},
+        where={DTYPE: dtypes(*kinds), S: Shapes(1), AXES: AnyAxes(S.rank), KEEP: FLAG},
+        backward={
+            KEEP: OneOf(False),
+            AXES: NewAxes(OUT.rank),
+            SIZES: Each(AXES.rank, index, NewExtent(OUT)),
+            S: Exactly(made("with_axes", OUT, AXES, SIZES)),
+        },
         meaning=meaning,
         rounding=rounding,
     )
@@ -62,6 +71,12 @@ def over_axis(name: str, meaning: Computation) -> tuple[Specification, Specifica
         attributes={"axis": axis, "keepdims": KEEP},
         outputs=(tensor("int64", either(KEEP, made("ones_at", S, ONE), made("without_axes", S, ONE))),),
         where={DTYPE: dtypes(*FEW), S: Shapes(1), axis: Axis(S.rank), KEEP: FLAG},
+        backward={
+            KEEP: OneOf(False),
+            axis: Axis(OUT.rank + 1),
+            extent: NewExtent(OUT),
+            S: Exactly(made("stacked", OUT, axis, extent)),
+        },
         meaning=meaning,
     )
     everything = Specification(
@@ -97,6 +112,25 @@ ROWS = (
     *over_axes("min", np.min, NUMBER_DTYPES),
     *over_axes("variance", np.var, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
     *over_axes("std", np.std, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
+    Specification(
+        name="median",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": axis, "keepdims": KEEP},
+        outputs=(
+            tensor(DTYPE, either(KEEP, made("ones_at", S, ONE), made("without_axes", S, ONE))),
+            tensor("int64", either(KEEP, made("ones_at", S, ONE), made("without_axes", S, ONE))),
+        ),
+        where={DTYPE: dtypes("float32", "float64"), S: Shapes(1), axis: Axis(S.rank), KEEP: FLAG},
+        meaning=numpy_of.median,
+    ),
+    Specification(
+        name="median:all",
+        inputs=(tensor(DTYPE, S),),
+        attributes={"axis": None, "keepdims": False},
+        outputs=(tensor(DTYPE),),
+        where={DTYPE: dtypes("float32", "float64"), S: Shapes(1)},
+        meaning=numpy_of.median_of_all,
+    ),
     *over_axis("argmax", numpy_of.argmax),
     *over_axis("argmin", numpy_of.argmin),
     scan_row("cumsum", numpy_of.cumsum, SUM, USUAL),

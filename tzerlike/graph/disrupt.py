@@ -1,0 +1,86 @@
+"""Calls that break a row in one place, and are refused by all rows of the operator (HirFuzz's disruptive mode)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tzerlike.graph.model import TensorType
+from tzerlike.graph.solve import recognise
+from tzerlike.graph.spec.language import ALL_DTYPES, Specification
+
+NUMBERS_TO_TRY = (-99, -1, 0, 1, 2, 99)
+CHANGES_TO_TRY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Disrupted:
+    """A call that no row allows; `what` says what was changed: `input 1: extent`, `attribute axis`."""
+
+    row: str
+    types: tuple[TensorType, ...]
+    attributes: dict[str, Any]
+    what: str
+
+
+def disrupted(
+    rng: Random,
+    row: Specification,
+    forms: Sequence[Specification],
+    types: Sequence[TensorType],
+    attributes: dict[str, Any],
+) -> Disrupted | None:
+    """Change one thing about a call that `row` allows; None where a few changes leave what one of `forms` allows."""
+    for _ in range(CHANGES_TO_TRY):
+        number = rng.randrange(len(types) + len(attributes)) if types or attributes else 0
+        found = list(types)
+        given = dict(attributes)
+        if number < len(types):
+            found[number], what = _other_type(rng, types[number])
+            what = f"input {number}: {what}"
+        elif attributes:
+            name = list(attributes)[number - len(types)]
+            given[name] = _other_value(rng, attributes[name])
+            what = f"attribute {name}"
+        else:
+            return None
+        if not any(recognise(form, found, given) is not None for form in forms):
+            return Disrupted(row.name, tuple(found), given, what)
+    return None
+
+
+def _other_type(rng: Random, kind: TensorType) -> tuple[TensorType, str]:
+    extents = list(kind.shape)
+    change = rng.randrange(3)
+    if change == 0 and extents:
+        axis = rng.randrange(len(extents))
+        extents[axis] = max(1, extents[axis] + (-1, 1, 2)[rng.randrange(3)])
+        return TensorType(tuple(extents), kind.dtype), "extent"
+    if change == 1:
+        return TensorType(kind.shape, ALL_DTYPES[rng.randrange(len(ALL_DTYPES))]), "dtype"
+    if extents and rng.randrange(2):
+        extents.pop(rng.randrange(len(extents)))
+    else:
+        extents.insert(rng.randrange(len(extents) + 1), 2)
+    return TensorType(tuple(extents), kind.dtype), "rank"
+
+
+def _other_value(rng: Random, value: Any) -> Any:
+    number = NUMBERS_TO_TRY[rng.randrange(len(NUMBERS_TO_TRY))]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        return "nonsense"
+    if not isinstance(value, tuple):
+        return type(value)(number)
+    items = list(value)
+    change = rng.randrange(3)
+    if change == 0 or not items:
+        items.insert(rng.randrange(len(items) + 1), number)
+    elif change == 1:
+        items.pop(rng.randrange(len(items)))
+    else:
+        items[rng.randrange(len(items))] = number
+    return tuple(items)
