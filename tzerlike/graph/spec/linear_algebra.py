@@ -16,7 +16,7 @@ DTYPE, S, R = symbol("T"), shape("S"), shape("R")
 m, k, n = integers("m k n")
 TYPES = dtypes("float32", "float64", "float16", "int32", "int8", "int64")
 
-STACKS: Mapping[Term, Choice] = {
+_STACKS: Mapping[Term, Choice] = {
     S: Exactly(OUT.sliced(0, -2)),
     m: Exactly(OUT[-2]),
     n: Exactly(OUT[-1]),
@@ -35,7 +35,7 @@ def matmul(form: str, one: Port, other: Port, *output: Integer | Integers) -> Sp
         inputs=(one, other),
         outputs=(tensor(DTYPE, *output),),
         where={DTYPE: TYPES} | ({} if form else {R: BroadcastWith(S)}),
-        backward={} if form else STACKS,
+        backward={} if form else _STACKS,
         meaning=np.matmul,
         rounding=Rounding(ulps=1, terms=k + 1),
     )
