@@ -51,6 +51,8 @@ class Analysis:
     every: int = 1
     made_of: tuple[str, ...] = ()
     """Analyses that this one is built upon: where one of them is wrong too, the finding is theirs."""
+    unaware: bool = False
+    """Whether it asks them without what is known of the variables."""
 
 
 @cache
@@ -277,7 +279,7 @@ print("TVM proves it", ["false", "true"][claims[0]] if claims else "neither way"
 holds = not claims or at(expr) == claims[0]"""
 
 _PARTS = ("const_int_bound", "modular_set")
-_SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
+SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
 
 CONSTRAINTS = "constraint_scope"
 """The check whose answer is given before any other is asked."""
@@ -312,7 +314,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         lambda q: _within(q, q.problem.root, q.analyzer.int_set(q.expr)),
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
         every=3,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "int_set_relaxed": Analysis(
         _relaxable,
@@ -339,7 +341,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         lambda q: _same(q, q.analyzer.simplify(q.expr, 4)),
         _SIMPLIFIED.format(call="analyzer.simplify(expr, 4)"),
         every=4,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "rewrite_simplify_extended": Analysis(
         _single,
@@ -352,20 +354,20 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         "    | extensions.ComparisonOfProductAndSum\n"
         ")\n" + _SIMPLIFIED.format(call="analyzer.rewrite_simplify(expr)"),
         every=7,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "can_prove": Analysis(
         _truth,
         lambda q: _proved(q, sym().ProofStrength.DEFAULT),
         _PROVED.format(strength="tvm.sym.ProofStrength.DEFAULT"),
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "can_prove_symbolic": Analysis(
         _truth,
         _can_prove_symbolic,
         f"analyzer.set_z3_rlimit({Z3_RESOURCES})\n" + _PROVED.format(strength="tvm.sym.ProofStrength.SYMBOLIC_BOUND"),
         every=400,
-        made_of=("can_prove", *_PARTS, *_SIMPLIFIERS),
+        made_of=("can_prove", "int_set", *_PARTS, *SIMPLIFIERS),
     ),
     "can_prove_equal": Analysis(
         _pair,
@@ -374,6 +376,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
 result = analyzer.can_prove_equal(left, right)
 print("TVM says", result)
 holds = not result or at(left) == at(right)""",
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "try_compare": Analysis(
         _pair,
@@ -384,6 +387,7 @@ print("TVM says", result.name)
 a, b = at(left), at(right)
 truth = {"EQ": a == b, "LT": a < b, "LE": a <= b, "GT": a > b, "GE": a >= b, "NE": a != b, "INCONSISTENT": False}
 holds = truth.get(result.name, True)""",
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "detect_linear_equation": Analysis(
         _index,
@@ -394,7 +398,7 @@ print("TVM says", result)
 terms = [at(var) * at(coefficient) for var, coefficient in zip(variables, result)]
 holds = not len(result) or sum(terms) + at(result[-1]) == at(expr)""",
         every=5,
-        made_of=_SIMPLIFIERS,
+        made_of=SIMPLIFIERS,
     ),
     "detect_clip_bound": Analysis(
         _index_truth,
@@ -405,7 +409,8 @@ print("TVM says", result)
 ends = [(at(variables[i // 2]), i % 2, at(end)) for i, end in enumerate(result) if end is not None]
 holds = not len(result) or at(expr) == all(value <= end if upper else value >= end for value, upper, end in ends)""",
         every=5,
-        made_of=("detect_linear_equation", *_SIMPLIFIERS),
+        made_of=("detect_linear_equation", *SIMPLIFIERS),
+        unaware=True,
     ),
     "deduce_bound": Analysis(
         _index_truth,
@@ -416,7 +421,8 @@ result = tvm.sym.deduce_bound(variables[0], expr, relaxed, relaxed)
 print("TVM says the condition holds for", variables[0], "in", result)
 holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) == 1""",
         every=5,
-        made_of=_SIMPLIFIERS,
+        made_of=("int_set", *SIMPLIFIERS),
+        unaware=True,
     ),
     "iter_map_simplify": Analysis(
         _index,
@@ -430,7 +436,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
             ")[0]"
         ),
         every=5,
-        made_of=_SIMPLIFIERS,
+        made_of=SIMPLIFIERS,
     ),
     "normalize_to_iter_sum": Analysis(
         _index,
@@ -441,7 +447,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
             ")"
         ),
         every=7,
-        made_of=_SIMPLIFIERS,
+        made_of=SIMPLIFIERS,
     ),
 }
 """Every analysis of `tvm.sym` that takes an expression, most basic first."""

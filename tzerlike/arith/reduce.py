@@ -312,7 +312,7 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
                 return node._replace(dtype=dtype, args=tuple(map(change, node.args)))
 
             variables = tuple(replace(v, dtype=new) if v.dtype == old else v for v in problem.variables)
-            smaller = replace(_changed(_changed(problem, change), _without_idle_casts), variables=variables)
+            smaller = replace(_changed(_changed(problem, change), without_idle_casts), variables=variables)
             constants = (n for e in (*smaller.roots, *smaller.constraints) for n in walk(e) if n.op == "IntImm")
             values = ((v.dtype, value) for v in variables for value in v.values if v.dtype == new)
             numbers = (*values, *((n.dtype, _bare(n)) for n in constants))
@@ -320,8 +320,9 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
                 yield smaller
 
 
-def _without_idle_casts(node: Expr) -> Expr:
-    args = tuple(map(_without_idle_casts, node.args))
+def without_idle_casts(node: Expr) -> Expr:
+    """Leave out casts to the dtype that is there already."""
+    args = tuple(map(without_idle_casts, node.args))
     return args[0] if node.op == "Cast" and args[0].dtype == node.dtype else node._replace(args=args)
 
 
