@@ -42,7 +42,7 @@ _CLEAR = ("Add", "Sub", "Mul", "BitwiseNot", "Select", "if_then_else", "likely",
 _SETS = {"const_int_bound": "bounds", "int_set": "bounds", "int_set_relaxed": "bounds", "modular_set": "residues"}
 """Analyses of what values an expression has, with what they claim: operand by operand, the root decides."""
 
-_ITERATORS = ("iter_map_simplify", "normalize_to_iter_sum")
+_ITERATORS = ("iter_map_simplify", "iter_map_surjective", "normalize_to_iter_sum")
 _SAME = {
     "int_set_relaxed": "int_set",
     "rewrite_simplify_extended": "rewrite_simplify",

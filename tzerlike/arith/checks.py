@@ -252,10 +252,10 @@ def _ranges(problem: Problem) -> dict[Any, Any]:
     return {variable_named(v.name, v.dtype): range_of(v) for v in problem.variables}
 
 
-def _iter_map(question: Question) -> tuple[Claim, ...]:
-    level = sym().iter_affine_map.IterMapLevel.NoCheck
+def _iter_map(question: Question, level: str) -> tuple[Claim, ...]:
     everywhere = tvm_api.tirx.IntImm("bool", 1)
-    (result,) = sym().iter_map_simplify([question.expr], _ranges(question.problem), everywhere, level)
+    known = getattr(sym().iter_affine_map.IterMapLevel, level)
+    (result,) = sym().iter_map_simplify([question.expr], _ranges(question.problem), everywhere, known)
     return _same(question, result)
 
 
@@ -268,6 +268,14 @@ _SIMPLIFIED = """\
 result = {call}
 print("TVM says", result)
 holds = at(result) == at(expr) and result.ty == expr.ty"""
+
+_ITER_MAP = """\
+tvm.sym.iter_map_simplify(
+    [expr],
+    dict(zip(variables, ranges)),
+    tirx.IntImm("bool", 1),
+    tvm.sym.iter_affine_map.IterMapLevel.{level},
+)[0]"""
 
 _INTERVAL = """\
 print("TVM says", result)
@@ -426,16 +434,16 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
     ),
     "iter_map_simplify": Analysis(
         _index,
-        _iter_map,
-        _SIMPLIFIED.format(
-            call="tvm.sym.iter_map_simplify(\n"
-            "    [expr],\n"
-            "    dict(zip(variables, ranges)),\n"
-            '    tirx.IntImm("bool", 1),\n'
-            "    tvm.sym.iter_affine_map.IterMapLevel.NoCheck,\n"
-            ")[0]"
-        ),
-        every=5,
+        lambda q: _iter_map(q, "NoCheck"),
+        _SIMPLIFIED.format(call=_ITER_MAP.format(level="NoCheck")),
+        every=10,
+        made_of=("iter_map_surjective", *SIMPLIFIERS),
+    ),
+    "iter_map_surjective": Analysis(
+        _index,
+        lambda q: _iter_map(q, "Surjective"),
+        _SIMPLIFIED.format(call=_ITER_MAP.format(level="Surjective")),
+        every=10,
         made_of=SIMPLIFIERS,
     ),
     "normalize_to_iter_sum": Analysis(
