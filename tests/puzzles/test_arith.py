@@ -288,3 +288,25 @@ def test_a_problem_of_a_program_stays_one() -> None:
 
 
 TWOS = Expr("Broadcast", "int32x2", (const(2, "int32"),))
+
+
+def test_an_internal_error_goes_by_what_failed() -> None:
+    """Constants of unsigned dtypes do not fold, whoever asks for it; a division by zero is another bug."""
+    below = node("LT", BYTE, 1, dtype="bool")
+    zero = Problem((Variable("x", "uint8", (1,)),), (const(0, "uint8"), BYTE))
+    same = [
+        found_on_tvm("canonical_simplify", over(below, 0, dtype="uint8")),
+        found_on_tvm("can_prove_equal", zero),
+        found_on_tvm("int_set", over(node("Sub", BYTE, BYTE, dtype="uint8"), 0, 1, dtype="uint8")),
+    ]
+    assert len({finding.signature for _, finding in same}) == 1
+    other = found_on_tvm("iter_map_surjective", over(node("Sub", X, X), 0, 1))[1]
+    assert {finding.kind for _, finding in (*same, ("", other))} == {"ice-on-valid"}
+    assert other.signature != same[0][1].signature
+
+
+def test_old_signatures_are_those_of_before() -> None:
+    """By the analysis that was asked and the shape, as bundles of scheme 2 have it."""
+    problem = over(MOD, -1, 0)
+    finding = found_in("int_set", problem, run_analysis(Table.of(problem), CHECKS["int_set"]), CHECKS["int_set"])
+    assert finding is not None and finding.signatures[1] == "953d5d400ff2"

@@ -297,6 +297,7 @@ CHECKS: Mapping[str, Analysis] = {
         lambda problem: bool(problem.constraints),
         lambda question: (),
         'print("TVM takes the constraints")\nholds = True',
+        made_of=SIMPLIFIERS,
     ),
     "const_int_bound": Analysis(
         _integer,

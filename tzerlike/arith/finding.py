@@ -75,8 +75,11 @@ def _raised(name: str, problem: Problem, outcome: AnalysisOutcome, check: Analys
     if not way.startswith(OVERFLOW):
         return (outcome.condition, code_of(name), way, top_of(problem))
     functions = [function_name(frame) for frame in outcome.frames]
-    if is_unsigned(problem) and functions[:1] == [_FOLDING]:
+    deepest = functions[0] if functions else ""
+    if is_unsigned(problem) and deepest.endswith(_FOLDING):
         return (outcome.condition, "unsigned")
+    if _OF_ANALYSIS.match(deepest):
+        return (deepest.split("::", 2)[2], way)
     if analyzer := _under_way(outcome):
         return (outcome.condition, analyzer, way, "" if analyzer.endswith("Analyzer") else top_of(problem))
     helpers = [function for function in functions if _HELPER.fullmatch(function)]
@@ -89,7 +92,7 @@ def _under_way(outcome: AnalysisOutcome) -> str:
     return next((match[1] for match in matches if match is not None), "")
 
 
-_FOLDING = "tvm::prim::detail::TryConstFold"
+_FOLDING = "::TryConstFold"
 _HELPER = re.compile(r"tvm::[a-z]\w*")
 _OF_ANALYSIS = re.compile(r"tvm::(?:sym|arith)::(?!Analyzer(?:Obj)?::)(\w+)::")
 
