@@ -281,13 +281,18 @@ def test_a_step_of_simplify_is_blamed() -> None:
 
 
 def test_a_problem_of_a_program_stays_one() -> None:
-    """Smaller ones that only folding would see are no gain."""
-    root = Expr("Div", "int32x2", (Expr("Ramp", "int32x2", (X, const(2, "int32"))), TWOS))
-    reduced = minimal(over(root, -5, -4, -3, -2, -1), "rewrite_simplify", CHECKS)
+    """`(x // 2) // -1` is smaller, and no program has it."""
+    problem = over(node("FloorDiv", node("FloorDiv", X, 3), 2), *range(-2, 4))
+    reduced = minimal(problem, "iter_map_surjective", CHECKS)
     assert reduced is not None and tier_of_problem(*reduced) == FIRST_TIER
 
 
-TWOS = Expr("Broadcast", "int32x2", (const(2, "int32"),))
+def test_a_constraint_that_fails_is_at_fault_itself() -> None:
+    """Whoever is asked under it."""
+    known = node("EQ", Expr("Select", "uint8", (node("LE", const(0, "uint8"), BYTE, dtype="bool"), BYTE, BYTE)), BYTE)
+    problem = Problem((Variable("x", "uint8", (0, 1)),), (BYTE,), (known._replace(dtype="bool"),))
+    found = {name: found_on_tvm(name, problem) for name in ("rewrite_simplify", "simplify", "constraint_scope")}
+    assert len({(check, finding.signature) for check, finding in found.values()}) == 1
 
 
 def test_an_internal_error_goes_by_what_failed() -> None:

@@ -95,12 +95,20 @@ def divides_by_negative(problem: Problem) -> bool:
 
 def _negative_factor(root: Expr) -> bool:
     dividends = (node.args[0] for node in walk(root) if node.op in QUOTIENTS)
-    return any(
-        (node.op == "Sub" and node.args[1].op != "IntImm")
-        or (node.op == "Mul" and any(arg.op == "IntImm" and int(arg.value or 0) < 0 for arg in node.args))
-        for dividend in dividends
-        for node in walk(dividend)
-    )
+    return any(factor < 0 for dividend in dividends for factor in _factors(dividend).values())
+
+
+def _factors(node: Expr) -> dict[Expr, int]:
+    """The parts of a sum that are no sums, with their factors."""
+    if node.op in ("Add", "Sub"):
+        left, right = map(_factors, node.args)
+        sign = 1 if node.op == "Add" else -1
+        return {part: left.get(part, 0) + sign * right.get(part, 0) for part in {**left, **right}}
+    if node.op == "Mul":
+        for part, factor in (node.args, node.args[::-1]):
+            if factor.op == "IntImm":
+                return {inner: times * int(factor.value or 0) for inner, times in _factors(part).items()}
+    return {} if node.op == "IntImm" else {node: 1}
 
 
 def _nodes(problem: Problem) -> Iterator[Expr]:

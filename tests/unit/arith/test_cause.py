@@ -91,6 +91,8 @@ def test_negative_divisors_are_a_cause_of_their_own() -> None:
     # To an analysis of iterators a negative factor is a negative divisor.
     turned = cause("normalize_to_iter_sum", made("FloorDiv", made("Mul", var(), -1), 2), 1, 2)
     assert plain != negative == turned
+    nothing = made("Add", made("Sub", var(), var()), var(name="y"))
+    assert cause("normalize_to_iter_sum", made("FloorDiv", nothing, 2), 1, 2) == plain
     undefined = cause("iter_map_simplify", made("FloorDiv", var(), -2), 1, 2, got="undefined (division by zero)")
     assert undefined not in (plain, negative)
 
