@@ -64,18 +64,7 @@ def examine_in_child(executor: ForkExecutor, check: str, problem: Problem, limit
 
 
 class ArithWorker(ShardWorker):
-    """Scans ranges of iterations in children, and bundles what holds up.
-
-    `met` are the signatures of the findings that a user may meet: one of these is written even where another of its
-    signature has been, of which that cannot be said.
-    """
-
-    met: frozenset[str] = frozenset()
-
-    def restore(self) -> None:
-        super().restore()
-        tiers = {record.signature: record.tier for record in map(read_record, self.directory.bundles())}
-        self.met = frozenset(signature for signature, tier in tiers.items() if tier == FIRST_TIER)
+    """Scans ranges of iterations in children, and bundles what holds up."""
 
     def go_on(self) -> None:
         first, quota = self.state.iterations, self.budget.quota
@@ -192,7 +181,12 @@ class ArithWorker(ShardWorker):
     def is_new(self, finding: Signed, tier: int) -> bool:
         """Whether there is no bundle with this signature, or only such as are further from users."""
         signature = finding.signature
-        return signature not in self.signatures or (tier == FIRST_TIER and signature not in self.met)
+        return signature not in self.signatures or (tier == FIRST_TIER and tier not in self.tiers_of(signature))
+
+    def tiers_of(self, signature: str) -> list[int]:
+        """Return the tiers of the bundles with a signature, also those of other workers."""
+        bundles = (path for path in self.directory.bundles() if path.name.endswith(f"-{signature}"))
+        return [read_record(path).tier for path in bundles]
 
     def report(self, check: str, problem: Problem, iteration: int, limits: Limits) -> None:
         """Confirm what is wrong with a problem in fresh children and bundle it, once per signature, and where users may
@@ -210,11 +204,10 @@ class ArithWorker(ShardWorker):
         if not confirmation.same:
             self.state.unconfirmed[finding.kind] += 1
             return
-        if finding.signature in self.signatures:
-            finding = replace(finding, apart=(f"tier {tier}",))
         self.signatures.add(finding.signature)
-        if tier == FIRST_TIER:
-            self.met |= {finding.signature}
+        others = self.tiers_of(finding.signature)
+        if tier == FIRST_TIER and others and tier not in others:
+            finding = replace(finding, apart=(f"tier {tier}",))
         path = self.room.keep(
             lambda: write_arith_bundle(
                 self.directory.findings,
