@@ -247,7 +247,12 @@ def _abstracted(problem: Problem) -> Iterator[Problem]:
         low, high = int(defined.min()), int(defined.max())
         for first, last in ((low, high), (low, high + 1), (low - 1, high)):
             least, greatest = limits(node.dtype)
-            if first < least or last > greatest or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS:
+            # What fits no int64 can be no value of a variable here.
+            if (
+                first < least
+                or last > min(greatest, limits("int64")[1])
+                or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS
+            ):
                 continue
             variable = Variable(name, node.dtype, tuple(range(first, last + 1)))
             replaced = _replaced(problem, node, variable.node)

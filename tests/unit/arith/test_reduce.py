@@ -113,3 +113,14 @@ def test_domains_are_cut_down_to_where_all_is_defined() -> None:
     x = Expr("Var", "int8", (), "x")
     cut = made_total(Problem(sampled, (op("Add", x, x),)), {"x": 1})
     assert cut is not None and cut.variables == (Variable("x", "int8", (-1, 0, 1, 2)),)
+
+
+def test_values_stay_such_that_arrays_hold_them() -> None:
+    """A variable in place of what goes up to the greatest int64 gets no value behind it."""
+    last = (1 << 63) - 1
+    x = Variable("x", "uint64", (last - 2, last - 1))
+    problem = Problem((x,), (Expr("Add", "uint64", (x.node, const(1, "uint64"))),))
+    candidates: list[Problem] = []
+    reduce(problem, lambda candidate: bool(candidates.append(candidate)))
+    assert {value for candidate in candidates for v in candidate.variables for value in v.values} >= {last - 1, last}
+    assert all(AssignmentGrid.of(candidate.variables).size for candidate in candidates)
