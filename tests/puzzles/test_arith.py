@@ -280,6 +280,15 @@ def test_a_step_of_simplify_is_blamed() -> None:
     assert found_on_tvm("simplify", problem)[0] == "canonical_simplify"
 
 
+def test_what_a_condition_guards_is_asked_about_under_it() -> None:
+    """The bounds of `y >> x` are wrong where a condition alone keeps `x` from being negative."""
+    y = Expr("Var", "int32", (), "y")
+    known = node("NE", node("Add", X, y), y, dtype="bool")
+    root = Expr("if_then_else", "int32", (known, const(0, "int32"), node("Min", node("RShift", y, X), 0)))
+    problem = Problem((Variable("x", "int32", (-1, 0, 1)), Variable("y", "int32", (1,))), (root,))
+    assert found_on_tvm("rewrite_simplify", problem)[0] == "const_int_bound"
+
+
 def test_a_problem_of_a_program_stays_one() -> None:
     """`(x // 2) // -1` is smaller, and no program has it."""
     problem = over(node("FloorDiv", node("FloorDiv", X, 3), 2), *range(-2, 4))

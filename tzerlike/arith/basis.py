@@ -1,7 +1,8 @@
 """Which problem of a more basic analysis a wrong answer rests on.
 
-Analyses are built upon each other and ask about parts of an expression, about what they have made of it so far, and
-about its constraints. Where one of these questions has a wrong answer of its own, that is the finding.
+Analyses are built upon each other and ask about parts of an expression, about what they have made of it so far, about
+its constraints, and about what a condition guards. Where one of these questions has a wrong answer of its own, that is
+the finding.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ def questions(problem: Problem, *, unaware: bool, rewrites: tuple[Rewrite, ...])
     for part in dict.fromkeys(node for root in problem.roots for node in walk(root) if node.args):
         if (part,) != problem.roots:
             yield replace(problem, roots=(part,))
+    if len(problem.roots) == 1 and problem.root.op == "if_then_else":
+        condition, *branches = problem.root.args
+        for known, branch in zip((condition, Expr("Not", "bool", (condition,))), branches, strict=True):
+            for part in dict.fromkeys(node for node in walk(branch) if node.args):
+                yield replace(problem, roots=(part,), constraints=(*problem.constraints, known))
     for rewrite in rewrites:
         yield from _rewritten(problem, rewrite)
 

@@ -164,7 +164,7 @@ def _below(problem: Problem, name: str, checks: Checks) -> Iterator[tuple[str, P
     simplifiers = [each for each in (*check.made_of, name) if each in checks and each in (*SIMPLIFIERS, "simplify")]
     rewrites = tuple(partial(rewritten, checks[each]) for each in simplifiers)
     for question in questions(problem, unaware=check.unaware, rewrites=rewrites):
-        fewer = question.constraints != problem.constraints
+        fewer = len(question.constraints) < len(problem.constraints)
         for basic in (CONSTRAINTS, *check.made_of):
             # Where taking the constraints fails, it fails whoever is to be asked under them.
             if basic != name and (fewer or name != CONSTRAINTS):

@@ -73,10 +73,13 @@ def code_of(check: str) -> str:
 
 def way_of(check: str, problem: Problem, goes_wrong: Callable[[Problem], bool]) -> str:
     """Return the way in which an analysis goes wrong about a reduced problem."""
-    if _big(problem, check) or (_may_overflow(problem) and not goes_wrong(widened(problem))):
+    if _big(problem) or (_may_overflow(problem) and not goes_wrong(widened(problem))):
         divided = problem.root.op in QUOTIENTS and divides_by_negative(problem)
         return f"{OVERFLOW}, {NEGATIVE}" if divided and check not in _SETS else OVERFLOW
-    if divides_by_negative(problem) or (check in _ITERATORS and _negative_factor(problem.root)):
+    # Truncation knows no side.
+    if problem.root.op not in ("Div", "Mod") and divides_by_negative(problem):
+        return NEGATIVE
+    if check in _ITERATORS and _negative_factor(problem.root):
         return NEGATIVE
     return "values"
 
@@ -126,10 +129,10 @@ def _may_overflow(problem: Problem) -> bool:
     return not dtypes <= {"bool", "int32", "int64"} or any(abs(number) > _LARGE for number in _numbers(problem))
 
 
-def _big(problem: Problem, check: str) -> bool:
-    """Whether a constant takes more than 32 bits, or for an analysis of sets a value."""
+def _big(problem: Problem) -> bool:
+    """Whether a constant takes more than 32 bits, or a value; where vectors are made of it, it may be any."""
     constants = (int(node.value or 0) for node in _nodes(problem) if node.op == "IntImm")
-    numbers = _numbers(problem) if check in _SETS else constants
+    numbers = constants if any(node.op == "Ramp" for node in _nodes(problem)) else _numbers(problem)
     return any(not -_BIG - 1 <= number <= _BIG for number in numbers)
 
 
@@ -199,7 +202,7 @@ def _skipped(node: Expr) -> Expr:
 
 def _named(node: Expr) -> Iterator[str]:
     """The first operators from the root down that may have to do with a cause."""
-    if node.op not in _CLEAR and node.args:
+    if node.op not in (*_CLEAR, "LShift") and node.args:
         yield _family(node)
     else:
         for arg in node.args:

@@ -97,6 +97,16 @@ def test_negative_divisors_are_a_cause_of_their_own() -> None:
     assert undefined not in (plain, negative)
 
 
+def test_truncation_by_a_negative_number_is_truncation() -> None:
+    found = [cause("rewrite_simplify", made("Div", var(), divisor), 1, 2) for divisor in (2, -2)]
+    assert found[0] == found[1]
+
+
+def test_a_left_shift_is_a_product() -> None:
+    roots = [made("NE", made(op, var("int64"), 31), 0, "bool") for op in ("LShift", "Mul")]
+    assert len({cause("rewrite_simplify", root) for root in roots}) == 1
+
+
 @pytest.mark.parametrize("answer", ["LT", "IntImm", "EQ"])
 def test_an_equality_of_a_product_goes_by_what_becomes_of_it(answer: str) -> None:
     root = made("NE", made("Mul", var(), -(1 << 31)), var(), "bool")
