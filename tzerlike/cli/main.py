@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from typing import NoReturn
 
 import click
 
@@ -49,6 +50,11 @@ def cli() -> None:
     """Find bugs in TVM's tensor-level compiler."""
 
 
+def _out_of_memory() -> NoReturn:
+    click.echo("tzerlike: out of memory; allow it more (ulimit -v), or fewer --jobs", err=True)
+    sys.exit(2)
+
+
 def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
     try:
@@ -68,8 +74,12 @@ def main() -> None:
             sys.stdout.close()
         sys.exit(2)
     except TzerlikeError as error:
+        if str(error).endswith("MemoryError"):
+            _out_of_memory()
         click.echo(f"tzerlike: internal error, please report it: {error}", err=True)
         sys.exit(70)
+    except MemoryError:
+        _out_of_memory()
     except (KeyboardInterrupt, click.Abort) as interruption:
         signals.end_at_once()
         click.echo("tzerlike: interrupted", err=True)
