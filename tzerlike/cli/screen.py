@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tzerlike.campaign.supervisor import View
+from tzerlike.campaign.supervisor import FINDING, View
 from tzerlike.core.units import duration
 from tzerlike.findings.faults.book import tally, warning
 
@@ -56,7 +56,7 @@ class PlainScreen(Screen):
 
 
 class RichScreen(Screen):
-    """The live screen; what was reported while it was up is printed again once it is gone."""
+    """The live screen; what was reported while it was up is printed again once it is gone, but for the findings."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -70,6 +70,8 @@ class RichScreen(Screen):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
         for line in self._reported:
+            if line.startswith(FINDING):
+                continue
             print_line(self._console, line)
 
     def show(self, view: View) -> None:

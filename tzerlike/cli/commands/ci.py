@@ -22,15 +22,16 @@ from tzerlike import api
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.fuzz import known_file
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
+from tzerlike.cli.named import named
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
-from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import make_oracles
 from tzerlike.processes.signals import exit_status
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.ci.earlier import make_room
 from tzerlike.reporting.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.reporting.ci.files import make_output, write_files
 from tzerlike.reporting.ci.outcome import CiOutcome
@@ -107,10 +108,14 @@ def pr(carry: Path, seed: int, **options: Any) -> None:
 def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconfined: bool, as_json: bool) -> None:
     """Replay bundles: each must still show its finding, or with --expect fixed none may show anything.
 
-    DIRS are campaigns, directories of bundles, or bundles.
+    DIRS are campaigns, directories of bundles, bundles, or their ids.
     """
     make_output(output)
-    _conclude(judged_replay(dirs, times, expect, partial(api.open_tvm, unconfined=unconfined)), output, as_json)
+    _conclude(
+        judged_replay([named(path) for path in dirs], times, expect, partial(api.open_tvm, unconfined=unconfined)),
+        output,
+        as_json,
+    )
 
 
 def _run(
@@ -152,8 +157,7 @@ def _run(
     campaign = CampaignDir(output / "campaign")
     api.tvm_of(tvm)
     make_output(output)
-    if campaign.root.exists():
-        raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
+    make_room(campaign)
     screen = make_screen("none" if as_json else "plain", Console())
     if not as_json:
         click.echo(

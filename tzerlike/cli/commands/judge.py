@@ -15,12 +15,14 @@ import msgspec
 from tzerlike import api
 from tzerlike.api import JUDGES, Replayed, judge, open_tvm
 from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
+from tzerlike.cli.named import named, named_bundles
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.faults.bundle import FaultBundle
+from tzerlike.findings.reduction.place import is_bundle
 from tzerlike.findings.versions.history import History, Word, histories
 from tzerlike.findings.versions.host import Guest
 from tzerlike.processes.caller import zygote_environment
@@ -57,9 +59,10 @@ def run(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Judge one case: a case.json, or a TVMScript file of yours."""
+    """Judge one case: a TVMScript file of yours, a case.json, a bundle, or the id of one."""
+    file = named(file)
     judgement = judge(
-        file,
+        file / "case.json" if is_bundle(file) else file,
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
@@ -98,9 +101,12 @@ def run(
 def replay(
     bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], unconfined: bool, as_json: bool
 ) -> None:
-    """Run bundles again in a fresh process and compare signatures."""
+    """Run bundles again in a fresh process and compare signatures.
+
+    BUNDLES are bundles, their ids, or campaigns.
+    """
     api.tvm_of(tvm)  # a build that is missing is reported before anything is read
-    results = api.replay(bundles, times, partial(open_tvm, tvm, unconfined=unconfined))
+    results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined))
     missing: dict[str, str] = {}
     if pythons:
         _print_histories(_histories(results, pythons, times, missing), missing, as_json)

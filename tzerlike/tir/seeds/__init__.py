@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.core.package import PACKAGE
+from tzerlike.core.package import PACKAGE, SEEDS
 from tzerlike.core.targets import kind_of_target
 from tzerlike.tir.seeds import handwritten
 from tzerlike.tir.seeds.cache import Collection, key_of, load_seeds
@@ -45,11 +45,10 @@ SOURCES: dict[str, Factory] = {
 
 
 def seeds_directory() -> Path:
-    """Return the directory of the hand-written seeds, which stands beside the package in a source checkout."""
-    path = PACKAGE.parent / "seeds"
-    if not (path / "MANIFEST.toml").is_file():
-        raise TzerlikeError(f"the hand-written seeds are missing: {path}/MANIFEST.toml")
-    return path
+    """Return the directory of the hand-written seeds."""
+    if not (SEEDS / "MANIFEST.toml").is_file():
+        raise TzerlikeError(f"the hand-written seeds are missing: {SEEDS}/MANIFEST.toml")
+    return SEEDS
 
 
 def builtin_collection(cache_dir: Path) -> Collection:
