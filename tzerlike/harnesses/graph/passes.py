@@ -36,6 +36,7 @@ NOT_DRAWN = MappingProxyType(
         "RewriteCUDAGraph": "of lowered code",
         "RunCodegen": "needs code generators that this build has not got",
         "StaticPlanBlockMemory": "of lowered code",
+        "ToMixedPrecision": "changes how precise results are",
         "ToNonDataflow": "what comes after it may want dataflow blocks",
         "VMShapeLower": "of lowered code",
         "BundleModelParams": "changes how main is called",
