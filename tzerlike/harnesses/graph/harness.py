@@ -11,7 +11,7 @@ from typing import Any
 
 from tzerlike.campaign.cases import CaseHarness
 from tzerlike.campaign.loop import Import
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.errors import UserError
@@ -44,6 +44,7 @@ _LARGEST_SEED = 8
 class ModelSize:
     calls: int
     passes: int
+    options: int
     sources: int
     elements: int
     ranks: int
@@ -59,6 +60,11 @@ def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
         yield partial(replace, case, passes=case.passes[:start] + case.passes[stop:])
 
 
+def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
+    if case.config != ContextConfig():
+        yield partial(replace, case, config=ContextConfig())
+
+
 def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
     def reducer(case: Case) -> Iterator[Attempt[Case]]:
         for model in propose(read_model(case.ir)):
@@ -72,6 +78,7 @@ class GraphHarness(CaseHarness):
 
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,
+        "usual-checks": _usual_checks,
         "single-outputs": _of_models(smaller.single_outputs),
         "without-calls": _of_models(smaller.without_calls),
         "fewer-outputs": _of_models(smaller.fewer_outputs),
@@ -102,7 +109,15 @@ class GraphHarness(CaseHarness):
         kinds = model.types()
         elements = sum(prod(kind.shape) for kind in kinds)
         ranks = sum(len(kind.shape) for kind in kinds)
-        return ModelSize(len(model.vertices), len(case.passes), len(model.sources), elements, ranks, case.ir)
+        return ModelSize(
+            len(model.vertices),
+            len(case.passes),
+            len(case.config.options),
+            len(model.sources),
+            elements,
+            ranks,
+            case.ir,
+        )
 
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase

@@ -17,11 +17,15 @@ from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import model_text, read_model
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import require_model
+from tzerlike.graph.stored import WITHOUT_CHECKS, require_model
 from tzerlike.harnesses.graph.passes import Sequences, made_pass
 from tzerlike.passes.label import Label
 
 _LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
+
+
+_CHECKED = 0.2
+"""How many sequences come with functions that check their arguments, as they do by default."""
 
 
 class GraphPairs:
@@ -53,7 +57,7 @@ class GraphPairs:
         return _LEVEL_ZERO if kind_of_target(target) == "llvm" else target
 
     def fresh(self, rng: Random, program: str) -> Plan:
-        return self._sequences.fresh(rng), ContextConfig()
+        return self._sequences.fresh(rng), ContextConfig() if rng.random() < _CHECKED else WITHOUT_CHECKS
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
         return self._sequences.changed(passes, donor, rng), config

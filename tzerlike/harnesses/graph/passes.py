@@ -43,7 +43,6 @@ NOT_DRAWN = MappingProxyType(
         "RemoveUnusedOutputs": "of functions that are called",
         "RemoveUnusedParameters": "of functions that are called",
         "DataflowUseInplaceCalls": "what it makes is for CallTIRRewrite",
-        "Gradient": "needs a function to differentiate",
     }
 )
 """Passes that are not drawn, and why: what they want of a program no model has by itself."""

@@ -76,7 +76,7 @@ target = tvm.target.Target({target!r})
 module = Module
 if CONSTANTS:
     module = relax.transform.BindParams("main", {{name: drawn(*one) for name, one in CONSTANTS.items()}})(module)
-with target, tvm.transform.PassContext(opt_level={level}):
+with target, tvm.transform.PassContext(opt_level={level}, config={options!r}):
 '''
 
 _BUILD = """\
@@ -163,6 +163,7 @@ def _repro(finding: Finding, model: Model, module: str, limits: Limits) -> str:
         passes=", ".join(f"relax.transform.{spec.name.removeprefix('relax.')}()" for spec in case.passes),
         target=target_options(case.target),
         level=case.config.opt_level,
+        options=dict(case.config.options),
     ).replace("\n\n\nimport numpy", "\n\nimport numpy")
     if finding.kind == "invalid-ir":
         return head + _FORM
