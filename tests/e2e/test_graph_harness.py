@@ -17,7 +17,7 @@ from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -65,6 +65,7 @@ def _seen(case: Case) -> Observation:
         record.get("pass", ""),
         results=Results.from_json(record["results"]) if "results" in record else None,
         rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
+        offences=tuple(Offence(**one) for one in record.get("offences", ())),
     )
 
 
@@ -107,6 +108,13 @@ def test_a_right_model_is_no_finding() -> None:
     assert [judge(case, seen) for judge in (judge_errors, judge_form, judge_results)] == [None] * 3
 
 
+def test_a_model_that_folds_to_constants_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tvm.runtime.Executable.jit", lambda self: pytest.fail("it is compiled"))
+    case = _case(_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
+    seen = _seen(case)
+    assert str(seen.results and seen.results.optimised) == "agrees"
+
+
 def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = _call("subtract", "float32", ((3,), (3,)))
     relax = running.tvm_api.part("relax")
@@ -127,6 +135,26 @@ def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch)
     found = judge_results(case, _seen(case))
     assert found is not None
     assert found.parts[:2] == ("optimised", "relax.Planted")
+
+
+def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    relax = running.tvm_api.part("relax")
+
+    def planted(module: Any) -> Any:
+        """Takes the parameters away from their function."""
+        main = module["main"]
+        module = module.clone()
+        module["main"] = relax.Function([], main.body, main.ret_ty, main.is_pure, main.attrs)
+        return module
+
+    original = running.made_pass
+    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    case = _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
+    seen = _seen(case)
+    found = judge_form(case, seen)
+    assert found is not None
+    assert found.parts == ("model-form", "Planted", "well-formed")
+    assert judge_errors(case, seen) is None
 
 
 @pytest.mark.parametrize("found, status", [(INACCURATE, 1), pytest.param(RIGHT, 0, marks=pytest.mark.long)])

@@ -75,7 +75,8 @@ class Building:
 
         def run() -> list[Array]:
             inputs = [value for value, one in zip(sources, model.sources, strict=True) if one.kind == "input"]
-            machine = _relax.VirtualMachine(built, tvm_api.tvm.cpu())
+            # Of the executable, it would have a model without code of its own compiled as C, by a compiler for that.
+            machine = _relax.VirtualMachine(built.mod, tvm_api.tvm.cpu())
             found = machine[tvm_api.ENTRY](*map(tvm_api.tvm.runtime.tensor, inputs))
             return [one.numpy().copy() for one in found]
 
