@@ -19,6 +19,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection, Results
+from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
@@ -178,7 +179,7 @@ def test_builds_of_drawn_models_compute_what_numpy_does() -> None:
     wrong = {"nn.rms_norm", "argmax", "grad.max_pool2d_backward"}
     menu = Menu([row for row in ROWS.values() if row.operator not in wrong])
     for seed in range(120):
-        case = _case(random_model(Random(seed), 1 + seed % 10, menu))
+        case = _case(random_model(Random(seed), 1 + seed % 10, menu, MODEL_LIMITS))
         seen = _seen(case)
         assert judge_results(case, seen) is None, seen.results
 

@@ -15,6 +15,7 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
+from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec.language import Specification
 
 MODEL_LIMITS = SizeLimits(rank=4, extent=12, elements=512)
@@ -130,7 +131,7 @@ def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     found = MODEL_MUTATORS[name](model, around)
     if found is None or found == model or not 0 < len(found.vertices) <= MOST_VERTICES:
         return None
-    return found
+    return None if oversized(found) else found
 
 
 def _begun(around: Surroundings) -> tuple[Rebuilding, Dice]:

@@ -16,10 +16,15 @@ ELEMENTS = 1 << 16
 """Elements of a tensor at most."""
 
 
+def oversized(model: Model) -> bool:
+    """Whether some tensor of a model is too large to compute with."""
+    return any(prod(kind.shape) > ELEMENTS for kind in model.types())
+
+
 def unsound(model: Model, rows: Mapping[str, Specification]) -> str:
     """Say in a line why a model may not run; "" where it may."""
     types = model.types()
-    if any(prod(kind.shape) > ELEMENTS or 0 in kind.shape for kind in types):
+    if oversized(model) or any(0 in kind.shape for kind in types):
         return "a tensor that is empty or too large"
     wrong = wrong_vertex(model, rows)
     if wrong:

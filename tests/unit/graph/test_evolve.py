@@ -45,6 +45,15 @@ def test_what_a_mutator_makes_may_run(name: str) -> None:
     assert made > 20
 
 
+def test_models_do_not_grow_out_of_bounds() -> None:
+    large = TensorType((1 << 8, 1 << 8), "float32")
+    full = Model((Origin(large),), (Vertex("exp", (0,), {}, (large,)),), (1,))
+    tile = Menu([ROWS["tile"]])
+    for seed in range(20):
+        found = mutated("insert", full, Surroundings(ROWS, tile, Random(seed), lambda: full))
+        assert found is None or unsound(found, ROWS) == ""
+
+
 @pytest.mark.parametrize("name", MODEL_MUTATORS)
 def test_the_same_draws_make_the_same_model(name: str) -> None:
     pool = _models(6)

@@ -29,6 +29,7 @@ from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
+from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
@@ -97,7 +98,8 @@ class GraphHarness(CaseHarness):
             raise UserError(f"--target {target}: models are built for llvm alone")
         menu = Menu(list(ROWS.values()))
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
-        return [Import(f"model{n}", model_text(model)) for n, model in enumerate(drawn)], []
+        named = ((f"model{n}", model) for n, model in enumerate(drawn) if not oversized(model))
+        return [Import(name, model_text(model)) for name, model in named], []
 
     def run_case(
         self, case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
