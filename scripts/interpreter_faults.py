@@ -12,12 +12,10 @@ where it was, and `--show` prints what it has come to. Exits 1 when there is a f
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import mmap
 import resource
-import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from shards import run_shards
+from shards import run_command
 from standalone import cache_directory
 
 from tzerlike.core.case import ContextConfig, PassSpec
@@ -395,22 +393,5 @@ def show(shards: Sequence[Shard]) -> int:
     return len(faults)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--mutants", type=int, default=50_000)
-    parser.add_argument("--shards", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", action="store_true")
-    asked = parser.parse_args()
-    asked.directory.mkdir(parents=True, exist_ok=True)
-    shards = [Shard(asked.directory, number, asked.shards) for number in range(asked.shards)]
-    completed = True
-    if not asked.show:
-        cache_directory()
-        completed = run_shards(shards, asked.mutants, asked.seed)
-    sys.exit(1 if show(shards) or not completed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(Shard, show, mutants=50_000, shards=3)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol, TypeVar
+
+from standalone import cache_directory
 
 
 class Shard(Protocol):
@@ -23,6 +27,33 @@ class Shard(Protocol):
 
     def work(self, items: int, root: int) -> None:
         """Do this shard's share of `items`, drawn from the seed `root`."""
+
+
+AnyShard = TypeVar("AnyShard", bound=Shard)
+
+
+def run_command(
+    make: Callable[[Path, int, int], AnyShard], show: Callable[[list[AnyShard]], int], mutants: int, shards: int
+) -> NoReturn:
+    """The command line of a script that shares out `mutants` mutants among `shards` shards, when not told otherwise.
+
+    `make` takes the directory, the number of a shard and how many there are; `show` prints what all came to and returns
+    how much of it is wrong, for which the exit status is 1.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--mutants", type=int, default=mutants)
+    parser.add_argument("--shards", type=int, default=shards)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", action="store_true")
+    asked = parser.parse_args()
+    asked.directory.mkdir(parents=True, exist_ok=True)
+    made = [make(asked.directory, number, asked.shards) for number in range(asked.shards)]
+    completed = True
+    if not asked.show:
+        cache_directory()
+        completed = run_shards(made, asked.mutants, asked.seed)
+    sys.exit(1 if show(made) or not completed else 0)
 
 
 def run_shards(shards: Sequence[Shard], items: int, root: int) -> bool:

@@ -11,13 +11,11 @@ and `--show` prints what it has come to. Exits 1 where the witness objects.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import hashlib
 import io
 import json
 import resource
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -27,7 +25,7 @@ from typing import Any
 
 import numpy
 from interpreter_faults import MEMORY, Log, World
-from shards import run_shards
+from shards import run_command
 from standalone import cache_directory
 
 from tzerlike.core.effort import Effort
@@ -135,22 +133,5 @@ def show(shards: list[Shard]) -> int:
     return counts[f"witness: {WitnessWord.OBJECTS}"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--mutants", type=int, default=10_000)
-    parser.add_argument("--shards", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", action="store_true")
-    asked = parser.parse_args()
-    asked.directory.mkdir(parents=True, exist_ok=True)
-    shards = [Shard(asked.directory, number, asked.shards) for number in range(asked.shards)]
-    completed = True
-    if not asked.show:
-        cache_directory()
-        completed = run_shards(shards, asked.mutants, asked.seed)
-    sys.exit(1 if show(shards) or not completed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(Shard, show, mutants=10_000, shards=2)

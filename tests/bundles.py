@@ -68,6 +68,8 @@ def add_bundle(
         "kind": finding.kind,
         "signature": finding.signature,
         "parts": list(finding.parts),
+        "bare": list(finding.bare),
+        "apart": list(finding.apart),
         "limits": {"seconds": 5.0, "memory": 1 << 30},
         "confirmed": {"runs": 2, "same": 2},
         "observation": seen.to_json(),

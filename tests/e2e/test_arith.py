@@ -54,6 +54,7 @@ def test_one_seed_gives_one_campaign(campaigns: tuple[Path, Path]) -> None:
     for key in ("valid_rate", "findings", "rejected", "exits", "unconfirmed"):
         assert one[key] == two[key], key
     assert one["valid_rate"] > 0.6
+    assert one["tiers"] == two["tiers"] and sum(one["tiers"].values()) == sum(one["findings"].values())
     assert 'harness = "arith"' in CampaignDir(first).config.read_text()
     assert CampaignDir(first).coverage_csv.read_text().startswith("elapsed_s,iterations,blocks")
     events = [json.loads(line) for line in event_lines(CampaignDir(first).worker(0))]
@@ -69,7 +70,9 @@ def test_bundles_are_complete_replay_and_stand_alone(campaigns: tuple[Path, Path
     for bundle in bundles:
         done = subprocess.run([sys.executable, bundle / "repro.py"], capture_output=True, text=True, check=False)
         assert done.returncode != 0, f"{bundle.name}\n{done.stdout}"
-        assert (bundle / "test_regression.py").read_text() in (bundle / "report.md").read_text()
+        report = (bundle / "report.md").read_text()
+        assert (bundle / "test_regression.py").read_text() in report
+        assert f" Tier {read(bundle / 'observation.json')['tier']}: " in report
     command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
     alive = [bundle for bundle in bundles if bundle.name.startswith(("wrong-code", "ice"))]
     tests = [bundle / "test_regression.py" for bundle in alive]

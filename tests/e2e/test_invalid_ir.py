@@ -70,6 +70,7 @@ def ends(test: str, directory: Path) -> int:
     return subprocess.run([sys.executable, path], capture_output=True, check=False).returncode
 
 
+@pytest.mark.long
 def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
     """The operand of tirx.popcount is an int32 behind the pass, and the call an int64 still."""
     types, changed = findings(case_of(NARROWED))

@@ -122,6 +122,7 @@ def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6, 8), "float32")):
 """
 
 
+@pytest.mark.long
 def test_regions_that_a_primitive_makes_lie_are_reported_though_the_build_is_right(tmp_path: Path) -> None:
     bundle = campaign(COPY, 12, tmp_path / "seeds", tmp_path / "c")
     assert bundle.name.startswith("wrong-code-schedule-looppartition-block-region")

@@ -77,6 +77,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.long
 def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     assert bundle.name.startswith("ice-on-valid-roundtrip-another-program-comes-back")
     assert "TVMScript of a well-formed module: another program comes back" in (bundle / "report.md").read_text()

@@ -17,6 +17,8 @@ from tzerlike.arith.claims import Claim
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.inspect import Table, run_analysis
 from tzerlike.arith.model import Expr, Problem, Variable, boolean, const, walk
+from tzerlike.arith.tier import tier_of_problem
+from tzerlike.core.finding import FIRST_TIER, Signed
 from tzerlike.core.limits import Limits
 from tzerlike.processes.channel import Channel
 
@@ -99,13 +101,13 @@ def test_planted_faults_become_findings(name: str) -> None:
     for record in suspicions(check)[:12]:
         reduced = minimal(problem_of(SEED, 0, record["iteration"]), "planted", {"planted": check})
         if reduced is not None:
-            finding = found_in("planted", reduced[1], run_analysis(Table.of(reduced[1]), check))
+            finding = found_in("planted", reduced[1], run_analysis(Table.of(reduced[1]), check), check)
             assert finding is not None and finding.kind == kind
             found.append((finding.signature, operators(reduced[1])))
     assert found
     assert shape in [operators for _, operators in found]
     # One fault is one finding, or nearly so.
-    assert len({signature for signature, _ in found}) <= 1 + len(found) // 3
+    assert len({signature for signature, _ in found}) <= 1 + len(found) // 4
 
 
 RIGHT = {
@@ -167,7 +169,7 @@ def test_repro_stands_alone_and_says_whether_the_bug_shows(tmp_path: Path, high:
     claimed = Analysis(integer, lambda q: (Claim(q.problem.root, "<=", const(high - 1, "int64")),), "")
     outcome = run_analysis(Table.of(problem), claimed)
     assert outcome.wrong is not None and outcome.wrong.assignment == {"x": high}
-    finding = found_in("const_int_bound", problem, outcome)
+    finding = found_in("const_int_bound", problem, outcome, claimed)
     assert finding is not None
     text = repro.analysis_repro_script(finding, "const_int_bound", problem, outcome, Limits())
     (tmp_path / "repro.py").write_text(LYING_ANALYZER + text)
@@ -187,7 +189,7 @@ def test_every_check_has_a_repro_that_runs(tmp_path: Path) -> None:
         assert outcome.wrong is None and not outcome.error, name
         claim = Claim(problem.root, "!=", problem.root)
         wrong = run_analysis(Table.of(problem), Analysis(check.applies, lambda q, claim=claim: (claim,), ""))
-        finding = found_in(name, problem, wrong)
+        finding = found_in(name, problem, wrong, check)
         assert finding is not None
         path = tmp_path / f"{name}.py"
         path.write_text(repro.analysis_repro_script(finding, name, problem, wrong, Limits()))
@@ -212,3 +214,113 @@ def easy(number: int) -> Problem:
         Problem(variables, (total,), (below,)),
         Problem(variables, (x, x)),
     ][number]
+
+
+def found_on_tvm(name: str, problem: Problem) -> tuple[str, Signed]:
+    """Reduce a problem on which a real analysis is wrong; returns who is at fault, and the finding."""
+    reduced = minimal(problem, name, CHECKS)
+    assert reduced is not None
+    check, smallest = reduced
+    finding = found_in(check, smallest, run_analysis(Table.of(smallest), CHECKS[check]), CHECKS[check])
+    assert finding is not None
+    return check, finding
+
+
+def node(op: str, *args: Expr | int, dtype: str = "int32") -> Expr:
+    kind = next(arg.dtype for arg in args if isinstance(arg, Expr))
+    return Expr(op, dtype, tuple(const(arg, kind) if isinstance(arg, int) else arg for arg in args))
+
+
+def over(root: Expr, *values: int, dtype: str = "int32") -> Problem:
+    return Problem((Variable("x", dtype, values),), (root,))
+
+
+X = Expr("Var", "int32", (), "x")
+MOD = node("Mod", X, 2)
+BYTE = Expr("Var", "uint8", (), "x")
+PER_CENT = node("Mod", Expr("Var", "int64", (), "x"), (1 << 63) - 1, dtype="int64")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("int_set", over(MOD, -1, 0)),
+        ("deduce_bound", Problem(
+            (Variable("x", "int32", (-1,)), Variable("y", "int32", (-1, 0))),
+            (node("LT", X, node("Mod", Expr("Var", "int32", (), "y"), 2), dtype="bool"),),
+        )),
+        ("can_prove_symbolic", over(node("GE", MOD, 0, dtype="bool"), -1, 0)),
+    ],
+)  # fmt: skip
+def test_who_rests_on_a_wrong_set_shows_the_fault_of_the_set(name: str, problem: Problem) -> None:
+    check, finding = found_on_tvm(name, problem)
+    assert check == "int_set"
+    assert finding.signature == found_on_tvm("int_set", over(MOD, -1, 0))[1].signature
+
+
+def test_one_cause_has_one_signature_and_another_has_another() -> None:
+    """Of real analyses: sets that wrap, whatever the dtype, are one bug, and the remainder's another."""
+    wraps = {
+        found_on_tvm("int_set", problem)[1].signature
+        for problem in (
+            over(node("Sub", BYTE, BYTE, dtype="uint8"), 1, 2, dtype="uint8"),
+            over(node("Add", PER_CENT, 2, dtype="int64"), 0, 1, dtype="int64"),
+            over(node("Add", node("Mod", X, 3), (1 << 31) - 2), 0, 1),
+        )
+    }
+    assert len(wraps) == 1
+    assert found_on_tvm("int_set", over(MOD, -1, 0))[1].signature not in wraps
+
+
+def test_a_step_of_simplify_is_blamed() -> None:
+    """`x % 3 != y * 3` is rewritten to an order before the canonical form of that is wrong."""
+    y = Expr("Var", "int32", (), "y")
+    root = node("NE", node("Mod", X, 3), node("Mul", y, 3), dtype="bool")
+    problem = Problem((Variable("x", "int32", (-1, 0)), Variable("y", "int32", (0, 1))), (root,))
+    assert found_on_tvm("simplify", problem)[0] == "canonical_simplify"
+
+
+def test_what_a_condition_guards_is_asked_about_under_it() -> None:
+    """The bounds of `y >> x` are wrong where a condition alone keeps `x` from being negative."""
+    y = Expr("Var", "int32", (), "y")
+    known = node("NE", node("Add", X, y), y, dtype="bool")
+    root = Expr("if_then_else", "int32", (known, const(0, "int32"), node("Min", node("RShift", y, X), 0)))
+    problem = Problem((Variable("x", "int32", (-1, 0, 1)), Variable("y", "int32", (1,))), (root,))
+    assert found_on_tvm("rewrite_simplify", problem)[0] == "const_int_bound"
+
+
+def test_a_problem_of_a_program_stays_one() -> None:
+    """`(x // 2) // -1` is smaller, and no program has it."""
+    problem = over(node("FloorDiv", node("FloorDiv", X, 3), 2), *range(-2, 4))
+    reduced = minimal(problem, "iter_map_surjective", CHECKS)
+    assert reduced is not None and tier_of_problem(*reduced) == FIRST_TIER
+
+
+def test_a_constraint_that_fails_is_at_fault_itself() -> None:
+    """Whoever is asked under it."""
+    known = node("EQ", Expr("Select", "uint8", (node("LE", const(0, "uint8"), BYTE, dtype="bool"), BYTE, BYTE)), BYTE)
+    problem = Problem((Variable("x", "uint8", (0, 1)),), (BYTE,), (known._replace(dtype="bool"),))
+    found = {name: found_on_tvm(name, problem) for name in ("rewrite_simplify", "simplify", "constraint_scope")}
+    assert len({(check, finding.signature) for check, finding in found.values()}) == 1
+
+
+def test_an_internal_error_goes_by_what_failed() -> None:
+    """Constants of unsigned dtypes do not fold, whoever asks for it; a division by zero is another bug."""
+    below = node("LT", BYTE, 1, dtype="bool")
+    zero = Problem((Variable("x", "uint8", (1,)),), (const(0, "uint8"), BYTE))
+    same = [
+        found_on_tvm("canonical_simplify", over(below, 0, dtype="uint8")),
+        found_on_tvm("can_prove_equal", zero),
+        found_on_tvm("int_set", over(node("Sub", BYTE, BYTE, dtype="uint8"), 0, 1, dtype="uint8")),
+    ]
+    assert len({finding.signature for _, finding in same}) == 1
+    other = found_on_tvm("iter_map_surjective", over(node("Sub", X, X), 0, 1))[1]
+    assert {finding.kind for _, finding in (*same, ("", other))} == {"ice-on-valid"}
+    assert other.signature != same[0][1].signature
+
+
+def test_old_signatures_are_those_of_before() -> None:
+    """By the analysis that was asked and the shape, as bundles of scheme 2 have it."""
+    problem = over(MOD, -1, 0)
+    finding = found_in("int_set", problem, run_analysis(Table.of(problem), CHECKS["int_set"]), CHECKS["int_set"])
+    assert finding is not None and finding.signatures[1] == "953d5d400ff2"

@@ -74,6 +74,7 @@ class Extents(Programs):
             n //= 2
             yield Case(f"{kind}:{n}")
 
+    # A hang's growth asks for no size, which every harness has to have.
     def size(self, case: Case) -> Any:
         raise NotImplementedError
 

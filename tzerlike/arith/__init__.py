@@ -12,7 +12,10 @@ assignment counts only where the original expression is free of undefined behavi
     checks      the table of analyses and what each claims
     inspect     one problem: the claims that are false, with the counterexample
     reduce      smaller problems on which the same analysis is still wrong
-    finding     signatures, bundles and repro.py
+    basis       the questions that an answer rests on: who is at fault
+    cause       what a wrong answer is due to: the words of its signature
+    tier        whether a user may meet it
+    finding     titles and signatures
     batch       what the forked child does with a range of iterations
     worker      the loop of one worker
 """

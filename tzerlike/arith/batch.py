@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
-from tzerlike.arith.checks import CHECKS, CONSTRAINTS, Analysis
+from tzerlike.arith.basis import questions
+from tzerlike.arith.checks import CHECKS, CONSTRAINTS, SIMPLIFIERS, Analysis
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.generate import random_problem
-from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, run_analysis
+from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, rewritten, run_analysis
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.arith.tier import is_plain
 from tzerlike.core.observation import Stage
 from tzerlike.core.rng import rng_for
 from tzerlike.processes.channel import Channel
@@ -104,7 +107,8 @@ def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) ->
         for node in reversed(list(walk(problem.root))):
             part = replace(problem, roots=(node,))
             if node.args and check.applies(part) and run_analysis(Table.of(part), check).wrong is not None:
-                return f"{name} {node.dtype} {node.op} {' '.join(arg.op for arg in node.args)}"
+                plain = " plain" if is_plain(part) else ""
+                return f"{name} {node.dtype} {node.op} {' '.join(arg.op for arg in node.args)}{plain}"
     return f"{name} {' '.join(root.op for root in problem.roots)}"
 
 
@@ -121,7 +125,7 @@ def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks
     signal.setitimer(signal.ITIMER_PROF, 0)
     if found is not None:
         name, smallest = found
-        finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]))
+        finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]), checks[name])
         assert finding is not None
         record = {"record": "reduced", "check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
         channel.add_result(record)
@@ -142,13 +146,31 @@ def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] 
     alike = _alike(check, first)
     if boxed is None or not alike(boxed):
         return None
-    smallest = reduce(boxed, alike)
-    for basic in (CONSTRAINTS, *check.made_of):
-        if basic != name and basic in checks and checks[basic].applies(smallest):
-            outcome = run_analysis(Table.of(smallest), checks[basic])
-            if outcome.wrong is not None or (first.wrong is None and outcome.refused):
-                return minimal(smallest, basic, checks)
+    kept = is_plain(boxed)
+    smallest = reduce(boxed, lambda smaller: (not kept or is_plain(smaller)) and alike(smaller))
+    for basic, question in _below(smallest, name, checks):
+        if basic in checks and checks[basic].applies(question):
+            outcome = run_analysis(Table.of(question), checks[basic])
+            if outcome.wrong is not None if first.wrong is not None else outcome.condition == first.condition:
+                found = minimal(question, basic, checks)
+                if found is not None:
+                    return found
     return name, smallest
+
+
+def _below(problem: Problem, name: str, checks: Checks) -> Iterator[tuple[str, Problem]]:
+    """The more basic analyses with the questions that may lie below this one, the problem itself first."""
+    check = checks[name]
+    simplifiers = [each for each in (*check.made_of, name) if each in checks and each in (*SIMPLIFIERS, "simplify")]
+    rewrites = tuple(partial(rewritten, checks[each]) for each in simplifiers)
+    for question in questions(problem, unaware=check.unaware, rewrites=rewrites):
+        fewer = len(question.constraints) < len(problem.constraints)
+        for basic in (CONSTRAINTS, *check.made_of):
+            # Where taking the constraints fails, it fails whoever is to be asked under them.
+            if basic != name and (fewer or name != CONSTRAINTS):
+                yield basic, question
+        if fewer:
+            yield name, question
 
 
 def _alike(check: Analysis, first: AnalysisOutcome) -> Callable[[Problem], bool]:
@@ -174,7 +196,7 @@ def examine_one(item: Mapping[str, Any], channel: Channel, seconds: float, check
     check = checks[item["check"]]
     outcome = run_analysis(Table.of(problem), check) if check.applies(problem) else AnalysisOutcome()
     serious = outcome.wrong is not None or total(problem, eager=True)
-    finding = found_in(item["check"], problem, outcome) if serious else None
+    finding = found_in(item["check"], problem, outcome, check) if serious else None
     signal.setitimer(signal.ITIMER_PROF, 0)
     found = None if finding is None else asdict(finding)
     channel.add_result({"record": "examined", "outcome": asdict(outcome), "finding": found})

@@ -40,7 +40,7 @@ def write_arith_bundle(
         "repro.py": analysis_repro_script(finding, case.check, case.problem, outcome, limits),
         TEST_FILE: test,
         "report.md": arith_report(
-            finding, case, seen, outcome, confirmation.runs, confirmation.same, environment, test
+            finding, case, seen, outcome, confirmation.runs, confirmation.same, environment, test, confirmation.tier
         ),
     }
     return store_bundle(directory, finding, files)

@@ -51,6 +51,8 @@ class Analysis:
     every: int = 1
     made_of: tuple[str, ...] = ()
     """Analyses that this one is built upon: where one of them is wrong too, the finding is theirs."""
+    unaware: bool = False
+    """Whether it asks them without what is known of the variables."""
 
 
 @cache
@@ -250,10 +252,10 @@ def _ranges(problem: Problem) -> dict[Any, Any]:
     return {variable_named(v.name, v.dtype): range_of(v) for v in problem.variables}
 
 
-def _iter_map(question: Question) -> tuple[Claim, ...]:
-    level = sym().iter_affine_map.IterMapLevel.NoCheck
+def _iter_map(question: Question, level: str) -> tuple[Claim, ...]:
     everywhere = tvm_api.tirx.IntImm("bool", 1)
-    (result,) = sym().iter_map_simplify([question.expr], _ranges(question.problem), everywhere, level)
+    known = getattr(sym().iter_affine_map.IterMapLevel, level)
+    (result,) = sym().iter_map_simplify([question.expr], _ranges(question.problem), everywhere, known)
     return _same(question, result)
 
 
@@ -267,6 +269,14 @@ result = {call}
 print("TVM says", result)
 holds = at(result) == at(expr) and result.ty == expr.ty"""
 
+_ITER_MAP = """\
+tvm.sym.iter_map_simplify(
+    [expr],
+    dict(zip(variables, ranges)),
+    tirx.IntImm("bool", 1),
+    tvm.sym.iter_affine_map.IterMapLevel.{level},
+)[0]"""
+
 _INTERVAL = """\
 print("TVM says", result)
 holds = not result.is_nothing() and inside(at(expr), result)"""
@@ -277,7 +287,7 @@ print("TVM proves it", ["false", "true"][claims[0]] if claims else "neither way"
 holds = not claims or at(expr) == claims[0]"""
 
 _PARTS = ("const_int_bound", "modular_set")
-_SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
+SIMPLIFIERS = ("rewrite_simplify", "canonical_simplify")
 
 CONSTRAINTS = "constraint_scope"
 """The check whose answer is given before any other is asked."""
@@ -287,6 +297,7 @@ CHECKS: Mapping[str, Analysis] = {
         lambda problem: bool(problem.constraints),
         lambda question: (),
         'print("TVM takes the constraints")\nholds = True',
+        made_of=SIMPLIFIERS,
     ),
     "const_int_bound": Analysis(
         _integer,
@@ -312,7 +323,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         lambda q: _within(q, q.problem.root, q.analyzer.int_set(q.expr)),
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
         every=3,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "int_set_relaxed": Analysis(
         _relaxable,
@@ -339,7 +350,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         lambda q: _same(q, q.analyzer.simplify(q.expr, 4)),
         _SIMPLIFIED.format(call="analyzer.simplify(expr, 4)"),
         every=4,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "rewrite_simplify_extended": Analysis(
         _single,
@@ -352,20 +363,20 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
         "    | extensions.ComparisonOfProductAndSum\n"
         ")\n" + _SIMPLIFIED.format(call="analyzer.rewrite_simplify(expr)"),
         every=7,
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "can_prove": Analysis(
         _truth,
         lambda q: _proved(q, sym().ProofStrength.DEFAULT),
         _PROVED.format(strength="tvm.sym.ProofStrength.DEFAULT"),
-        made_of=(*_PARTS, *_SIMPLIFIERS),
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "can_prove_symbolic": Analysis(
         _truth,
         _can_prove_symbolic,
         f"analyzer.set_z3_rlimit({Z3_RESOURCES})\n" + _PROVED.format(strength="tvm.sym.ProofStrength.SYMBOLIC_BOUND"),
         every=400,
-        made_of=("can_prove", *_PARTS, *_SIMPLIFIERS),
+        made_of=("can_prove", "int_set", *_PARTS, *SIMPLIFIERS),
     ),
     "can_prove_equal": Analysis(
         _pair,
@@ -374,6 +385,7 @@ holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.bas
 result = analyzer.can_prove_equal(left, right)
 print("TVM says", result)
 holds = not result or at(left) == at(right)""",
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "try_compare": Analysis(
         _pair,
@@ -384,6 +396,7 @@ print("TVM says", result.name)
 a, b = at(left), at(right)
 truth = {"EQ": a == b, "LT": a < b, "LE": a <= b, "GT": a > b, "GE": a >= b, "NE": a != b, "INCONSISTENT": False}
 holds = truth.get(result.name, True)""",
+        made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "detect_linear_equation": Analysis(
         _index,
@@ -394,7 +407,7 @@ print("TVM says", result)
 terms = [at(var) * at(coefficient) for var, coefficient in zip(variables, result)]
 holds = not len(result) or sum(terms) + at(result[-1]) == at(expr)""",
         every=5,
-        made_of=_SIMPLIFIERS,
+        made_of=SIMPLIFIERS,
     ),
     "detect_clip_bound": Analysis(
         _index_truth,
@@ -405,7 +418,8 @@ print("TVM says", result)
 ends = [(at(variables[i // 2]), i % 2, at(end)) for i, end in enumerate(result) if end is not None]
 holds = not len(result) or at(expr) == all(value <= end if upper else value >= end for value, upper, end in ends)""",
         every=5,
-        made_of=("detect_linear_equation", *_SIMPLIFIERS),
+        made_of=("detect_linear_equation", *SIMPLIFIERS),
+        unaware=True,
     ),
     "deduce_bound": Analysis(
         _index_truth,
@@ -416,21 +430,22 @@ result = tvm.sym.deduce_bound(variables[0], expr, relaxed, relaxed)
 print("TVM says the condition holds for", variables[0], "in", result)
 holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) == 1""",
         every=5,
-        made_of=_SIMPLIFIERS,
+        made_of=("int_set", *SIMPLIFIERS),
+        unaware=True,
     ),
     "iter_map_simplify": Analysis(
         _index,
-        _iter_map,
-        _SIMPLIFIED.format(
-            call="tvm.sym.iter_map_simplify(\n"
-            "    [expr],\n"
-            "    dict(zip(variables, ranges)),\n"
-            '    tirx.IntImm("bool", 1),\n'
-            "    tvm.sym.iter_affine_map.IterMapLevel.NoCheck,\n"
-            ")[0]"
-        ),
-        every=5,
-        made_of=_SIMPLIFIERS,
+        lambda q: _iter_map(q, "NoCheck"),
+        _SIMPLIFIED.format(call=_ITER_MAP.format(level="NoCheck")),
+        every=10,
+        made_of=("iter_map_surjective", *SIMPLIFIERS),
+    ),
+    "iter_map_surjective": Analysis(
+        _index,
+        lambda q: _iter_map(q, "Surjective"),
+        _SIMPLIFIED.format(call=_ITER_MAP.format(level="Surjective")),
+        every=10,
+        made_of=SIMPLIFIERS,
     ),
     "normalize_to_iter_sum": Analysis(
         _index,
@@ -441,7 +456,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
             ")"
         ),
         every=7,
-        made_of=_SIMPLIFIERS,
+        made_of=SIMPLIFIERS,
     ),
 }
 """Every analysis of `tvm.sym` that takes an expression, most basic first."""

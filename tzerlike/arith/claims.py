@@ -52,12 +52,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """An assignment at which a claim is false: the value of the original expression, and what was claimed of it."""
+    """An assignment at which a claim is false: the value of the original expression, and what was claimed of it.
+
+    `answer` is the operator of what TVM answered.
+    """
 
     assignment: Mapping[str, int]
     claim: str
     expected: str
     got: str
+    answer: str = ""
 
 
 def refute(problem: Problem, grid: AssignmentGrid, counted: Mask, claims: Sequence[Claim]) -> Counterexample | None:
@@ -78,7 +82,7 @@ def _wrong_dtype(grid: AssignmentGrid, counted: Mask, claim: Claim) -> Counterex
     if not places.size:
         return None
     expected, got = f"an expression of {claim.left.dtype}", f"one of {claim.right.dtype}"
-    return Counterexample(grid.assignment(int(places[0])), str(claim), expected, got)
+    return Counterexample(grid.assignment(int(places[0])), str(claim), expected, got, claim.right.op)
 
 
 def judge_claim(problem: Problem, claim: Claim, assignment: Mapping[str, int]) -> Counterexample | None:
@@ -106,7 +110,7 @@ def judge_claim(problem: Problem, claim: Claim, assignment: Mapping[str, int]) -
         if _related(claim, expected, value):
             return None
         got.append(_written(claim, value))
-    return Counterexample(dict(assignment), str(claim), str(expected), " or ".join(dict.fromkeys(got)))
+    return Counterexample(dict(assignment), str(claim), str(expected), " or ".join(dict.fromkeys(got)), claim.right.op)
 
 
 _INDULGENT = (Mode.WRAP, Mode.UNBOUNDED)

@@ -10,10 +10,11 @@ from tzerlike.arith.bridge import Unreadable
 from tzerlike.arith.checks import Analysis, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import AssignmentGrid, Mask
-from tzerlike.arith.model import Problem
+from tzerlike.arith.model import Expr, Problem
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Frame, message_template
+from tzerlike.core.refused import Refusal, nameless, refusal_in
 from tzerlike.systems import tvm_api, under_test
 
 _UNREAD = "unread: "
@@ -37,6 +38,12 @@ class AnalysisOutcome:
     def refused(self) -> bool:
         """Whether TVM raised an exception; that we cannot read an answer is no fault of its."""
         return bool(self.error) and not self.error.startswith(_UNREAD)
+
+    @property
+    def condition(self) -> str:
+        """Which check of TVM's own failed, or else what it says; "" where it did not raise."""
+        said = refusal_in(self.error) if self.refused else Refusal("", "", "")
+        return said.condition or nameless(said.words)
 
     @property
     def error_parts(self) -> tuple[str, ...]:
@@ -94,6 +101,25 @@ def answer(table: Table, question: Question, check: Analysis) -> AnalysisOutcome
             raise
         return _refused(error)
     return AnalysisOutcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
+
+
+def rewritten(check: Analysis, problem: Problem) -> Expr | None:
+    """Return what a simplifier makes of a problem's root; None where it leaves it alone or does not say."""
+    if not check.applies(problem):
+        return None
+    with ExitStack() as scope:
+        question = posed(Table.of(problem), scope)
+        if isinstance(question, AnalysisOutcome):
+            return None
+        try:
+            claims = check.ask(question)
+        except Unreadable:
+            return None
+        except Exception as error:
+            if not _from_tvm(error):
+                raise
+            return None
+    return claims[0].right if claims else None
 
 
 def _from_tvm(error: Exception) -> bool:

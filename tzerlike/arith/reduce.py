@@ -246,9 +246,13 @@ def _abstracted(problem: Problem) -> Iterator[Problem]:
             continue
         low, high = int(defined.min()), int(defined.max())
         for first, last in ((low, high), (low, high + 1), (low - 1, high)):
-            # A grid has the values of a uint64 that an int64 has too.
-            least, greatest = limits(node.dtype)[0], min(limits(node.dtype)[1], limits("int64")[1])
-            if first < least or last > greatest or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS:
+            least, greatest = limits(node.dtype)
+            # What fits no int64 can be no value of a variable here.
+            if (
+                first < least
+                or last > min(greatest, limits("int64")[1])
+                or grid.size * (last - first + 1) > _MAX_ASSIGNMENTS
+            ):
                 continue
             variable = Variable(name, node.dtype, tuple(range(first, last + 1)))
             replaced = _replaced(problem, node, variable.node)
@@ -313,7 +317,7 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
                 return node._replace(dtype=dtype, args=tuple(map(change, node.args)))
 
             variables = tuple(replace(v, dtype=new) if v.dtype == old else v for v in problem.variables)
-            smaller = replace(_changed(_changed(problem, change), _without_idle_casts), variables=variables)
+            smaller = replace(_changed(_changed(problem, change), without_idle_casts), variables=variables)
             constants = (n for e in (*smaller.roots, *smaller.constraints) for n in walk(e) if n.op == "IntImm")
             values = ((v.dtype, value) for v in variables for value in v.values if v.dtype == new)
             numbers = (*values, *((n.dtype, _bare(n)) for n in constants))
@@ -321,8 +325,9 @@ def _retyped(problem: Problem) -> Iterator[Problem]:
                 yield smaller
 
 
-def _without_idle_casts(node: Expr) -> Expr:
-    args = tuple(map(_without_idle_casts, node.args))
+def without_idle_casts(node: Expr) -> Expr:
+    """Leave out casts to the dtype that is there already."""
+    args = tuple(map(without_idle_casts, node.args))
     return args[0] if node.op == "Cast" and args[0].dtype == node.dtype else node._replace(args=args)
 
 

@@ -16,6 +16,11 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 
 _VALUES = 8
 
+_TIERS = {
+    1: " Tier 1: signed index types and small numbers, and TVM's passes ask for this with default options.",
+    2: " Tier 2: it takes overflow, constants that fold, or an option that hardly anybody uses.",
+}
+
 
 def arith_report(
     finding: Signed,
@@ -26,6 +31,7 @@ def arith_report(
     same: int,
     environment: Mapping[str, Any],
     test: str,
+    tier: int = 0,
 ) -> str:
     """Return the text of report.md; `runs` and `same` count the confirming runs and those that showed it again."""
     wrong = None if outcome is None else outcome.wrong
@@ -37,7 +43,7 @@ def arith_report(
         ["### Steps to reproduce", "", f"`pytest {TEST_FILE}`, with tvm alone: {ending} as long as the bug is there."],
         fenced(test, "python"),
         ["### Environment", "", *environment_lines(environment)],
-        [found_by(environment, finding.signature, runs, same)],
+        [found_by(environment, finding.signature, runs, same) + _TIERS.get(tier, "")],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -19,14 +19,15 @@ from tzerlike.arith.finding import found_dead, observed
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
+from tzerlike.arith.tier import tier_of_problem
 from tzerlike.campaign.shard_worker import ShardWorker
 from tzerlike.campaign.state import Yield
 from tzerlike.core.errors import Fault
-from tzerlike.core.finding import Signed
+from tzerlike.core.finding import FIRST_TIER, Signed
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOBODYS, Exit, Observation
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bundles.bundle import Confirmation
+from tzerlike.findings.bundles.bundle import Confirmation, read_record
 from tzerlike.findings.faults.bundle import Occasion
 
 BATCH = 2000
@@ -126,12 +127,15 @@ class ArithWorker(ShardWorker):
         elif check not in CHECKS:
             where = f"{death.message}, in {death.pass_name!r}"
             self.faults.note(Fault("DiedOutsideOfChecks", ("arith/batch.py scan",), where), occasion)
-        elif (finding := found_dead(check, death)).signature not in self.signatures:
-            self.faults.keep(partial(self._bundle_death, check, iteration, finding), "bundle", occasion)
+        else:
+            self.faults.keep(partial(self._bundle_death, check, iteration, death), "bundle", occasion)
         self.state.seconds["oracle"] += time.perf_counter() - began
 
-    def _bundle_death(self, check: str, iteration: int, finding: Signed) -> None:
+    def _bundle_death(self, check: str, iteration: int, death: Observation) -> None:
+        finding = found_dead(check, death)
         problem = problem_of(self.config.seed, self.number, iteration)
+        if not self.is_new(finding, tier_of_problem(check, problem)):
+            return
         limits = self.executor.limits.relaxed(_HANG_FACTOR) if finding.kind == "hang" else self.executor.limits
 
         def first_to_die(candidates: Iterator[Problem]) -> Problem | None:
@@ -166,21 +170,34 @@ class ArithWorker(ShardWorker):
         records, death = self.executor.call("arith-reduce", item, self.executor.limits.relaxed(4.0))
         if death is None and records:
             (reduced,) = records
-            if msgspec.convert(reduced["finding"], Signed).signature not in self.signatures:
-                smallest = Problem.from_json(reduced["problem"])
+            smallest = Problem.from_json(reduced["problem"])
+            tier = tier_of_problem(reduced["check"], smallest)
+            if self.is_new(msgspec.convert(reduced["finding"], Signed), tier):
                 self.report(reduced["check"], smallest, record["iteration"], self.executor.limits)
         else:
             self.state.unconfirmed["died in reduction" if death is not None else "not total"] += 1
         self.state.seconds["oracle"] += time.perf_counter() - began
 
+    def is_new(self, finding: Signed, tier: int) -> bool:
+        """Whether there is no bundle with this signature, or only such as are further from users."""
+        signature = finding.signature
+        return signature not in self.signatures or (tier == FIRST_TIER and tier not in self.tiers_of(signature))
+
+    def tiers_of(self, signature: str) -> list[int]:
+        """Return the tiers of the bundles with a signature, also those of other workers."""
+        bundles = (path for path in self.directory.bundles() if path.name.endswith(f"-{signature}"))
+        return [read_record(path).tier for path in bundles]
+
     def report(self, check: str, problem: Problem, iteration: int, limits: Limits) -> None:
-        """Confirm what is wrong with a problem in fresh children and bundle it, once per signature."""
+        """Confirm what is wrong with a problem in fresh children and bundle it, once per signature, and where users may
+        meet it."""
         first = examine_in_child(self.executor, check, problem, limits)
         finding = first.finding
         if finding is None:
             self.state.unconfirmed["vanished"] += 1
             return
-        if finding.signature in self.signatures or self.known.hides(finding, first.seen.message):
+        tier = tier_of_problem(check, problem)
+        if not self.is_new(finding, tier) or self.known.hides(finding, first.seen.message):
             return
         again = [examine_in_child(self.executor, check, problem, limits).finding for _ in range(_CONFIRMATIONS)]
         confirmation = Confirmation.of(finding, again)
@@ -188,6 +205,9 @@ class ArithWorker(ShardWorker):
             self.state.unconfirmed[finding.kind] += 1
             return
         self.signatures.add(finding.signature)
+        others = self.tiers_of(finding.signature)
+        if tier == FIRST_TIER and others and tier not in others:
+            finding = replace(finding, apart=(f"tier {tier}",))
         path = self.room.keep(
             lambda: write_arith_bundle(
                 self.directory.findings,
@@ -196,7 +216,7 @@ class ArithWorker(ShardWorker):
                 first.seen,
                 first.outcome,
                 limits,
-                confirmation,
+                confirmation.with_tier(tier, None),
                 self._found_now,
             )
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -216,14 +215,7 @@ class Worker(ConfirmingWorker):
             stored = self.directory.load_case(mutation.parent)
             rng = partial(rng_for, self.config.seed, self.number, mutation.iteration)
             made = Made(stored.case, False, stored.case, mutation, rng)
-            descent = replace(
-                stored.provenance,
-                parent=mutation.parent,
-                mutator=mutation.mutator,
-                worker=mutation.worker,
-                iteration=mutation.iteration,
-            )
-            return self.examine(probe, made, StoredCase(stored.case, descent))
+            return self.examine(probe, made, StoredCase(stored.case, mutation.descent(stored.provenance)))
 
         self.faults.keep(look, probe.label, occasion)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tzerlike.core.case import check_seed
+from tzerlike.core.case import Provenance, check_seed
 from tzerlike.core.rng import rng_for
 from tzerlike.core.schema import Whole, converted
 
@@ -33,6 +33,12 @@ class Mutation:
     def rng(self) -> Random:
         """Where its draws come from, from the first one on."""
         return rng_for(self.seed, self.worker, self.iteration, "mutate", self.draw)
+
+    def descent(self, provenance: Provenance) -> Provenance:
+        """Return where a case comes from that this mutation made of one with `provenance`."""
+        return replace(
+            provenance, parent=self.parent, mutator=self.mutator, worker=self.worker, iteration=self.iteration
+        )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

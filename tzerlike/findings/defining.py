@@ -17,6 +17,7 @@ from tzerlike.findings.programs import Programs
 from tzerlike.oracles import judged
 from tzerlike.oracles.protocol import Judge
 from tzerlike.passes.label import Label
+from tzerlike.passes.naming import short_name
 
 CANDIDATES = 60
 """Smaller cases that are tried at most."""
@@ -35,7 +36,7 @@ def doubtful(seen: Observation) -> bool:
 
 def what_failed(seen: Observation) -> tuple[str, ...]:
     """What stays the same of an error while the case gets smaller."""
-    return seen.exit.value, seen.pass_name.rpartition(".")[2], message_template(seen.message)
+    return seen.exit.value, short_name(seen.pass_name), message_template(seen.message)
 
 
 def defined_finding(

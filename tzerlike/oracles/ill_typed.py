@@ -13,6 +13,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
+from tzerlike.passes.naming import short_name
 
 
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
@@ -20,7 +21,7 @@ def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
     if found is None or misused(case):
         return None
-    parts = ("ill-typed", found.pass_name.rpartition(".")[2], found.rule)
+    parts = ("ill-typed", short_name(found.pass_name), found.rule)
     return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
 
 

@@ -12,6 +12,7 @@ from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.protocol import Account
+from tzerlike.passes.naming import short_name
 
 
 def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
@@ -19,7 +20,7 @@ def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
     return [
         Finding(
             "invalid-ir",
-            ("immutability", found.pass_name.rpartition(".")[2]),
+            ("immutability", short_name(found.pass_name)),
             case,
             replace(observation, offences=(found,), backtrace=()),
         )

@@ -14,7 +14,7 @@ from tests.bundles import add_bundle, crashed, program, refused, write_case, wro
 from tzerlike.cli.main import cli
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed
-from tzerlike.core.observation import Stage
+from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.findings.bundles.bisection import Bisection, write_bisection
 from tzerlike.findings.known import Known
 from tzerlike.reporting.triage.groups import triage
@@ -196,3 +196,15 @@ def test_the_analysis_that_was_asked_tells_no_arithmetic_bugs_apart(tmp_path: Pa
         path = add_bundle(tmp_path, Signed("ice-on-valid", (name, text)), seen)
         (path / "case.json").write_text(json.dumps({"harness": "arith", "check": name}))
     assert [len(group.members) for group in triage(collect([tmp_path]), Known()).groups] == [2, 1]
+
+
+def test_wrong_arithmetic_goes_by_the_cause_that_its_harness_found(tmp_path: Path) -> None:
+    """Whatever expression shows it, and also where one shows it that a user may meet and another does not."""
+    for text, way, apart in (("a", "wraps", ()), ("b", "wraps", ("tier 1",)), ("c", "rounds", ()), ("d", "", ())):
+        bare = ("int_set", way) if way else ()
+        finding = Signed("wrong-code", ("int_set", text), bare=bare, apart=apart)
+        path = add_bundle(tmp_path, finding, Observation(Exit.OK, Stage.ANALYZE, pass_name="int_set"))
+        (path / "case.json").write_text(json.dumps({"harness": "arith", "check": text}))
+    groups = triage(collect([tmp_path]), Known()).groups
+    assert sorted(len(group.members) for group in groups) == [1, 1, 2]
+    assert [str(group.cause) for group in groups if len(group.members) == 2] == ["arithmetic analyzer: int_set, wraps"]

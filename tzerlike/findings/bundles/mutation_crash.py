@@ -6,7 +6,6 @@ The worker, or the one that takes a dead one's place, repeats the mutation in ch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +44,10 @@ def bundle_mutation(
     finding = same[0].finding(stored.case)
     if known(finding):
         return None
-    provenance = replace(
-        stored.provenance,
-        parent=mutation.parent,
-        mutator=mutation.mutator,
-        worker=mutation.worker,
-        iteration=mutation.iteration,
-    )
     return write_bundle(
         directory,
         finding,
-        StoredCase(stored.case, provenance),
+        StoredCase(stored.case, mutation.descent(stored.provenance)),
         executor.limits,
         Confirmation(len(repetitions), len(same), tier_of_look(finding, executor, programs)),
         programs.texts_of_calls(executor, finding, same[0].culprit, same[0].calls),

@@ -47,12 +47,12 @@ def report(subject: Subject) -> str:
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
-    place = account.place or seen.pass_name.rpartition(".")[2] or _STAGES.get(seen.stage, "the compiler")
+    place = account.place or short_name(seen.pass_name) or _STAGES.get(seen.stage, "the compiler")
     if account.headline:
         text = account.headline
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-        due = f" ({culprit.rpartition('.')[2]})" if culprit else ""
+        due = f" ({short_name(culprit)})" if culprit else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"

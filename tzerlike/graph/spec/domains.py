@@ -6,6 +6,7 @@ Sizes are drawn by exponential bins (NNSmith, section 3.2): as many from 1 to 2 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, Protocol
@@ -43,7 +44,7 @@ class Choice(Protocol):
         """Whether `value` is in the domain; limits do not count here."""
 
 
-class Listed:
+class Listed(ABC):
     """Domains that are small enough to be listed for a draw."""
 
     names: frozenset[str]
@@ -52,8 +53,9 @@ class Listed:
         found = list(self.values(known))
         return found[chance.below(len(found))]
 
+    @abstractmethod
     def values(self, known: Bindings) -> Iterator[Any]:
-        raise NotImplementedError
+        """All values."""
 
     def has(self, known: Bindings, value: Any) -> bool:
         return value in self.values(known)

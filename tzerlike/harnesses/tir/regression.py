@@ -29,6 +29,7 @@ from tzerlike.harnesses.tir.checks import Run, run_of
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.script import case_of
 from tzerlike.passes.catalog import constructor_source
+from tzerlike.passes.naming import short_name
 from tzerlike.systems.tvm_api import grouped_options
 
 _DEFAULT_OPT_LEVEL = 2
@@ -117,7 +118,7 @@ def regression_test(
     lookup = wrong or (finding.kind != "ice-on-valid" and seen.results is not None)
     build, imports = build_statements(case_of(finding, baseline), name, lookup)
     guard, guard_imports = _guard(finding.kind, limits)
-    place = seen.culprit.rpartition(".")[2] or (seen.results.guilty.rpartition(".")[2] if seen.results else "")
+    place = short_name(seen.culprit) or (short_name(seen.results.guilty) if seen.results else "")
 
     def written(program: ProgramPieces, check: str) -> str:
         return pytest_file(

@@ -11,6 +11,7 @@ from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
+from tzerlike.passes.naming import short_name
 
 _IMPORTS = ("import contextlib", "import tvm_ffi", "from tvm import s_tir", "from tvm import tirx")
 
@@ -41,7 +42,7 @@ def invalid_ir_test(finding: Finding, script: str) -> Regression:
         build, imports = build_statements(case, "", False, instruments="watch")
         body = "with contextlib.suppress(Exception):\n" + textwrap.indent(build, "    ") + "assert not watch.shown\n"
         return pytest_file(
-            f"{snake_case(offence.pass_name.rpartition('.')[2])}_{snake_case(offence.check)}",
+            f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}",
             [program.inside, body],
             [*_IMPORTS, *program.imports, *imports],
             [watch_source(offence), program.outside],

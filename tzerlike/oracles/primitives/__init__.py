@@ -16,6 +16,7 @@ from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.passes.naming import short_name
 
 HELD, CALLS = "mutation", "calls"
 """What a bundle's environment holds: the coordinates of the mutation that makes the calls, and these, to read."""
@@ -28,11 +29,9 @@ def judge_primitives(case: Case, observation: Observation) -> Finding | None:
     if observation.exit is Exit.REJECTED:
         # What is said behind a condition quotes the program.
         said = refusal_in(observation.message).condition or message_template(observation.message)
-        return of_error(case, observation, ("schedule", observation.pass_name.rpartition(".")[2]), said)
+        return of_error(case, observation, ("schedule", short_name(observation.pass_name)), said)
     for offence in observation.offences:
-        return Finding(
-            "invalid-ir", ("schedule", observation.pass_name.rpartition(".")[2], offence.rule), case, observation
-        )
+        return Finding("invalid-ir", ("schedule", short_name(observation.pass_name), offence.rule), case, observation)
     return None
 
 

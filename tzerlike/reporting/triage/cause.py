@@ -36,6 +36,7 @@ from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.round_trip import construct_of
+from tzerlike.passes.naming import short_name
 from tzerlike.systems import under_test
 
 _MOST_FRAMES = 3
@@ -83,11 +84,11 @@ def cause_of(
     `guilty` is the pass that a bisection found, short or with its namespace, or what it found instead (that has a
     blank in it), or "", and `deed` what that pass does; `shape` is the reduced program's; `marks` are the finding's.
     """
-    named = guilty if " " in guilty else guilty.rpartition(".")[2]
+    named = guilty if " " in guilty else short_name(guilty)
     if kind == "ice-on-valid":
         return _internal_error(kind, seen, named)
     if kind == "invalid-ir":
-        return next((Cause(kind, o.pass_name.rpartition(".")[2], f"{o.check} {o.rule}") for o in seen.offences), None)
+        return next((Cause(kind, short_name(o.pass_name), f"{o.check} {o.rule}") for o in seen.offences), None)
     if kind == "crash" and seen.exit is Exit.CRASH:
         return _crash(kind, seen, named)
     if kind == "wrong-code" and seen.results is not None:
@@ -107,7 +108,7 @@ def cause_of(
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
     if seen.stage is Stage.TEXT:
         return Cause(kind, seen.pass_name, construct_of(seen))
-    under_way = seen.pass_name.rpartition(".")[2] or (_CODE_GENERATION if seen.stage is Stage.BUILD else "")
+    under_way = short_name(seen.pass_name) or (_CODE_GENERATION if seen.stage is Stage.BUILD else "")
     site = _raised_in([function_name(frame.function) for frame in seen.backtrace])
     where = named or under_way
     if not where:
@@ -147,7 +148,7 @@ def _is_method(name: str) -> bool:
 
 
 def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
-    where = named or seen.pass_name.rpartition(".")[2]
+    where = named or short_name(seen.pass_name)
     if not where or seen.stage is Stage.MUTATE:
         return None
     code = under_test().code

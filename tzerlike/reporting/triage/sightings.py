@@ -168,7 +168,10 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in localised else localised)
     cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks)
-    if cause is not None and record.apart:
+    if record.bare and not harness.has_cases and record.kind != "crash":
+        # The harness has looked for the cause itself.
+        cause = Cause(record.kind, harness.culprit, ", ".join(filter(None, record.bare)))
+    elif cause is not None and record.apart and harness.has_cases:
         cause = replace(cause, shape=record.apart)
     moment = record.environment.get("found_after_s")
     if not isinstance(moment, float) or moment < 0:
