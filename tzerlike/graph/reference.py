@@ -72,7 +72,7 @@ def wrong_calls(
         for first, vertex in model.first_outputs():
             inputs = [tensors[one] for one in vertex.inputs]
             for index, (value, bound) in enumerate(_answers(rows, vertex, inputs, kinds)):
-                finite = all(_finite(one) for one in inputs) and _meaningful(rows, vertex, inputs, kinds, index, value)
+                finite = all(map(_finite, (*inputs, bound))) and _meaningful(rows, vertex, inputs, kinds, index, value)
                 if finite and beyond(value, bound, tensors[first + index]).any():
                     found.append((vertex, first + index))
     return found
@@ -109,7 +109,7 @@ def _run(
         inputs = [tensors[one] for one in vertex.inputs]
         sound = all(found[one][2] for one in vertex.inputs)
         for index, (value, bound) in enumerate(_answers(rows, vertex, inputs, kinds)):
-            good = sound and _meaningful(rows, vertex, inputs, kinds, index, value)
+            good = sound and _meaningful(rows, vertex, inputs, kinds, index, value) and _finite(bound)
             step = off(bound) if value.dtype.kind == "f" else None
             value = value if step is None else value + step
             found.append((value, bound, good))
