@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.e2e.conftest import Command
-from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph import running
-from tzerlike.harnesses.graph.passes import NOT_DRAWN, known_passes
-from tzerlike.harnesses.graph.texts import texts
+from tzerlike.harnesses.graph.passes import NOT_DRAWN, ZERO, known_passes
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
+from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.oracles.models import judge_errors, judge_form, judge_results
 from tzerlike.processes.job import ALONE
+from tzerlike.systems import tvm_api
 
 ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES}))
 LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
@@ -84,6 +92,9 @@ def _call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attribute
 INACCURATE = _call("nn.rms_norm", "float64", ((4, 6), (6,)), axes=(-1,), epsilon=1e-05)
 REFUSED = _call("ewise_fma", "float32", ((3,), (3,), (3,)))
 RIGHT = _call("add", "float32", ((3,), (3,)))
+CONSTANT = Model(
+    (msgspec.structs.replace(RIGHT.sources[0], kind="constant"), RIGHT.sources[1]), RIGHT.vertices, RIGHT.outputs
+)
 
 
 def test_the_operator_is_named_that_computes_something_else() -> None:
@@ -102,6 +113,16 @@ def test_a_model_that_is_refused_is_a_finding_with_passes_only_where_it_builds_w
     assert judge_errors(with_passes, _seen(with_passes)) is None
 
 
+def test_a_model_that_tvm_says_it_does_not_support_is_no_finding() -> None:
+    kinds = [TensorType(shape, "float64") for shape in ((2, 6), (6,), (6,))]
+    attributes = {"axes": (-1,), "epsilon": 1e-05, "center": True, "scale": True}
+    vertex = Vertex("nn.layer_norm", (0, 1, 2), attributes, (kinds[0],))
+    case = _case(Model(tuple(map(Origin, kinds)), (vertex,), (3,)))
+    seen = _seen(case)
+    assert (seen.exit, seen.rejection and seen.rejection.label) == (Exit.REJECTED, "documented-refusal")
+    assert judge_errors(case, seen) is None
+
+
 def test_a_right_model_is_no_finding() -> None:
     case = _case(RIGHT, "relax.FoldConstant", "relax.LegalizeOps", "relax.FuseTIR")
     seen = _seen(case)
@@ -118,7 +139,7 @@ def test_a_model_that_folds_to_constants_runs_without_a_compiler(monkeypatch: py
 
 def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = _call("subtract", "float32", ((3,), (3,)))
-    relax = running.tvm_api.part("relax")
+    relax = tvm_api.part("relax")
 
     @relax.expr_functor.mutator
     class Swap(relax.PyExprMutator):  # type: ignore[misc, name-defined]
@@ -139,7 +160,7 @@ def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    relax = running.tvm_api.part("relax")
+    relax = tvm_api.part("relax")
 
     def planted(module: Any) -> Any:
         """Takes the parameters away from their function."""
@@ -158,15 +179,50 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
     assert judge_errors(case, seen) is None
 
 
+def _finding(kind: str, case: Case) -> Finding:
+    seen = _seen(case)
+    offences = (Offence(ILL_FORMED, case.passes[0].name, "well-formed", ""),) if kind == "invalid-ir" else ()
+    return Finding(kind, (kind,), case, replace(seen, offences=offences))
+
+
+def _written(finding: Finding) -> tuple[str, Regression]:
+    """The repro and the regression test of a finding."""
+    model, limits = model_of(finding.case.ir), Limits()
+    script, wrong = script_of_model(model), wrong_output(finding, model)
+    return repro_script(finding, model, script, limits, wrong), regression_test(finding, model, script, wrong)
+
+
 @pytest.mark.parametrize("found, status", [(INACCURATE, 1), pytest.param(RIGHT, 0, marks=pytest.mark.long)])
 def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) -> None:
     """What is right is written down under the finding of what is wrong."""
-    seen = _seen(_case(INACCURATE))
-    assert seen.results is not None
-    finding = Finding("wrong-code", ("both",), _case(found), seen)
-    (tmp_path / "repro.py").write_text(texts(finding, Limits()).repro)
+    finding = replace(_finding("wrong-code", _case(INACCURATE)), case=_case(found))
+    (tmp_path / "repro.py").write_text(_written(finding)[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
+
+
+def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:
+    """Of what is wrong, what is refused, and a pass that leaves what no verifier would take, of which there is none."""
+    wrong, refused = _finding("wrong-code", _case(INACCURATE)), _finding("ice-on-valid", _case(REFUSED))
+    formed = _finding("invalid-ir", _case(CONSTANT, "relax.FoldConstant"))
+    tests = {"wrong": wrong, "refused": refused, "formed": formed}
+    for name, finding in tests.items():
+        written = _written(finding)[1]
+        (tmp_path / f"test_{name}.py").write_text(written.text)
+        (tmp_path / f"test_{name}_cured.py").write_text(written.cured)
+    run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", str(tmp_path)]
+    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
+    assert set(re.findall(r"^FAILED (\w+)", said, re.M)) == {"test_wrong", "test_refused"}, said
+    assert "4 passed" in said
+
+
+def test_the_zero_pipeline_is_tvms() -> None:
+    names: list[str] = []
+    watch = tvm_api.PassWatch(lambda name: names.append(name))
+    with tvm_api.pass_context(ContextConfig(), [watch]):
+        tvm_api.part("relax").get_pipeline("zero")(tvm_api.tvm.IRModule())
+    outer = [name for before, name in pairwise(names) if before == "sequential" and name != "f_zero_pipeline"]
+    assert [f"relax.{name}" for name in outer] == [spec.name for spec in ZERO]
 
 
 def test_passes_that_are_not_drawn_are_passes() -> None:

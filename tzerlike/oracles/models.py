@@ -14,6 +14,7 @@ from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, me
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
+from tzerlike.passes.label import Label
 from tzerlike.passes.naming import short_name
 
 
@@ -30,7 +31,9 @@ def judge_errors(case: Case, observation: Observation) -> Finding | None:
     """Return the ice-on-valid finding of a model that was refused although it builds without its passes, or has
     none."""
     rejection = observation.rejection
-    if observation.exit is not Exit.REJECTED or rejection is None or not (rejection.well_formed and rejection.support):
+    if observation.exit is not Exit.REJECTED or rejection is None or rejection.label != Label.INTERNAL_ERROR.value:
+        return None
+    if not (rejection.well_formed and rejection.support):
         return None
     where = short_name(observation.culprit) or observation.stage.value
     return of_error(case, observation, (where,), message_template(observation.message))

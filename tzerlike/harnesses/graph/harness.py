@@ -31,11 +31,15 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
-from tzerlike.harnesses.graph.texts import texts
+from tzerlike.harnesses.graph.passes import SHIPPED
+from tzerlike.harnesses.graph.texts import script_of_model, texts
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
+
+_LLVM = "llvm"
 
 _SEEDS = 64
 _LARGEST_SEED = 8
@@ -94,7 +98,7 @@ class GraphHarness(CaseHarness):
     def seeds(self, source: str, target: str, cache: Path) -> tuple[list[Import], list[str]]:
         if source != "builtin":
             raise UserError(f"--seeds {source}: models are drawn; builtin alone has a meaning with --harness graph")
-        if kind_of_target(target) != "llvm":
+        if kind_of_target(target) != _LLVM:
             raise UserError(f"--target {target}: models are built for llvm alone")
         menu = Menu(list(ROWS.values()))
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
@@ -121,10 +125,20 @@ class GraphHarness(CaseHarness):
             case.ir,
         )
 
+    def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
+        """Whether a model comes back from its TVMScript: it keeps to its rows, or it would not run."""
+        return not printed or bool(script_of_model(model_of(case.ir)))
+
+    def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
+        """The same model in each pipeline that TVM ships, with default options."""
+        if self.plain(executor, finding.case, printed=True):
+            for passes in SHIPPED:
+                yield replace(finding.case, passes=passes, config=ContextConfig(), target=_LLVM)
+
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
     ) -> Texts:
-        return texts(finding, limits)
+        return texts(executor, finding, limits)
 
 
 HARNESS = GraphHarness()

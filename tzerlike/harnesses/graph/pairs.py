@@ -19,6 +19,7 @@ from tzerlike.graph.model import model_text, read_model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import WITHOUT_CHECKS, require_model
 from tzerlike.harnesses.graph.passes import Sequences, made_pass
+from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
 _LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
@@ -72,4 +73,4 @@ class GraphPairs:
         self._sequences.learn(yields)
 
     def label(self, case: Case, seen: Observation) -> Label:
-        return Label.INTERNAL_ERROR
+        return label_of(seen.message)

@@ -49,6 +49,20 @@ NOT_DRAWN = MappingProxyType(
 
 _PREFIX = "relax.transform."
 
+ZERO = tuple(
+    map(
+        PassSpec,
+        ("relax.LegalizeOps", "relax.AnnotateTIROpPattern", "relax.FoldConstant", "relax.FuseOps", "relax.FuseTIR"),
+    )
+)
+"""The passes of `relax.get_pipeline("zero")`."""
+
+SHIPPED: tuple[tuple[PassSpec, ...], ...] = ((), ZERO)
+"""What TVM has ready to put before `relax.build`, which brings passes of its own: nothing, and this."""
+
+_SHIPPED_SHARE = 1 / 8
+"""How many of the sequences drawn are a pipeline of TVM's that has passes, before it is mutated."""
+
 
 @cache
 def known_passes() -> Mapping[str, Any]:
@@ -71,6 +85,11 @@ def made_pass(spec: PassSpec) -> Any:
     return constructor()
 
 
+def pass_source(spec: PassSpec) -> str:
+    """Return source that makes a pass, with `relax` in scope."""
+    return f"relax.transform.{spec.name.removeprefix('relax.')}()"
+
+
 def _takes_arguments(constructor: Any) -> bool:
     return any(one.default is inspect.Parameter.empty for one in inspect.signature(constructor).parameters.values())
 
@@ -87,6 +106,8 @@ class Sequences:
 
     def fresh(self, rng: Random) -> tuple[PassSpec, ...]:
         """Draw a sequence; every fourth is empty, the default pipeline alone."""
+        if rng.random() < _SHIPPED_SHARE:
+            return ZERO
         count = 0 if rng.random() < 1 / 4 else rng.randint(1, 6)
         return tuple(map(PassSpec, rng.choices(self._names, self._shares, k=count)))
 

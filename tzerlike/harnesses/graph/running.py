@@ -22,6 +22,7 @@ from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
@@ -96,7 +97,7 @@ def run_case(
     except CompilerRefused as refusal:
         record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
-            record["rejection"] = _rejection(building, model).to_json()
+            record["rejection"] = _rejection(building, model, refusal.message).to_json()
         return record | _offences(building, effort)
     record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building, effort)
     if Check.RESULTS in effort.checks and not building.offences:
@@ -110,13 +111,16 @@ def _offences(building: Building, effort: Effort) -> dict[str, Any]:
     return {"offences": [asdict(one) for one in building.offences]} if wanted else {}
 
 
-def _rejection(building: Building, model: Model) -> Rejection:
+def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
+    label = label_of(message)
+    if label is not Label.INTERNAL_ERROR:
+        return Rejection(label.value)
     support = "defined"
     if building.case.passes:
         building.channel.enter_stage(Stage.BUILD_BASELINE)
         support = "builds" if _builds(building, model) else ""
-    return Rejection(Label.INTERNAL_ERROR.value, not building.offences, support)
+    return Rejection(label.value, not building.offences, support)
 
 
 def _builds(building: Building, model: Model) -> bool:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import base64
-import json
 import zlib
-from random import Random
 
 import numpy as np
 from msgspec.structs import replace
 
-from tzerlike.core.case import Case
-from tzerlike.core.dtypes import parse
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import target_options
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying
 from tzerlike.graph.meaning.elementwise import Array
-from tzerlike.graph.model import Model, Origin
-from tzerlike.graph.reference import expected_outputs, source_values
+from tzerlike.graph.model import Model
+from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.passes import pass_source
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.tir.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 
@@ -55,16 +56,6 @@ SECONDS, MEMORY = {seconds!r}, {memory!r}
 {module}
 
 
-def drawn(seed, low, high, shape, dtype):
-    """The values of what comes in."""
-    rng = np.random.default_rng(seed)
-    if dtype == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
-    if "int" in dtype:
-        return rng.integers(low, high, shape, endpoint=True).astype(dtype)
-    return np.asarray(rng.uniform(low, high, shape)).astype({bfloat16}dtype)
-
-
 CONSTANTS = {{
 {constants}}}
 INPUTS = [
@@ -75,7 +66,7 @@ limit()
 target = tvm.target.Target({target!r})
 module = Module
 if CONSTANTS:
-    module = relax.transform.BindParams("main", {{name: drawn(*one) for name, one in CONSTANTS.items()}})(module)
+    module = relax.transform.BindParams("main", CONSTANTS)(module)
 with target, tvm.transform.PassContext(opt_level={level}, config={options!r}):
 '''
 
@@ -98,8 +89,15 @@ _FORM = """\
 print("the bug does not show")
 """
 
-_RUN = """\
-outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*(tvm.runtime.tensor(drawn(*one)) for one in INPUTS))
+_CALL = """\
+outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, INPUTS))
+"""
+
+_CALL_END = """\
+print("the model runs: the bug does not show")
+"""
+
+_COMPARE = """\
 got = outputs[{number}].numpy()
 
 
@@ -120,14 +118,26 @@ sys.exit(int(bad.any()))
 """
 
 
-def texts(finding: Finding, limits: Limits) -> Texts:
+def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     """Return the texts of a finding; without TVMScript that reads back, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     module = script_of_model(model)
     if not module:
         return Texts(f"{lines}\n", replaying(finding.title))
-    return Texts(f"{lines}\n\n{module}\n", _repro(finding, model, module, confirming_limits(finding.kind, limits)))
+    wrong = wrong_output(finding, model)
+    repro = repro_script(finding, model, module, confirming_limits(finding.kind, limits), wrong)
+    test = proved(executor, regression_test(finding, model, module, wrong), finding.case)
+    return Texts(f"{lines}\n\n{module}\n", repro, test)
+
+
+def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
+    """Return the output that wrong code has wrong, None where it is no output."""
+    results = finding.observation.results
+    if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
+        return None
+    expected = expected_outputs(model, ROWS, source_values(model, finding.case.input_seed))
+    return expected[results.optimised.difference.parameter]
 
 
 def script_of_model(model: Model) -> str:
@@ -145,22 +155,20 @@ def script_of_model(model: Model) -> str:
     return "\n".join(line for line in found.splitlines() if not line.startswith("# from ")).strip()
 
 
-def _repro(finding: Finding, model: Model, module: str, limits: Limits) -> str:
+def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
+    """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
-    named = {f"x{number}": origin for number, origin in enumerate(model.sources)}
-    constants = {name: _drawn(one, case) for name, one in named.items() if one.kind == "constant"}
-    bfloat16 = any(one.type.dtype == "bfloat16" for one in model.sources)
+    values = list(zip(drawn_sources(model, case), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
-        imports="import ml_dtypes" if bfloat16 else "",
-        bfloat16='ml_dtypes.bfloat16 if dtype == "bfloat16" else ' if bfloat16 else "",
+        imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
         seconds=limits.seconds,
         memory=limits.memory,
         limit=LIMIT,
         module=module,
-        constants="".join(f"    {name!r}: {one},\n" for name, one in constants.items()),
-        inputs="".join(f"    {_drawn(one, case)},\n" for name, one in named.items() if name not in constants),
-        passes=", ".join(f"relax.transform.{spec.name.removeprefix('relax.')}()" for spec in case.passes),
+        constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
+        inputs="".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input"),
+        passes=", ".join(map(pass_source, case.passes)),
         target=target_options(case.target),
         level=case.config.opt_level,
         options=dict(case.config.options),
@@ -168,26 +176,18 @@ def _repro(finding: Finding, model: Model, module: str, limits: Limits) -> str:
     if finding.kind == "invalid-ir":
         return head + _FORM
     found = None if results is None else results.optimised.difference
-    if finding.kind != "wrong-code" or found is None:
+    if finding.kind != "wrong-code":
         return head + _BUILD + _BUILD_END
-    want = expected_outputs(model, ROWS, source_values(model, case.input_seed))[found.parameter]
-    run = _RUN.format(
+    if wrong is None or found is None:
+        return head + _BUILD + _CALL + _CALL_END
+    run = _COMPARE.format(
         number=found.parameter,
-        shape=want.values.shape,
-        expected=_packed(want.values),
-        dtype=str(want.values.dtype),
-        bound=_packed(np.broadcast_to(want.bound, want.values.shape).astype("float64")),
+        shape=wrong.values.shape,
+        expected=_packed(wrong.values),
+        dtype=str(wrong.values.dtype),
+        bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
-    return head + _BUILD + run
-
-
-def _drawn(origin: Origin, case: Case) -> str:
-    """The arguments of `drawn`, which does as tzerlike.graph.values does."""
-    seed = Random(f"{origin.seed} {case.input_seed}").getrandbits(64)
-    low, high, kind = origin.low, origin.high, parse(origin.type.dtype)
-    if kind is not None and kind.is_int and origin.type.dtype != "bool":
-        low, high = max(int(np.ceil(low)), kind.low), min(int(np.floor(high)), kind.high)
-    return f"({seed}, {low}, {high}, {json.dumps(origin.type.shape)}, {origin.type.dtype!r})"
+    return head + _BUILD + _CALL + run
 
 
 def _packed(values: Array) -> str:
