@@ -22,7 +22,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Rejection, Results
+from tzerlike.core.results import Ending, Ran, Rejection, Results
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -102,6 +102,19 @@ def test_the_operator_is_named_that_computes_something_else() -> None:
     found = judge_results(case, _seen(case))
     assert found is not None
     assert found.parts[:2] == ("both", "nn.rms_norm")
+
+
+def test_what_is_read_from_nowhere_has_one_signature() -> None:
+    case = _case(INACCURATE)
+    seen = _seen(case)
+    assert seen.results is not None and seen.results.optimised.difference is not None
+    found = set()
+    for nature in ("nan", "value", "infinity", "inaccurate"):
+        wrong = Ran(Ending.DIFFERS, difference=replace(seen.results.optimised.difference, nature=nature))
+        finding = judge_results(case, replace(seen, results=replace(seen.results, optimised=wrong)))
+        assert finding is not None
+        found.add(finding.signature)
+    assert len(found) == 2
 
 
 def test_a_model_that_is_refused_is_a_finding_with_passes_only_where_it_builds_without() -> None:

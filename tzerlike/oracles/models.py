@@ -19,12 +19,16 @@ from tzerlike.passes.naming import short_name
 
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
-    """Return the wrong-code finding of a model: the pass or the operator that is at fault, and how it is wrong."""
+    """Return the wrong-code finding of a model: the pass or the operator that is at fault, and how it is wrong.
+
+    What is read from where nothing was written may be any number, an infinity or NaN: that makes no difference.
+    """
     results = observation.results
     if results is None or not results.blame:
         return None
     guilty = (results.guilty,) if results.guilty else ()
-    return Finding("wrong-code", (results.blame, *guilty, *manner(results.blamed)), case, observation)
+    how = ("value" if part in ("nan", "infinity") else part for part in manner(results.blamed))
+    return Finding("wrong-code", (results.blame, *guilty, *how), case, observation)
 
 
 def judge_errors(case: Case, observation: Observation) -> Finding | None:

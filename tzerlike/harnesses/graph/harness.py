@@ -96,6 +96,8 @@ class GraphHarness(CaseHarness):
         return GraphPairs(config.mutators)
 
     def seeds(self, source: str, target: str, cache: Path) -> tuple[list[Import], list[str]]:
+        if source == "none":
+            return [], []
         if source != "builtin":
             raise UserError(f"--seeds {source}: models are drawn; builtin alone has a meaning with --harness graph")
         if kind_of_target(target) != _LLVM:
