@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tzerlike.core.case import TIR, Case
+from tzerlike.core.case import GRAPH, TIR, Case
 from tzerlike.core.config import DEFAULT_ORACLES
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, performance, primitives, round_trip
+from tzerlike.oracles import crash, metamorphic, models, performance, primitives, round_trip
 from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -35,6 +35,9 @@ ORACLES: dict[str, Oracle] = {
     ),
     "primitives": Oracle(primitives.judge_primitives, probe=primitives.PROBE, harness=TIR),
     "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
+    "model-results": Oracle(models.judge_results, frozenset({Check.RESULTS}), harness=GRAPH),
+    "model-errors": Oracle(models.judge_errors, frozenset({Check.REJECTIONS}), harness=GRAPH),
+    "model-form": Oracle(models.judge_form, frozenset({Check.TYPES}), harness=GRAPH, account=models.account_of_form),
 }
 
 
@@ -51,8 +54,9 @@ def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
 
 
 def default_oracles(harness: str) -> tuple[str, ...]:
-    """Return those of DEFAULT_ORACLES that understand the cases of a harness."""
-    return tuple(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness))
+    """Return those of DEFAULT_ORACLES that understand the cases of a harness, and all that are for models alone."""
+    own = (name for name, oracle in ORACLES.items() if harness == oracle.harness == GRAPH)
+    return (*(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness)), *own)
 
 
 def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Finding]:
