@@ -398,7 +398,7 @@ def global_average(call: WrittenCall, output_size: tuple[int, ...], layout: str)
     return (call.to.node("GlobalAveragePool", *call.names),) if set(output_size) == {1} else None
 
 
-# Epsilon is an attribute, and so of single precision: no words for these in float64.
+# Numbers in attributes are of single precision: no words in float64 for epsilon, nor for the constants of selu.
 
 
 def layer_norm(call: WrittenCall, axes: tuple[int, ...], epsilon: float, **_: object) -> tuple[str, ...] | None:
@@ -510,7 +510,7 @@ _SAME = {
     **{name: name.capitalize() for name in ("abs", "sign", "ceil", "floor", "round", "exp", "log", "sqrt", "sigmoid")},
     **{name: name.capitalize() for name in ("erf", "tanh", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos")},
     **{name: name.capitalize() for name in ("atan", "asinh", "acosh", "atanh", "equal", "less", "greater", "where")},
-    "negative": "Neg", "logical_not": "Not", "isinf": "IsInf", "isnan": "IsNaN", "nn.relu": "Relu", "nn.selu": "Selu",
+    "negative": "Neg", "logical_not": "Not", "isinf": "IsInf", "isnan": "IsNaN", "nn.relu": "Relu",
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "power": "Pow", "logical_and": "And",
     "logical_or": "Or", "logical_xor": "Xor",
     **{f"matmul{form}": "MatMul" for form in ("", ":vectors", ":vector first", ":vector second")},
@@ -519,7 +519,7 @@ _SAME = {
 ONNX_FORMS: Mapping[str, tuple[Form, ...]] = {
     **{name: (plain(operator),) for name, operator in _SAME.items()},
     "less_equal": (plain("LessOrEqual", 12),), "greater_equal": (plain("GreaterOrEqual", 12),),
-    "not_equal": (chain("Equal", "Not"),),
+    "not_equal": (chain("Equal", "Not"),), "nn.selu": (of_dtypes(plain("Selu"), "float32", "float16"),),
     **{f"bitwise_{one}": (plain(f"Bitwise{one.capitalize()}", 18),) for one in ("and", "or", "xor", "not")},
     "add": (plain("Add"), of_dtypes(plain("Sum"), "float32", "float64", "float16")),
     "maximum": (plain("Max"),), "minimum": (plain("Min"),),
