@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
@@ -209,9 +209,11 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
+    where = f", {code(_first_line(origin.where))}" if origin.where else ""
+    if origin.check == NOT_KEPT:
+        return f"That is because of {code(origin.pass_name)}: it leaves {where[2:]}. Without it this does not occur."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
-    where = f", {code(_first_line(origin.where))}" if origin.where else ""
     return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where}."
 
 
