@@ -9,9 +9,11 @@ import pytest
 from tzerlike.systems import tvm_api
 from tzerlike.tir.kept import KEEPING, form_of, not_kept
 
-HEAD = (
-    '# from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((8,), "int32"), n: T.int32):\n'
-)
+HEAD = """\
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32"), n: T.int32):
+"""
 BLOCK = """
     C = T.sblock_alloc_buffer((8,), "int32", scope="{scope}")
     D = T.sblock_alloc_buffer(({extent},), "int32", scope="{scope}")
