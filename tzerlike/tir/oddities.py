@@ -55,6 +55,7 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Max: max,
 }
 _PLACES = ("indices", "iter_values", "min", "extent", "step")
+_ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 _CONDITIONS = ("condition", "predicate")
 
 
@@ -152,11 +153,17 @@ def _loop(program: _Program, site: Site) -> _Found:
 
 
 def _store(program: _Program, site: Site) -> _Found:
-    if not program.threads or str(type_of(site.node.buffer).storage_scope) == "local":
+    """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
+    written = site.node.buffer
+    if not program.threads or str(type_of(written).storage_scope) == "local":
         return
     launches = [above for above in site.ancestors() if tag_of(above.node)]
-    if launches and not any(map(_of_one_block, launches)) and any(map(_of_one_block, program.tree.below(launches[-1]))):
-        yield "a write outside of the threads that are launched", partial(seq, [])
+    if not launches or any(map(_of_one_block, launches)):
+        return
+    threads = filter(_of_one_block, program.tree.below(launches[-1]))
+    accesses = (other for thread in threads for other in program.tree.below(thread) if type(other.node) in _ACCESSES)
+    if any(key(_buffer(other.node)) == key(written) for other in accesses):
+        yield "a write that is left to all threads", partial(seq, [])
 
 
 def _of_one_block(site: Site) -> bool:
@@ -231,7 +238,7 @@ def _let(program: _Program, site: Site) -> _Found:
 
 def _integer(program: _Program, site: Site) -> _Found:
     above = site.parent
-    if site.role == "indices" and above is not None and type(above.node) in (tvm.ir.TensorLoad, tirx.BufferStore):
+    if site.role == "indices" and above is not None and type(above.node) in _ACCESSES:
         extent = array_items(type_of(_buffer(above.node)).shape)[site.index]
         if not _within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)

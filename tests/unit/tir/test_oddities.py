@@ -137,6 +137,7 @@ def test_threads_are_not_odd_where_there_are_some() -> None:
 
 
 LAUNCHES = """
+C = T.alloc_buffer((4,), "int32")
 for b in T.thread_binding(2, thread="blockIdx.x"):
     for t in T.thread_binding(4, thread="threadIdx.x"):
         B[b * 4 + t] = A[t]
@@ -147,11 +148,12 @@ for b in T.thread_binding(2, thread="blockIdx.x"):
 @pytest.mark.parametrize(
     ("beside", "odd"),
     [
-        ("    for i in range(3):\n        A[i] = 1", ["a write outside of the threads that are launched"]),
+        ("    for i in range(3):\n        A[i] = 1", ["a write that is left to all threads"]),
+        ("    for i in range(3):\n        C[i] = 1", []),
         ("    for u in T.thread_binding(3, thread='threadIdx.x'):\n        A[u] = 1", []),
         ("for c in T.thread_binding(3, thread='blockIdx.x'):\n    A[c] = 1", []),
     ],
-    ids=["beside the threads", "by other threads", "of another launch"],
+    ids=["of what they read", "of what they do not", "by other threads", "of another launch"],
 )
 def test_what_no_thread_is_bound_to_is_odd_where_threads_are_launched(beside: str, odd: list[str]) -> None:
     func = bare(LAUNCHES.format(beside=beside).strip("\n"))
