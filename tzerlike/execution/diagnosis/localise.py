@@ -13,16 +13,13 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.execution.compare.slowdown import slower
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
-
-DEFAULT_PIPELINE = "default pipeline"
-"""No more is known than that it is wrong without a pass of its own."""
 
 CODE_GENERATION = "code generation"
 """No pass is known to change the program's meaning, and LLVM's level makes no difference.

@@ -6,7 +6,7 @@ import re
 from statistics import median
 
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran
+from tzerlike.core.results import DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -51,7 +51,7 @@ def headline(subject: Subject) -> str:
         text = account.headline
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-        due = f" ({short_name(culprit)})" if culprit else ""
+        due = f" ({short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
@@ -195,6 +195,8 @@ def _actual(subject: Subject) -> list[str]:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None:
         lines += ["", _origin(seen.origin)]
+    elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
+        lines += ["", "No pass is known to have left anything wrong to it."]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines
@@ -246,7 +248,9 @@ def _wrong_results(subject: Subject) -> list[str]:
         "reference": f" This is the {baseline}"
         + ("; the optimised one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
-    if results.guilty and subject.guilt is None:
+    if results.guilty == DEFAULT_PIPELINE:
+        text += " It is one of the default pipeline's passes, which one is not known."
+    elif results.guilty and subject.guilt is None:
         text += f" Due to {code(results.guilty)}."
     return [text]
 
