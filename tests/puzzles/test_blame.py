@@ -8,15 +8,21 @@ import pytest
 
 from tests.puzzles.conftest import served
 from tzerlike.core.case import Case
+from tzerlike.core.finding import SECOND_TIER
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisection
+from tzerlike.findings.bundles.examined import look_again
+from tzerlike.findings.tiers import tier_of_look
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.oracles import effort_for, examiner, judged, make_oracles
+from tzerlike.oracles import account_of, effort_for, examiner, judged, make_oracles
+from tzerlike.oracles.metamorphic import HELD, PROBE
 from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.optional import LEVELS
 
 ORACLES = ("crash", "inconsistency", "internal-error")
 GPU = '{"kind": "cuda", "arch": "sm_90", "host": {"kind": "llvm"}}'
@@ -147,3 +153,40 @@ def test_who_did_not_keep_it_is_not_blamed_for_what_fails_without_it_too(real: F
     (seen,) = real.run([case(BOOLS, BESIDE)], count=False)
     assert "LLVM module verification failed" in seen.message
     assert (seen.culprit, seen.origin) == ("", None)
+
+
+SUM = """
+for o in range(9):
+    for i in {loop}(4):
+        with T.sblock("add"):
+            v0 = T.axis.spatial(5, (o * 4 + i) // 7)
+            v1 = T.axis.spatial(7, (o * 4 + i) % 7)
+            T.where(o * 4 + i < 35)
+            T.reads(A[v0, v1])
+            T.writes(B[v0, v1])
+            B[v0, v1] = A[v0, v1] + 1
+"""
+GRID = 'A: T.Buffer((5, 7), "int32"), B: T.Buffer((5, 7), "int32")'
+
+
+def cached_twice(given: Case) -> dict[str, object]:
+    """A trace of which the last call leaves out the condition under which the loops run."""
+    schedule = tvm_api.s_tir.Schedule(tvm_api.load_ir(given.ir), debug_mask=0)
+    add = schedule.get_sblock("add")
+    schedule.compute_at(schedule.cache_read(add, 0, "global"), schedule.get_loops(add)[-1], preserve_unit_loops=True)
+    schedule.cache_read(add, 0, "global")
+    return {HELD: {"trace": str(tvm_api.tvm.ir.save_json(schedule.trace.as_json())), "calls": []}}
+
+
+@pytest.mark.parametrize(("loop", "found"), [("T.vectorized", True), ("T.serial", False)])
+def test_a_value_that_is_due_to_a_pass_is_not_told_of_a_primitive(real: ForkExecutor, loop: str, found: bool) -> None:
+    """VectorizeLoop gives all lanes one copy of what is cached in the loop; of serial loops the values are right."""
+    given = case(GRID, SUM.format(loop=loop))
+    look = look_again(real, PROBE, cached_twice(given), baseline_case(given, LEVELS))
+    assert len(look.findings) == found, look.word
+    for finding in look.findings:
+        assert finding.parts == ("schedule", "CacheRead", "block-domain")
+        assert tier_of_look(finding, real, HARNESS) == SECOND_TIER
+        account = account_of(finding, finding.observation, look.held)
+        assert account.headline.startswith("CacheRead makes a program undefined: block-domain")
+        assert look.repro is None, "it would show what is due to the pass"
