@@ -76,8 +76,10 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk, bas
         return seen
     if results.blame:
         at_fault = to_blame(case, results.blame, baseline)
-        # Between the passes that make threads of loops and those that place barriers, every kernel races.
-        walk = take_walk(at_fault) if kind_of_target(at_fault.target) == "llvm" else None
+        walk = take_walk(at_fault)
+        # Between the passes that make threads of loops and those that place barriers, little is known.
+        if kind_of_target(at_fault.target) != "llvm" and (walk is None or len(walk.suspects) != 1):
+            walk = None
         results = replace(results, guilty=_of_wrong_code(at_fault, run, walk, _marginal(results.blamed)))
         if walk is not None:
             deed = walk.deed if len(walk.suspects) == 1 else ()
