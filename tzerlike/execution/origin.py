@@ -41,7 +41,7 @@ def with_origin(call: Call, case: Case, seen: Observation, limits: Limits, effor
     if not records or death is None:
         return seen
     suspicion = _offence_in(records[-1], _SUSPICION)
-    if suspicion is not None:
+    if suspicion is not None and suspicion.pass_name != seen.pass_name:
         spared, died = call(_JOB, item | {"case": without_pass(case, suspicion.pass_name).to_json()}, limits)
         if died is None and spared and _BUILT in spared[-1]:
             return replace(seen, origin=suspicion)
