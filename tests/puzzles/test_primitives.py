@@ -16,7 +16,7 @@ import pytest
 from tests.puzzles.conftest import fake_run_case, served
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.errors import Fault
-from tzerlike.core.finding import FIRST_TIER
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.stored import StoredCase
@@ -164,12 +164,14 @@ def looked(executor: ForkExecutor, text: str) -> tuple[Case, Look]:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_a_primitive_is_found_in_the_first_tier(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_what_is_wrong_with_a_primitive_is_found_in_its_tier(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     text, steps, kind, parts = WRONG[name]
     with planted(monkeypatch, steps) as executor:
         (finding,) = looked(executor, text)[1].findings
         assert (finding.kind, finding.parts[: len(parts)]) == (kind, parts)
-        assert tier_of_look(finding, executor, HARNESS) == FIRST_TIER
+        # TVM's documentation of cache_index prints such a stride.
+        tier = SECOND_TIER if parts[-1] == "strides" else FIRST_TIER
+        assert tier_of_look(finding, executor, HARNESS) == tier
 
 
 @pytest.mark.parametrize("name", ["one stride for two dimensions", "nothing to cache"])
@@ -185,6 +187,7 @@ def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp
     report = (path / "report.md").read_text()
     assert f"`Schedule.{parts[1]}`" in report
     assert "v2 = sch.cache_index(v1, 'global', 0)" in report
+    assert "constructor gives it" not in report
     repro = (path / "repro.py").read_text()
     assert "tzerlike" not in repro
     assert ended(path / "repro.py") == (1, "the bug shows")

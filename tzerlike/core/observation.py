@@ -81,6 +81,9 @@ LEFTOVER = "leftover"
 ILL_FORMED = "ill-formed"
 """That of one whose pass leaves what TVM's own verifiers refuse."""
 
+NOT_KEPT = "not-kept"
+"""That of one whose pass does not keep what later ones go by, and without which all is well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offence:

@@ -11,8 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import LEFTOVER, Offence
+from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
+from tzerlike.tir.kept import Form, form_of, not_kept
 from tzerlike.tir.promises import MADE
 from tzerlike.tir.tree import Tree, defines_once
 from tzerlike.tir.typecheck import TypeChecker
@@ -121,7 +122,8 @@ class OriginWatch:
     """Notes which pass is to blame for what the pass under way is given, while that is ill-typed, or holds what an
     earlier one was there to remove. Nobody is where the passes began with ill-typed IR.
 
-    `note` is told each time that this changes: the pass under way may kill the process.
+    `suspicion` is of the first pass that did not keep what later ones go by (tzerlike.tir.kept), as long as nothing was
+    ill-typed. `note` is told each time that one of the two changes: the pass under way may kill the process.
     """
 
     def __init__(
@@ -132,17 +134,23 @@ class OriginWatch:
         self._left: dict[str, Offence] = {}
         self._names = tvm_api.PassNames(own)
         self._checker = TypeChecker()
+        self.suspicion: Offence | None = None
         self._sound: bool | None = None
+        self._functions: set[str] = set()
+        self._forms: list[Form | None] = []
         self._note = note
 
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._names.begin(info)
         if self._sound is None:
             self._sound = self._checker.check_module(module) is None
+            self._functions = _functions(module)
+        self._forms.append(self._form(module))
         self._blame(self._ill_typed or self._left.get(str(info.name)))
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         name = self._names.end()
+        self._suspect(name, self._forms.pop(), self._form(module))
         # Those of a device's functions say nothing of the one that the program is.
         if any(var.name_hint == tvm_api.ENTRY for var in module.functions):
             self._look_at_types(name, module)
@@ -165,10 +173,27 @@ class OriginWatch:
         if left:
             self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
 
+    def _form(self, module: Any) -> Form | None:
+        """What counts of the form of a program; None where it no longer counts, or device and host are apart."""
+        counts = self._sound and self._ill_typed is None and self.suspicion is None
+        if not counts or tvm_api.ENTRY not in self._functions or _functions(module) != self._functions:
+            return None
+        return form_of(tvm_api.entry_of(module))
+
+    def _suspect(self, name: str, before: Form | None, after: Form | None) -> None:
+        rule, where = ("", "") if before is None or after is None else not_kept(before, after)
+        if rule:
+            self.suspicion = Offence(NOT_KEPT, name, rule, where)
+            self._note(self.offence)
+
     def _blame(self, offence: Offence | None) -> None:
         if offence != self.offence:
             self.offence = offence
             self._note(offence)
+
+
+def _functions(module: Any) -> set[str]:
+    return {str(var.name_hint) for var in module.functions}
 
 
 WATCHES: Mapping[Check, type[TypeWatch] | type[InputWatch]] = {Check.TYPES: TypeWatch, Check.IMMUTABILITY: InputWatch}

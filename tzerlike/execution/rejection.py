@@ -23,7 +23,7 @@ from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch
-from tzerlike.execution.origin import as_record, origin_in
+from tzerlike.execution.origin import as_record, borne_out, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, divides_by_zero, label
@@ -97,6 +97,8 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     if maker is None:
         return
     origin = Offence(ILL_FORMED, maker, "well-formed", "") if maker else watch.offence
+    if not item["of source"]:
+        origin = borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
     internal = Rejection(Label.INTERNAL_ERROR.value, well_formed=True)
     excused = rejection.label != internal.label
     rejection = rejection if excused else internal

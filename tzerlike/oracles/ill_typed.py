@@ -15,6 +15,17 @@ from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
+_EXPECTED = {
+    "strides": "A buffer has as many strides as dimensions, or none: TVM's own Buffer.offset_of insists on that.",
+    "axis": "An axis of a block is given values of its own dtype, since passes put these in its place.",
+}
+"""What no constructor of TVM's holds a program to, by rule."""
+
+
+def expected_of(rule: str, maker: str) -> str:
+    """What a report expects of what a `maker`, such as "a pass", leaves."""
+    return _EXPECTED.get(rule, f"Each node that {maker} leaves has the type that TVM's own constructor gives it.")
+
 
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     """Return the invalid-ir finding of the first pass that left ill-typed IR: its name and the rule."""
@@ -28,7 +39,7 @@ def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
         headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
-        expected="Each node that a pass leaves has the type that TVM's own constructor gives it.",
+        expected=expected_of(found.rule, "a pass"),
         place=found.pass_name,
         actual="leaves a node of another type, or of operands that do not go together:",
         quoted=f"{found.rule}: {found.where}",

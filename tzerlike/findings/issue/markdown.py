@@ -6,8 +6,8 @@ import re
 from statistics import median
 
 from tzerlike.core.case import GRAPH
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
+from tzerlike.core.results import DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -52,7 +52,7 @@ def headline(subject: Subject) -> str:
         text = account.headline
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-        due = f" ({short_name(culprit)})" if culprit else ""
+        due = f" ({short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
@@ -200,6 +200,8 @@ def _actual(subject: Subject) -> list[str]:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None:
         lines += ["", _origin(seen.origin)]
+    elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
+        lines += ["", "No pass is known to have left anything wrong to it."]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines
@@ -214,9 +216,11 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
+    where = f", {code(_first_line(origin.where))}" if origin.where else ""
+    if origin.check == NOT_KEPT:
+        return f"That is because of {code(origin.pass_name)}: it leaves {where[2:]}. Without it this does not occur."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
-    where = f", {code(_first_line(origin.where))}" if origin.where else ""
     return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where}."
 
 
@@ -252,7 +256,9 @@ def _wrong_results(subject: Subject) -> list[str]:
         "reference": f" This is the {baseline}"
         + ("; the optimised one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
-    if results.guilty and subject.guilt is None:
+    if results.guilty == DEFAULT_PIPELINE:
+        text += " It is one of the default pipeline's passes, which one is not known."
+    elif results.guilty and subject.guilt is None:
         text += f" Due to {code(results.guilty)}."
     return [text]
 

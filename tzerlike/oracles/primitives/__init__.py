@@ -14,6 +14,7 @@ from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
+from tzerlike.oracles.ill_typed import expected_of
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.passes.naming import short_name
@@ -54,7 +55,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     return replace(
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
-        expected="Each node that a schedule primitive leaves has the type that TVM's own constructor gives it.",
+        expected=expected_of(offence.rule, "a schedule primitive"),
         actual=f"leaves {offence.where} (the rule `{offence.rule}`) in the last of these calls:",
     )
 
