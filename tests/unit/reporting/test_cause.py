@@ -9,7 +9,7 @@ import pytest
 
 from tests.bundles import crashed, program, refused, wrong
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
-from tzerlike.reporting.triage.cause import cause_of, failed_check
+from tzerlike.reporting.triage.cause import cause_of, failed_check, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"
@@ -152,6 +152,27 @@ def test_an_error_on_ill_typed_ir_is_the_ill_typed_ir() -> None:
     assert len(set(causes)) == 4
 
 
+def test_ill_typed_ir_is_told_apart_by_what_is_said_of_it_without_what_the_program_chose() -> None:
+    def ill_typed(rule: str, where: str) -> object:
+        return cause_of("invalid-ir", Observation(Exit.OK, Stage.DONE, offences=(Offence("types", "B", rule, where),)))
+
+    assert ill_typed("buffer", "a buffer of a negative extent") != ill_typed("buffer", "a buffer laid out by int32x8")
+    axes = "axes of {} for int32"
+    assert ill_typed("axis", axes.format("int64, int64")) == ill_typed("axis", axes.format("int16"))
+    operands = "{} of int32 and int64"
+    assert ill_typed("operands", operands.format("Add")) == ill_typed("operands", operands.format("Mul"))
+    assert ill_typed("strides", "1 strides for 2 dimensions") == ill_typed("strides", "1 strides for 4 dimensions")
+
+
+def test_ill_formed_ir_is_the_cause_only_of_what_fails_on_a_definition() -> None:
+    broken = Offence("ill-formed", "a.Breaker", "well-formed", "")
+    lost, lanes = "variable v1 has been used before definition!", "Check failed: (index) is false:"
+    assert named_by(replace(refused("a.C", lost, NARROW), origin=broken)) == "a.Breaker"
+    assert named_by(replace(refused("a.C", lanes, NARROW), origin=broken)) == ""
+    assert named_by(replace(refused("a.C", lanes, NARROW), origin=replace(broken, check="types"))) == "a.Breaker"
+    assert named_by(refused("a.C", lost, NARROW)) == ""
+
+
 def test_an_error_on_ill_formed_ir_stays_where_it_is_seen() -> None:
     """That it is ill-formed does not say in what way."""
     broken = Offence("ill-formed", "a.B", "well-formed", "")
@@ -197,6 +218,12 @@ def test_a_field_is_what_it_comes_back_as() -> None:
     assert lost(scope.format("global", "local")) == lost(scope.format("shared", "local"))
     assert lost(scope.format("global", "local")) != lost(scope.format("local", "global"))
     assert lost(scope.format("global", "local")) != lost(scope.replace("storage_", "").format("global", "local"))
+
+
+def test_the_type_of_a_part_is_that_part_whatever_types_it_had() -> None:
+    text = "dtype: {0} becomes {1}\n<root>.body.{2}.ty.dtype: {0}\n<root>.body.{2}.ty.dtype: {1}"
+    loop = lost(text.format("int16", "int32", "loop_var"))
+    assert loop == lost(text.format("uint8", "uint32", "loop_var")) != lost(text.format("int16", "int32", "value"))
 
 
 def test_a_literal_that_does_not_fit_is_one_and_so_is_a_dtype_that_the_parser_lacks() -> None:
@@ -288,7 +315,8 @@ def test_wrong_code_is_what_the_guilty_pass_does() -> None:
     assert seen.results is not None
     noted = replace(seen, results=replace(seen.results, deed=deeds[0]))
     assert first == cause_of("wrong-code", noted, "Vectorize")
-    assert first == cause_of("wrong-code", seen, "Vectorize", deed=("exceptional-value", *deeds[0][1:]))
+    for chance in ("exceptional-value", "integer-overflow"):
+        assert first == cause_of("wrong-code", seen, "Vectorize", deed=(chance, *deeds[0][1:]))
     assert first != cause_of("wrong-code", seen, "Vectorize", deed=("out-of-bounds", *deeds[0][1:]))
     assert first != cause_of("wrong-code", seen, "Vectorize", deed=("value", "-tirx.AllocBuffer"))
     assert first != cause_of("wrong-code", seen, "Other", deed=deeds[0])

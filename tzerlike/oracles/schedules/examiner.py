@@ -21,7 +21,7 @@ from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.metamorphic import HELD, LIES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace, of_the_schedule
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -72,7 +72,7 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
         Stage.MUTATE,
         message=first["claim"],
         pass_name=first["primitive"],
-        results=replace(results, guilty=first["primitive"]),
+        results=replace(of_the_schedule(results), guilty=first["primitive"]),
     )
     finding = judge_metamorphic(case, seen)
     if finding is None:

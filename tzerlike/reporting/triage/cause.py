@@ -30,12 +30,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import Exit, Observation, Offence, Stage, message_template
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
 from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
-from tzerlike.reporting.triage.construct import lost_construct, manner_of_offence
+from tzerlike.reporting.triage.construct import about_a_definition, lost_construct, manner_of_offence
 from tzerlike.reporting.triage.site import is_shared, raised_in, recursion, refused_constant, telling
 from tzerlike.systems import under_test
 
@@ -47,8 +47,12 @@ _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _CODE_GENERATION = "code generation"
 """What a bisection calls it too."""
 
-_ONE = {"exceptional-value": "value", "out-of-bounds": "an iteration too many", "block-domain": "an iteration too many"}
-"""What is wrong in two ways of which the program's values or its shapes choose one."""
+_VALUES = ("exceptional-value", "integer-overflow", "cast-range")
+_ONE = {
+    **dict.fromkeys(_VALUES, "value"),
+    **dict.fromkeys(("out-of-bounds", "block-domain"), "an iteration too many"),
+}
+"""What is wrong in several ways of which the program's values or its shapes choose one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,18 @@ def cause_of(
         return None
     how = _how_wrong(seen.results) if kind == "wrong-code" and seen.results is not None else kind
     return Cause(kind, named, how, shape=tuple(sorted(set(shape))))
+
+
+def named_by(seen: Observation) -> str:
+    """Return the pass that an observation names as guilty, or "".
+
+    That a pass left ill-formed IR is beside the point where a later one fails on something else than a definition.
+    """
+    if seen.results is not None:
+        return seen.results.guilty
+    origin = seen.origin
+    beside = origin is not None and origin.check == ILL_FORMED and not about_a_definition(seen.message)
+    return "" if origin is None or beside else origin.pass_name
 
 
 def _ill_typed(offence: Offence) -> Cause:
