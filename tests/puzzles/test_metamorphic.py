@@ -17,7 +17,17 @@ from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import PADDING, judge_metamorphic
 from tzerlike.oracles.schedules.documented import REQUIREMENTS
 from tzerlike.oracles.schedules.honest import honest
-from tzerlike.oracles.schedules.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
+from tzerlike.oracles.schedules.judge import (
+    SAME,
+    STEPS,
+    SUSPECT,
+    Base,
+    base_of,
+    calls_in,
+    claim_of,
+    first_wrong,
+    of_the_schedule,
+)
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
 from tzerlike.tir.tree import Tree
 
@@ -98,6 +108,24 @@ def test_what_is_overwritten_before_it_counts_may_be_read_unwritten() -> None:
     assert what == "uninitialised"
     claim = claim_of(base(SUM), child(overwritten.replace("C[i] = ", "B[i] = ").replace("= C[i] +", "= B[i] +")))
     assert claim.word == SAME, claim
+
+
+def test_what_a_build_shows_without_the_passes_that_tvm_can_do_without_is_the_schedules() -> None:
+    """What is wrong with them alone is another bug: a finding under this signature would hold two."""
+    wrong, right = (
+        Ran(Ending.DIFFERS, difference=Difference(0, "B", "int32", (0,), "1", "0", "2", 1, 4, "value")),
+        Ran(Ending.AGREES),
+    )
+    for whole, plain, blame in (
+        (wrong, wrong, "optimised"),
+        (wrong, right, ""),
+        (wrong, Ran(), "optimised"),
+        (right, wrong, ""),
+        (Ran(Ending.DIED, "SIGSEGV"), Ran(), "optimised"),
+        (wrong, Ran(Ending.DIED, "SIGSEGV"), "optimised"),
+    ):
+        shown = of_the_schedule(Results("defined", baseline=whole, optimised=plain))
+        assert (shown.blame, shown.optimised) == (blame, right if right in (whole, plain) else whole)
 
 
 EVEN = HEAD + "    for i in range(3):\n        B[2 * i] = A[i, 0]\n"

@@ -10,7 +10,6 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.inconsistency import manner, without_dtype
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.tir.allowlist.stored import require_graph
@@ -33,22 +32,15 @@ def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
     """Return the wrong-code finding of a schedule whose program gives other results.
 
     `pass_name` is the primitive; `message` starts with what the interpreter says of the program after it: the rule that
-    it breaks, which makes what comes out chance, or OTHER_VALUES. Other values are computed by every build.
+    it breaks, which makes what comes out chance, or OTHER_VALUES.
     """
     results = observation.results
     what = observation.message.partition(":")[0]
-    if observation.stage is not Stage.MUTATE or results is None:
-        return None
-    if not (results.blame or what == LIES or (what != OTHER_VALUES and unshown(results))):
+    if observation.stage is not Stage.MUTATE or results is None or not (results.blame or what == LIES):
         return None
     how = manner(results.blamed) if what == OTHER_VALUES else ()
     where = ("schedule", observation.pass_name, what)
     return Finding("wrong-code", (*where, *how), case, observation, bare=(*where, *without_dtype(how)))
-
-
-def unshown(results: Results) -> bool:
-    """Whether what was wrong with a build is due to a pass, and no build shows what the primitive did."""
-    return results.baseline.ending is Ending.AGREES and results.optimised.ending is Ending.NOT_RUN
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
@@ -61,16 +53,11 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
     lies = said.startswith(LIES)
     kept = "declares what its blocks access" if lies else "leaves what the program computes as it was"
-    headline = f"{seen.pass_name} leaves blocks that do not declare what they access" if lies else ""
-    if not lies and seen.results is not None and unshown(seen.results):
-        kept = "leaves a defined program defined"
-        headline = f"{seen.pass_name} makes a program undefined: {said}"
-        said += "; no value that comes of it was seen"
     return Account(
         expected=f"The schedule primitive {kept}.",
         place=seen.pass_name,
         actual=f"{'does not' if lies else 'changes it'}: {said}.",
-        headline=headline,
+        headline=f"{seen.pass_name} leaves blocks that do not declare what they access" if lies else "",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=60,

@@ -13,7 +13,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.core.results import Results
 from tzerlike.core.rng import rng_for
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
@@ -21,7 +21,7 @@ from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.metamorphic import HELD, LIES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace, of_the_schedule
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -63,8 +63,6 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
         return Look(word=first["word"])
     if len(records) > 1:
         results = Results.from_json(records[1]["results"])
-        if records[-1].get("right without optimisation"):
-            results = replace(results, baseline=Ran(Ending.AGREES), optimised=Ran())
     elif death is not None and death.results is not None:
         results = death.results
     else:
@@ -74,7 +72,7 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
         Stage.MUTATE,
         message=first["claim"],
         pass_name=first["primitive"],
-        results=replace(results, guilty=first["primitive"]),
+        results=replace(of_the_schedule(results), guilty=first["primitive"]),
     )
     finding = judge_metamorphic(case, seen)
     if finding is None:
@@ -83,7 +81,7 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     finding = replace(finding, marks=tuple(re.findall(r'\("(read|write)"', first["calls"][-1])))
     held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
     # That a block strays within a buffer that it declares takes an interpreter to see.
-    shown = "without declaring it" in first["claim"] if first["claim"].startswith(LIES) else bool(results.blame)
+    shown = not first["claim"].startswith(LIES) or "without declaring it" in first["claim"]
     archive = base64.b64decode(first["archive"])
     repro = partial(_repro, finding, **held[HELD]) if shown else None
     return Look((finding,), "wrong", held=held, archive=archive, repro=repro)
