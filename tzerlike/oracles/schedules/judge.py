@@ -11,11 +11,13 @@ import base64
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tzerlike.core.effort import Effort
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Stage
+from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
 from tzerlike.execution.compare.memory import compare
@@ -28,9 +30,9 @@ from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
-from tzerlike.systems.optional import LEVELS
+from tzerlike.systems.optional import LEVELS, baseline_named
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import array_items, s_tir, tvm
+from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
 
@@ -274,6 +276,9 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
     if isinstance(base, str):
         channel.add_result({"word": base})
         return
+    if not honest(base.func(), base.inputs.arguments, 4 * STEPS):
+        channel.add_result({"word": "dishonest before"})
+        return
     paced(True)
     try:
         schedule = ask_compiler(lambda: _schedule_by(item["trace"], base.func()))
@@ -296,6 +301,12 @@ def _pace(seconds: float) -> Callable[[bool], None]:
         signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
 
     return paced
+
+
+def due_to_schedule(results: Results) -> Results:
+    """Results of a build alone, right where one without optimisations is: what else it does wrong is due to these."""
+    ran = results.baseline if results.baseline.ending in (Ending.AGREES, Ending.DIED) else results.optimised
+    return replace(results, baseline=Ran(), optimised=ran)
 
 
 def _bear_out(
@@ -327,6 +338,7 @@ def _bear_out(
     }
     channel.add_result(record)
     module = tvm_api.module_of(suspect.child)
-    builds = Builds(None, lambda: compile_baseline(module, channel, LEVELS))
+    plain, built = (partial(compile_baseline, module, channel, name) for name in (baseline_named(TVM_VERSION), LEVELS))
+    builds = Builds(None if suspect.claim.what == LIES else plain, built)
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
-    channel.add_result({"word": "judged", "results": results.to_json()})
+    channel.add_result({"word": "judged", "results": due_to_schedule(results).to_json()})
