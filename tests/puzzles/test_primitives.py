@@ -24,6 +24,7 @@ from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.bundles.examined import bundle_examined
+from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.tiers import tier_of_look
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.mutators import Guarded, MutationEnv
@@ -195,6 +196,36 @@ def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp
     other = tmp_path / "other.py"
     other.write_text(repro.replace(f".{parts[1]}(", ".get_sblock('b') or (lambda *args, **kwargs: 0)("))
     assert ended(other)[0] == 0
+
+    test = (path / "test_regression.py").read_text()
+    assert "sch.cache_index(v1, 'global', 0)" in test and "tzerlike" not in test
+    assert pytest_status(path / "test_regression.py") == 1
+    (path / "test_regression.py").write_text(test.replace("sch.cache_index(", "(lambda *args: 0)("))
+    assert pytest_status(path / "test_regression.py") == 0
+
+
+def pytest_status(test: Path) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test.name]
+    return subprocess.run(command, capture_output=True, check=False, cwd=test.parent).returncode
+
+
+def test_a_bundle_is_reduced_to_the_calls_that_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text, steps, *_ = WRONG["behind another primitive"]
+    with planted(monkeypatch, steps) as executor:
+        case, look = looked(executor, text)
+        path = bundle_examined(tmp_path, executor, HARNESS, PROBE, look, StoredCase(case, Provenance("test")), {})
+        assert path is not None
+        bundle = read_bundle(path)
+        found = search_held(bundle, executor, ["primitives"], HARNESS)
+        assert all(True for _ in found.steps())
+        assert bundle.environment["calls"][-1] == "v5 = sch.cache_index(v4, 'global', 0)"
+        assert found.best["calls"] == ["v4 = sch.get_sblock('b')", "v5 = sch.cache_index(v4, 'global', 0)"]
+        # By the calls alone: the mutation makes no such call any more.
+        monkeypatch.setattr(examiner, "make_mutators", None)
+        held = {**found.best, "mutation": {**found.best["mutation"], "mutator": "gone"}}
+        assert examiner.look_again(ask_for(PROBE, executor.call), case, held).shows(bundle.signed)
+        less = {**held, "calls": held["calls"][:1]}
+        assert examiner.look_again(ask_for(PROBE, executor.call), case, less).findings == ()
 
 
 def ended(script: Path) -> tuple[int, str]:

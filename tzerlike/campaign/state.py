@@ -58,6 +58,7 @@ class Tally(msgspec.Struct, kw_only=True):
     mutators: dict[Text, Yield] = {}
     passes: dict[Text, Yield] = {}
     unconfirmed: Counts = {}
+    duplicates: Counts = {}
     tiers: Counts = {}
     witness: Counts = {}
     known: Counts = {}

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
@@ -48,20 +49,27 @@ class Retrial:
     few: tuple[int, ...] = (0,)
 
 
-def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
-    """Return how the cases of a bundle are tried again; `oracles` are those of its campaign."""
+def retrial_of(
+    bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
+) -> Retrial:
+    """Return how the cases of a bundle are tried again; `oracles` are those of its campaign.
+
+    `limits` are those of a compilation that is looked at, other than the executor's.
+    """
     if bundle.probe is not None:
         return _of_probe(bundle.probe, bundle.environment, executor, programs)
-    return _of_compilation(bundle.kind, executor, oracles, programs)
+    return _of_compilation(bundle.kind, executor, oracles, programs, limits)
 
 
-def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
+def _of_compilation(
+    kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None
+) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
     def look(case: Case, layout: int = 0, inputs: str = "") -> Look:
         effort = replace(executor.effort, layout=layout, inputs=inputs)
-        (seen,) = executor.run([case], count=False, effort=effort)
+        (seen,) = executor.run([case], count=False, limits=limits, effort=effort)
         return Look(tuple(judged(judges, case, seen)), seen=seen)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:

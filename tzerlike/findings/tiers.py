@@ -14,7 +14,7 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
-from tzerlike.oracles.metamorphic import LIES, PADDING, unshown
+from tzerlike.oracles.metamorphic import LIES, PADDING
 
 _DOCUMENTED = frozenset({("schedule", "cache_index", "strides"), ("schedule", "LoopPartition", LIES)})
 """By their parts, findings whose like TVM's documentation of the primitive prints as what comes out: buffers of several
@@ -49,11 +49,9 @@ def shown_plainly(
 def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
     """Return the tier of what a probe found: a program that cannot be printed need not come back from its text.
 
-    Some will say that what a program never computes may hold anything, that what the documentation shows is meant, and
-    that what no build shows does no harm.
+    Some will say that what a program never computes may hold anything, and that what the documentation shows is meant.
     """
-    seen = finding.observation
-    if finding.parts in _DOCUMENTED or (seen.stage is Stage.MUTATE and seen.results and unshown(seen.results)):
+    if finding.parts in _DOCUMENTED:
         return SECOND_TIER
     if finding.observation.stage is Stage.MUTATE and finding.observation.message.partition(":")[0] == PADDING:
         return SECOND_TIER

@@ -83,7 +83,7 @@ _STAGES = {
 
 
 def _account(subject: Subject) -> Account:
-    return account_of(subject.finding, subject.seen, subject.environment)
+    return account_of(subject.finding, subject.seen, {**subject.environment, **subject.held})
 
 
 def _death(subject: Subject) -> str:

@@ -20,7 +20,8 @@ from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.passes.naming import short_name
 
 HELD, CALLS = "mutation", "calls"
-"""What a bundle's environment holds: the coordinates of the mutation that makes the calls, and these, to read."""
+"""What a bundle's environment holds: the coordinates of the mutation that made the calls, and these, which are made
+again where they can be, in place of the mutation."""
 
 
 def judge_primitives(case: Case, observation: Observation) -> Finding | None:
@@ -73,5 +74,4 @@ PROBE = Probe(
     _owns,
     _account,
     _check,
-    not_reduced="it is about calls on a schedule, which the program alone does not show; repro.py has them",
 )

@@ -2,8 +2,7 @@
 
 The interpreter runs both on the same inputs. Where their results differ beyond both bounds, or the scheduled
 program is undefined, the primitive to blame is the first after which that is so, and the compiled program has to bear
-it out: a finding is a build of the scheduled program that does not compute what the original says, and not because of
-what TVM does to it.
+it out: a finding is a build of the scheduled program that does not compute what the original says.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import base64
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tzerlike.core.effort import Effort
@@ -30,9 +30,9 @@ from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
-from tzerlike.systems.optional import LEVELS
+from tzerlike.systems.optional import LEVELS, baseline_named
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import array_items, s_tir, tvm
+from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
 
@@ -276,6 +276,9 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
     if isinstance(base, str):
         channel.add_result({"word": base})
         return
+    if not honest(base.func(), base.inputs.arguments, 4 * STEPS):
+        channel.add_result({"word": "dishonest before"})
+        return
     paced(True)
     try:
         schedule = ask_compiler(lambda: _schedule_by(item["trace"], base.func()))
@@ -298,6 +301,12 @@ def _pace(seconds: float) -> Callable[[bool], None]:
         signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
 
     return paced
+
+
+def due_to_schedule(results: Results) -> Results:
+    """Results of a build alone, right where one without optimisations is: what else it does wrong is due to these."""
+    ran = results.baseline if results.baseline.ending in (Ending.AGREES, Ending.DIED) else results.optimised
+    return replace(results, baseline=Ran(), optimised=ran)
 
 
 def _bear_out(
@@ -329,16 +338,7 @@ def _bear_out(
     }
     channel.add_result(record)
     module = tvm_api.module_of(suspect.child)
-    # The one whose results count first: it may end the process.
-    builds = Builds(lambda: compile_baseline(module, channel, LEVELS), lambda: compile_baseline(module, channel))
+    plain, built = (partial(compile_baseline, module, channel, name) for name in (baseline_named(TVM_VERSION), LEVELS))
+    builds = Builds(None if suspect.claim.what == LIES else plain, built)
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
-    channel.add_result({"word": "judged", "results": results.to_json()})
-
-
-def of_the_schedule(results: Results) -> Results:
-    """Return what the build of a scheduled program shows of the schedule.
-
-    Nothing, where one without the passes that TVM can do without is right: what is wrong is due to one of those.
-    """
-    innocent = results.optimised.ending is Ending.AGREES
-    return replace(results, baseline=Ran(), optimised=results.optimised if innocent else results.baseline)
+    channel.add_result({"word": "judged", "results": due_to_schedule(results).to_json()})
