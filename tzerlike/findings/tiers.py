@@ -7,6 +7,7 @@ schedule, on a program that somebody would write (`Programs.plain`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
@@ -16,17 +17,28 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
 from tzerlike.oracles.metamorphic import PADDING
 
+Likeness = Callable[[Finding, Finding], bool]
+"""Whether the second finding may stand for the first."""
+
+
+def same_signature(one: Finding, other: Finding) -> bool:
+    return one.signature == other.signature
+
 
 def tiered(
-    finding: Finding, executor: ForkExecutor, programs: Programs, judge: Callable[[Case], Iterable[Finding]]
+    finding: Finding,
+    executor: ForkExecutor,
+    programs: Programs,
+    judge: Callable[[Case], Iterable[Finding]],
+    alike: Likeness = same_signature,
 ) -> tuple[Finding, int]:
     """Return the finding with its tier: on the program that shows it in the default pipeline, where there is one.
 
-    Only a finding of the same signature takes its place. What the baseline build alone shows no user would meet.
+    Only a finding that is `alike` takes its place. What the baseline build alone shows no user would meet.
     """
     if _of_baseline(finding):
         return finding, SECOND_TIER
-    found = shown_plainly(finding, executor, programs, judge, lambda other: other.signature == finding.signature)
+    found = shown_plainly(finding, executor, programs, judge, partial(alike, finding))
     return (finding, SECOND_TIER) if found is None else (found, FIRST_TIER)
 
 

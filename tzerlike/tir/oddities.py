@@ -39,6 +39,8 @@ EXTREME = 1 << 20
 MOST_MENDS = 200
 
 _UNSIGNED = "an unsigned loop"
+_UNFOLDED = "an unfolded constant"
+_UNUSED = "an unused name"
 
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
@@ -75,8 +77,9 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
+            other = _OTHER_WAYS.get(what)
             ways = (partial(_with_node, tree, site, plainer),)
-            yield Oddity(what, (*ways, partial(_as_parameter, tree, site)) if what == _UNSIGNED else ways)
+            yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
 
 
 def mended(func: Any, way: int, *, threads: bool) -> Any | None:
@@ -105,6 +108,37 @@ def _as_parameter(tree: Tree, site: Site) -> Any:
     params = [*array_items(tree.func.params), site.node.loop_var]
     return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
 
+
+def _as_name(tree: Tree, site: Site) -> Any | None:
+    """The function with a name for a number that is calculated, as people have for those that they calculate with."""
+    value = _folded(site.node, site.dtype)
+    if type(value) is not tirx.IntImm:
+        return None
+    name = tirx.Var("c", site.dtype)
+    return _beginning_with(tirx.Bind(name, value), tree.replace(site, name))
+
+
+def _used(tree: Tree, site: Site) -> Any | None:
+    """The function with the name for what is calculated with it, where that is of its type."""
+    node = site.node
+    if type(node) is not tirx.Let or str(type_of(node.var).dtype) != site.dtype:
+        return None
+    return tree.replace(site, tirx.Let(node.var, node.body, node.var))
+
+
+def _beginning_with(stmt: Any, func: Any) -> Any:
+    root = func.body
+    if type(root) is not s_tir.SBlockRealize:
+        return function_with(func, seq([stmt, root]))
+    block = block_with(root.block, body=seq([stmt, root.block.body]))
+    return function_with(func, s_tir.SBlockRealize(array_items(root.iter_values), root.predicate, block))
+
+
+_OTHER_WAYS: Mapping[str, Callable[[Tree, Site], Any | None]] = {
+    _UNSIGNED: _as_parameter,
+    _UNFOLDED: _as_name,
+    _UNUSED: _used,
+}
 
 _Found = Iterator[tuple[str, Make]]
 
@@ -173,18 +207,18 @@ def _not(program: _Program, site: Site) -> _Found:
 def _binary(program: _Program, site: Site) -> _Found:
     node = site.node
     if is_fixed(node.a) and is_fixed(node.b):
-        yield "an unfolded constant", partial(_folded, node, site.dtype)
+        yield _UNFOLDED, partial(_folded, node, site.dtype)
 
 
 def _bind(program: _Program, site: Site) -> _Found:
     if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
-        yield "an unused name", partial(seq, [])
+        yield _UNUSED, partial(seq, [])
 
 
 def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
-        yield "an unused name", lambda: node.body
+        yield _UNUSED, lambda: node.body
     elif _in_condition(site):
         yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
 
