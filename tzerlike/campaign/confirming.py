@@ -18,7 +18,7 @@ from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
-from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, SECOND_TIER, Finding
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.storage import write_atomic
@@ -35,6 +35,7 @@ from tzerlike.findings.defining import defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
+from tzerlike.findings.likeness import same_failure
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.rescue import without_misuse
@@ -198,14 +199,20 @@ class ConfirmingWorker(ShardWorker):
     def _bundle_tiered(self, finding: Finding, stored: StoredCase) -> str | None:
         """Bundle a finding with its tier, on the plain program that shows it where there is one."""
         best, tier = self._tiered(finding, stored)
-        return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+        if best.signature == finding.signature:
+            return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+        told = best.signature if self._reported(best) else self._bundle(best, replace(stored, case=best.case), tier)
+        if told is None:
+            return self._bundle(finding, stored, SECOND_TIER)
+        self.signatures.add(finding.signature)
+        return told
 
     def _carried(self, finding: Finding, stored: StoredCase) -> Finding | None:
         best, tier = self._tiered(finding, stored)
         return best if tier == FIRST_TIER else None
 
     def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
-        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
+        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge, same_failure), "tier")
         if isinstance(found, Fault):
             self.faults.note(found, Occasion(stored.provenance.iteration, stored))
             return finding, 0
@@ -309,7 +316,7 @@ class ConfirmingWorker(ShardWorker):
                 self.room.keep(lambda: write_atomic(path / memcheck.SANITIZER_REPORT, said))
                 self.room.keep(lambda: refresh_report(path))
             if not finding.apart:
-                self.reductions.found(path, finding)
+                self.reductions.found(path, finding, tier)
         self.save()
         return finding.signature
 

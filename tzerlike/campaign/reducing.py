@@ -14,7 +14,7 @@ from typing import Any
 from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import SCHEME, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Shrinking, Task
 from tzerlike.core.stored import StoredCase
@@ -83,9 +83,9 @@ class Reductions:
         self._bundle = bundle
         self._under_way: Iterator[int] | None = None
 
-    def found(self, bundle: Path, finding: Finding) -> None:
+    def found(self, bundle: Path, finding: Finding, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
-        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name))
+        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name, tier))
 
     def seen_again(self, finding: Finding, stored: StoredCase) -> None:
         """Have some of the findings that have a bundle compared with it: the first, the second, the fourth..."""
@@ -115,8 +115,9 @@ class Reductions:
     def _step(self) -> int:
         waiting = self._state.to_reduce
         if self._under_way is None:
-            # Bundles come first: what is compared with them needs them reduced.
-            waiting.sort(key=lambda one: not one.bundle)
+            # Bundles come first: what is compared with them needs them reduced. Of them, those that may yet be of the
+            # first tier.
+            waiting.sort(key=lambda one: (not one.bundle, one.tier == FIRST_TIER))
             waiting[0].tries += 1
             self._under_way = self._reduced(waiting[0])
         try:

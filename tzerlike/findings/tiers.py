@@ -7,6 +7,7 @@ schedule, on a program that somebody would write (`Programs.plain`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
@@ -20,17 +21,28 @@ _DOCUMENTED = frozenset({("schedule", "cache_index", "strides"), ("schedule", "L
 """By their parts, findings whose like TVM's documentation of the primitive prints as what comes out: buffers of several
 dimensions and one stride, blocks that declare nothing. Both hurt later on, and are no oversight of a user's."""
 
+Likeness = Callable[[Finding, Finding], bool]
+"""Whether the second finding may stand for the first."""
+
+
+def same_signature(one: Finding, other: Finding) -> bool:
+    return one.signature == other.signature
+
 
 def tiered(
-    finding: Finding, executor: ForkExecutor, programs: Programs, judge: Callable[[Case], Iterable[Finding]]
+    finding: Finding,
+    executor: ForkExecutor,
+    programs: Programs,
+    judge: Callable[[Case], Iterable[Finding]],
+    alike: Likeness = same_signature,
 ) -> tuple[Finding, int]:
     """Return the finding with its tier: on the program that shows it in the default pipeline, where there is one.
 
-    Only a finding of the same signature takes its place. What the baseline build alone shows no user would meet.
+    Only a finding that is `alike` takes its place. What the baseline build alone shows no user would meet.
     """
     if _of_baseline(finding):
         return finding, SECOND_TIER
-    found = shown_plainly(finding, executor, programs, judge, lambda other: other.signature == finding.signature)
+    found = shown_plainly(finding, executor, programs, judge, partial(alike, finding))
     return (finding, SECOND_TIER) if found is None else (found, FIRST_TIER)
 
 

@@ -45,6 +45,8 @@ MOST_MENDS = 200
 
 _UNSIGNED = "an unsigned loop"
 _NEVER = "what no execution may come to"
+_UNFOLDED = "an unfolded constant"
+_UNUSED = "an unused name"
 
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
@@ -54,7 +56,7 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
-_PLACES = ("indices", "iter_values", "min", "extent", "step")
+_PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
 _ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 _CONDITIONS = ("condition", "predicate")
 
@@ -82,8 +84,9 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
+            other = _OTHER_WAYS.get(what)
             ways = (partial(_with_node, tree, site, plainer),)
-            yield Oddity(what, (*ways, partial(_as_parameter, tree, site)) if what == _UNSIGNED else ways)
+            yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
     for buffer in buffers_of(tree):
         if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
             aligned = {key(buffer): like(buffer, alignment=USUAL_ALIGNMENT)}
@@ -116,6 +119,37 @@ def _as_parameter(tree: Tree, site: Site) -> Any:
     params = [*array_items(tree.func.params), site.node.loop_var]
     return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
 
+
+def _as_name(tree: Tree, site: Site) -> Any | None:
+    """The function with a name for a number that is calculated, as people have for those that they calculate with."""
+    value = _folded(site.node, site.dtype)
+    if type(value) is not tirx.IntImm:
+        return None
+    name = tirx.Var("c", site.dtype)
+    return _beginning_with(tirx.Bind(name, value), tree.replace(site, name))
+
+
+def _used(tree: Tree, site: Site) -> Any | None:
+    """The function with the name for what is calculated with it, where that is of its type."""
+    node = site.node
+    if type(node) is not tirx.Let or str(type_of(node.var).dtype) != site.dtype:
+        return None
+    return tree.replace(site, tirx.Let(node.var, node.body, node.var))
+
+
+def _beginning_with(stmt: Any, func: Any) -> Any:
+    root = func.body
+    if type(root) is not s_tir.SBlockRealize:
+        return function_with(func, seq([stmt, root]))
+    block = block_with(root.block, body=seq([stmt, root.block.body]))
+    return function_with(func, s_tir.SBlockRealize(array_items(root.iter_values), root.predicate, block))
+
+
+_OTHER_WAYS: Mapping[str, Callable[[Tree, Site], Any | None]] = {
+    _UNSIGNED: _as_parameter,
+    _UNFOLDED: _as_name,
+    _UNUSED: _used,
+}
 
 _Found = Iterator[tuple[str, Make]]
 
@@ -203,16 +237,19 @@ def _not(program: _Program, site: Site) -> _Found:
 def _binary(program: _Program, site: Site) -> _Found:
     node = site.node
     if is_fixed(node.a) and is_fixed(node.b):
-        yield "an unfolded constant", partial(_folded, node, site.dtype)
+        yield _UNFOLDED, partial(_folded, node, site.dtype)
     elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and not int(node.b.value):
         yield _NEVER, lambda: node.a
 
 
 def _cast(program: _Program, site: Site) -> _Found:
-    value, wanted = _float_in(site.node.value), parse(site.dtype)
-    if value is None or wanted is None or not wanted.is_int or wanted.base == "bool":
+    source, wanted = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
+    if not (source and source.is_float and wanted and wanted.is_int and wanted.base != "bool"):
         return
-    if not math.isfinite(value) or not wanted.low <= int(value) <= wanted.high:
+    value = _float_in(site.node.value)
+    if _in_index_or_divisor(site):
+        yield "a float in an index", partial(number, site.dtype, 1)
+    elif value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
         yield _NEVER, partial(number, site.dtype, 1)
 
 
@@ -225,19 +262,13 @@ def _float_in(node: Any) -> float | None:
 
 def _bind(program: _Program, site: Site) -> _Found:
     if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
-        yield "an unused name", partial(seq, [])
-
-
-def _cast(program: _Program, site: Site) -> _Found:
-    source, whole = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
-    if source and source.is_float and whole and not whole.is_float and _in_index_or_divisor(site):
-        yield "a float in an index", partial(number, site.dtype, 1)
+        yield _UNUSED, partial(seq, [])
 
 
 def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
-        yield "an unused name", lambda: node.body
+        yield _UNUSED, lambda: node.body
     elif _in_condition(site):
         yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
 

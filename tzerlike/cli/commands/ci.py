@@ -26,6 +26,7 @@ from tzerlike.cli.named import named
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.case import TIR
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
+from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import default_oracles, make_oracles
