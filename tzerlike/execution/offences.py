@@ -15,7 +15,7 @@ from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
 from tzerlike.tir.kept import Form, form_of, not_kept
 from tzerlike.tir.promises import MADE
-from tzerlike.tir.tree import Tree, defines_once
+from tzerlike.tir.tree import Tree, defines_once, jumps_nowhere
 from tzerlike.tir.typecheck import TypeChecker
 
 SHARES = {Check.TYPES: 4, Check.IMMUTABILITY: 8}
@@ -62,14 +62,22 @@ class TypeWatch:
 
 @tvm_api.tvm.ir.instrument.pass_instrument
 class FormWatch:
-    """Notes the first pass that leaves what TVM's verifiers refuse; of nested passes it is the inner."""
+    """Notes the first pass that leaves what is not `sound`: what TVM's verifiers refuse, where nothing else is said; of
+    nested passes it is the inner."""
 
-    def __init__(self) -> None:
+    def __init__(self, sound: Callable[[Any], bool] | None = None) -> None:
         self.maker = ""
+        self._sound = sound or _well_formed
 
     def run_after_pass(self, module: Any, info: Any) -> None:
-        if not self.maker and not _well_formed(module):
+        if not self.maker and not self._sound(module):
             self.maker = str(info.name)
+
+
+def jumps_within_loops(module: Any) -> bool:
+    """Whether no break or continue is outside of all loops."""
+    functions = module.functions.values()
+    return not any(jumps_nowhere(Tree(func)) for func in functions if isinstance(func, tvm_api.PrimFunc))
 
 
 def _well_formed(module: Any) -> bool:
