@@ -290,6 +290,32 @@ def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pyte
     assert found.parts[:2] == ("optimised", "relax.CompiledMode")
 
 
+def _chain(row: str, count: int) -> Model:
+    """Calls of an operator one on the other; the last one comes out."""
+    kind = TensorType((3,), "float32")
+    vertices = tuple(Vertex(row, (n,), {}, (kind,)) for n in range(count))
+    return Model((Origin(kind, low=-1.0, high=1.0),), vertices, (count,))
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_where_each_call_is_right_the_planning_of_memory_is_tried(
+    monkeypatch: pytest.MonkeyPatch, planned: bool
+) -> None:
+    """A build that is wrong where one tensor comes out, with the planning of memory alone or without it too."""
+    relax, other = tvm_api.part("relax"), _module(_chain("tanh", 3))
+    original = relax.build
+
+    def build(module: Any, target: Any, **others: Any) -> Any:
+        disabled = "StaticPlanBlockMemory" in tvm_api.tvm.transform.PassContext.current().disabled_pass
+        wrong = len(module["main"].ret_ty.fields) == 1 and not (planned and disabled)
+        return original(other if wrong else module, target, **others)
+
+    monkeypatch.setattr(relax, "build", build)
+    results = _seen(_case(_chain("tanh", 2))).results
+    assert results is not None
+    assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
+
+
 def test_the_zero_pipeline_is_tvms() -> None:
     names: list[str] = []
     watch = tvm_api.PassWatch(lambda name: names.append(name))
