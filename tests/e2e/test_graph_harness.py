@@ -27,18 +27,22 @@ from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
-from tzerlike.harnesses.graph.passes import NOT_DRAWN, ZERO, known_passes
+from tzerlike.harnesses.graph.passes import NOT_DRAWN, ROUND_TRIPS, ZERO, known_passes
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
 from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.oracles.immutability import judge_immutability
+from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import judge_errors, judge_form, judge_results
 from tzerlike.processes.job import ALONE
 from tzerlike.systems import tvm_api
 
-ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES}))
+ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
 LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
 
 
@@ -227,6 +231,89 @@ def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) ->
     said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
     assert set(re.findall(r"^FAILED (\w+)", said, re.M)) == {"test_wrong", "test_refused"}, said
     assert "4 passed" in said
+
+
+OTHER = _call("exp", "float64", ((3,),))
+
+
+def _module(model: Model) -> Any:
+    return relax_module(model, lambda origin: drawn_values(origin, 0))
+
+
+def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
+    original = running.made_pass
+    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    return _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted")
+
+
+def test_a_pass_that_changes_what_comes_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _plant(monkeypatch, lambda module: _module(OTHER))
+    found = judge_signatures(case, _seen(case))
+    assert found is not None
+    assert found.parts == ("model-types", "Planted")
+
+
+def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(module: Any) -> Any:
+        module["main"] = _module(OTHER)["main"]
+        return module
+
+    case = _plant(monkeypatch, planted)
+    (found,) = judge_immutability(case, _seen(case))
+    assert found.parts == ("immutability", "Planted")
+
+
+@pytest.mark.parametrize("step", ROUND_TRIPS)
+def test_a_module_that_is_read_as_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    case = _case(CONSTANT, "relax.LegalizeOps", step)
+    assert judge_texts(case, _seen(case)) is None
+    for reader in ("parse_script", "load_ir"):
+        monkeypatch.setattr(tvm_api, reader, lambda text: _module(RIGHT))
+    found = judge_texts(case, _seen(case))
+    assert found is not None
+    assert found.parts == ("model-text", step.removeprefix("relax."))
+
+
+def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _case(_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
+    assert str((_seen(case).results or Results("")).optimised) == "agrees"
+    relax = tvm_api.part("relax")
+    original, other = relax.build, _module(_call("add", "float32", ((3,), (3,))))
+
+    def build(module: Any, target: Any, exec_mode: str, **others: Any) -> Any:
+        return original(other if exec_mode == "compiled" else module, target, exec_mode=exec_mode, **others)
+
+    monkeypatch.setattr(relax, "build", build)
+    seen = _seen(case)
+    found = judge_modes(case, seen)
+    assert found is not None and judge_results(case, seen) is None
+    assert found.parts[:2] == ("optimised", "relax.CompiledMode")
+
+
+def _chain(row: str, count: int) -> Model:
+    """Calls of an operator one on the other; the last one comes out."""
+    kind = TensorType((3,), "float32")
+    vertices = tuple(Vertex(row, (n,), {}, (kind,)) for n in range(count))
+    return Model((Origin(kind, low=-1.0, high=1.0),), vertices, (count,))
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_where_each_call_is_right_the_planning_of_memory_is_tried(
+    monkeypatch: pytest.MonkeyPatch, planned: bool
+) -> None:
+    """A build that is wrong where one tensor comes out, with the planning of memory alone or without it too."""
+    relax, other = tvm_api.part("relax"), _module(_chain("tanh", 3))
+    original = relax.build
+
+    def build(module: Any, target: Any, **others: Any) -> Any:
+        disabled = "StaticPlanBlockMemory" in tvm_api.tvm.transform.PassContext.current().disabled_pass
+        wrong = len(module["main"].ret_ty.fields) == 1 and not (planned and disabled)
+        return original(other if wrong else module, target, **others)
+
+    monkeypatch.setattr(relax, "build", build)
+    results = _seen(_case(_chain("tanh", 2))).results
+    assert results is not None
+    assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
 
 
 def test_the_zero_pipeline_is_tvms() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.errors import UserError
 from tzerlike.core.targets import checked_target
 from tzerlike.graph.model import Model, read_model
@@ -14,6 +14,12 @@ from tzerlike.graph.spec import ROWS
 
 WITHOUT_CHECKS = ContextConfig(options=(("tirx.disable_assert", True),))
 """Functions do not check their arguments: half of the time of a build goes into code for that."""
+
+WITHOUT_PLANNING = ContextConfig(disabled_passes=("StaticPlanBlockMemory",))
+"""Each tensor has memory of its own."""
+
+COMPILED = PassSpec("relax.CompiledMode")
+"""A step of a sequence that is no pass: the virtual machine runs machine code in place of bytecode."""
 
 _PASS_NAME = re.compile(r"relax\.[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -37,8 +43,11 @@ def require_model(case: Case) -> None:
     for spec in case.passes:
         if spec.args or _PASS_NAME.fullmatch(spec.name) is None:
             raise UserError(f"case.passes: {spec} is no pass of Relax without arguments")
-    if case.config not in (ContextConfig(), WITHOUT_CHECKS):
-        raise UserError("case.config: a model is built in the default pipeline, with or without checks of arguments")
+    if case.config not in (ContextConfig(), WITHOUT_CHECKS, WITHOUT_PLANNING):
+        raise UserError(
+            "case.config: a model is built in the default pipeline, with or without checks of arguments and the "
+            "planning of memory"
+        )
     model_of(case.ir)
 
 

@@ -13,7 +13,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, models, performance, primitives, round_trip
+from tzerlike.oracles import crash, metamorphic, model_steps, models, performance, primitives, round_trip
 from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -38,7 +38,19 @@ ORACLES: dict[str, Oracle] = {
     "model-results": Oracle(models.judge_results, frozenset({Check.RESULTS}), harness=GRAPH),
     "model-errors": Oracle(models.judge_errors, frozenset({Check.REJECTIONS}), harness=GRAPH),
     "model-form": Oracle(models.judge_form, frozenset({Check.TYPES}), harness=GRAPH, account=models.account_of_form),
+    "model-types": Oracle(
+        model_steps.judge_signatures,
+        frozenset({Check.SIGNATURES}),
+        harness=GRAPH,
+        account=model_steps.account_of_signature,
+    ),
+    "model-input": Oracle(judge_immutability, frozenset({Check.IMMUTABILITY}), harness=GRAPH),
+    "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
+    "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
 }
+
+_OF_MODELS = ("model-results", "model-errors", "model-form")
+"""Oracles of models where none are named."""
 
 
 def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
@@ -54,8 +66,8 @@ def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
 
 
 def default_oracles(harness: str) -> tuple[str, ...]:
-    """Return those of DEFAULT_ORACLES that understand the cases of a harness, and all that are for models alone."""
-    own = (name for name, oracle in ORACLES.items() if harness == oracle.harness == GRAPH)
+    """Return those of DEFAULT_ORACLES that understand the cases of a harness, and for models three of their own."""
+    own = _OF_MODELS if harness == GRAPH else ()
     return (*(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness)), *own)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
+from tzerlike.graph.stored import COMPILED
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -19,7 +20,13 @@ from tzerlike.passes.naming import short_name
 
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
-    """Return the wrong-code finding of a model: the pass or the operator that is at fault, and how it is wrong.
+    """Return the wrong-code finding of a model; what only machine code has wrong is for another oracle."""
+    results = observation.results
+    return None if results is None or results.guilty == COMPILED.name else wrong_results(case, observation)
+
+
+def wrong_results(case: Case, observation: Observation) -> Finding | None:
+    """Return the finding of wrong results: the pass or the operator that is at fault, and in what way.
 
     What is read from where nothing was written may be any number, an infinity or NaN: that makes no difference.
     """

@@ -93,7 +93,7 @@ class GraphHarness(CaseHarness):
     }
 
     def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> GraphPairs:
-        return GraphPairs(config.mutators)
+        return GraphPairs(config.mutators, config.oracles)
 
     def seeds(self, source: str, target: str, cache: Path) -> tuple[list[Import], list[str]]:
         if source == "none":

@@ -17,8 +17,8 @@ from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import model_text, read_model
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import WITHOUT_CHECKS, require_model
-from tzerlike.harnesses.graph.passes import Sequences, made_pass
+from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -29,16 +29,22 @@ _CHECKED = 0.2
 """How many sequences come with functions that check their arguments, as they do by default."""
 
 
+_UNPLANNED = 0.1
+"""How many come without planning of memory, where an oracle asks for that."""
+
+
 class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
         unknown = [name for name in names if name not in MODEL_MUTATORS]
         if unknown:
             raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
         self.mutators = tuple(names) or tuple(MODEL_MUTATORS)
         self._menu = Menu(list(ROWS.values()))
-        self._sequences = Sequences()
+        self._modes = "model-modes" in oracles
+        texts = ROUND_TRIPS if "model-text" in oracles else ()
+        self._sequences = Sequences((*texts, *([COMPILED.name] if self._modes else [])))
 
     def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
         rng = mutation.rng
@@ -58,7 +64,10 @@ class GraphPairs:
         return _LEVEL_ZERO if kind_of_target(target) == "llvm" else target
 
     def fresh(self, rng: Random, program: str) -> Plan:
-        return self._sequences.fresh(rng), ContextConfig() if rng.random() < _CHECKED else WITHOUT_CHECKS
+        draw = rng.random()
+        config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
+        unplanned = self._modes and draw > 1 - _UNPLANNED
+        return self._sequences.fresh(rng), WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
         return self._sequences.changed(passes, donor, rng), config

@@ -12,6 +12,7 @@ from typing import Any
 from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
+from tzerlike.graph.stored import COMPILED
 from tzerlike.systems import tvm_api
 
 _MOST_PASSES = 10
@@ -77,17 +78,44 @@ def known_passes() -> Mapping[str, Any]:
     return found
 
 
+def _through_text(module: Any) -> Any:
+    return tvm_api.parse_script(str(module.script(show_meta=True)))
+
+
+def _through_json(module: Any) -> Any:
+    return tvm_api.load_ir(tvm_api.dump_ir(module))
+
+
+ROUND_TRIPS = MappingProxyType({"relax.ThroughText": _through_text, "relax.ThroughJson": _through_json})
+"""Steps of a sequence that write a module down and read it again; it has to be the same."""
+
+
 def made_pass(spec: PassSpec) -> Any:
-    """Return a pass; UserError for one that this TVM has not got."""
+    """Return a pass, or another step; UserError for one that this TVM has not got."""
+    if spec == COMPILED:
+        return lambda module: module
+    if spec.name in ROUND_TRIPS and not spec.args:
+        return ROUND_TRIPS[spec.name]
     constructor = known_passes().get(spec.name)
     if constructor is None or spec.args:
         raise UserError(f"no pass {str(spec)!r} of Relax in this TVM")
     return constructor()
 
 
-def pass_source(spec: PassSpec) -> str:
-    """Return source that makes a pass, with `relax` in scope."""
-    return f"relax.transform.{spec.name.removeprefix('relax.')}()"
+def step_source(spec: PassSpec, module: str) -> str:
+    """Return a line that takes a step with what is called `module`, "" for one that is none by itself."""
+    given = {
+        "relax.ThroughText": f"tvm.script.from_source({module}.script(show_meta=True))",
+        "relax.ThroughJson": f"tvm.ir.load_json(tvm.ir.save_json({module}))",
+    }
+    made = given.get(spec.name, f"relax.transform.{spec.name.removeprefix('relax.')}()({module})")
+    return "" if spec == COMPILED else f"{module} = {made}\n"
+
+
+def build_source(passes: Sequence[PassSpec], module: str) -> str:
+    """Return source that builds what is called `module`, as `target` says."""
+    mode = ', exec_mode="compiled"' if COMPILED in passes else ""
+    return f"relax.build({module}, target{mode})"
 
 
 def _takes_arguments(constructor: Any) -> bool:
@@ -95,10 +123,11 @@ def _takes_arguments(constructor: Any) -> bool:
 
 
 class Sequences:
-    """Draws sequences of passes, those more often that have paid."""
+    """Draws sequences of passes, those more often that have paid; `others` are steps that are none."""
 
-    def __init__(self) -> None:
-        self._names = [name for name in known_passes() if name.removeprefix("relax.") not in NOT_DRAWN]
+    def __init__(self, others: Sequence[str] = ()) -> None:
+        passes = (name for name in known_passes() if name.removeprefix("relax.") not in NOT_DRAWN)
+        self._names = [*passes, *others]
         self._shares = shares(self._names, {})
 
     def learn(self, yields: Yields) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.results import Difference
 from tzerlike.core.targets import target_options
@@ -21,7 +21,8 @@ from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_cas
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
-from tzerlike.harnesses.graph.passes import pass_source
+from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.sources import drawn_sources
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.passes.naming import short_name
@@ -30,8 +31,6 @@ _INLINE = 64
 """Elements that a test lists; of a larger output it looks at the first one that is wrong."""
 
 _IMPORTS = ("from tvm import relax", "from tvm.script import ir as I", "from tvm.script import relax as R")
-
-_CHECK = "assert relax.analysis.check_well_formed(mod)\n"
 
 _RUN = """\
 inputs = [
@@ -66,9 +65,12 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
 
     if finding.kind == "invalid-ir":
         (offence,) = finding.observation.offences
-        cured = tuple(spec for spec in case.passes if spec.name != offence.pass_name)
-        return Regression(*(written(start, _under(case, passes, _CHECK, "")) for passes in (case.passes, cured)))
-    build = _under(case, case.passes, "", "built = relax.build(mod, target)\n")
+        count = [spec.name for spec in case.passes].index(offence.pass_name)
+        last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
+        held = "before, hashed = mod, tvm_ffi.structural_hash(mod)\n"
+        ways = (f"{held}{last}assert not ({wrong})\n", f"{held}assert not ({wrong})\n")
+        return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
+    build = _under(case, case.passes, f"built = {build_source(case.passes, 'mod')}\n")
     if finding.kind in ("crash", "ice-on-valid"):
         return Regression(written(start, build), written("mod = Module\n", build, program=_OTHER_MODEL))
     results = finding.observation.results
@@ -96,12 +98,14 @@ def _module(model: Model, values: Sequence[str]) -> str:
     return f'constants = {{\n{"".join(constants)}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
 
 
-def _under(case: Case, passes: Sequence[PassSpec], after_each: str, last: str) -> str:
+def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:
     """Statements that apply passes to `mod` as a case says, and what comes last."""
-    steps = "".join(f"mod = {pass_source(spec)}(mod)\n{after_each}" for spec in passes) + last
+    steps = "".join(step_source(spec, "mod") for spec in passes) + last
     contexts = ["target"]
-    if case.config != ContextConfig():
+    if case.config.options:
         contexts.append(f"tvm.transform.PassContext(config={python_source(dict(case.config.options))})")
+    if case.config.disabled_passes:
+        contexts.append(f"tvm.transform.PassContext(disabled_pass={python_source(case.config.disabled_passes)})")
     target = f"target = tvm.target.Target({python_source(target_options(case.target))})\n"
     return f"{target}with {', '.join(contexts)}:\n{textwrap.indent(steps or 'pass', '    ')}"
 
@@ -132,6 +136,11 @@ def _file(finding: Finding, script: str, body: str) -> str:
         guilty = seen.offences[0].pass_name
     name = snake_case(short_name(guilty)) or "build"
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
-    used = {"np": "import numpy as np", "ml_dtypes": "import ml_dtypes", "T": "from tvm.script import tirx as T"}
+    used = {
+        "np": "import numpy as np",
+        "tvm_ffi": "import tvm_ffi",
+        "ml_dtypes": "import ml_dtypes",
+        "T": "from tvm.script import tirx as T",
+    }
     imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
     return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", [program, body], [*_IMPORTS, *imports])

@@ -12,15 +12,16 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
-from tzerlike.core.observation import ILL_FORMED, Exit, Offence, Stage
+from tzerlike.core.observation import Exit, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, source_values, wrong_calls
-from tzerlike.graph.relax import relax_accepts, relax_module
+from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
 from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import made_pass
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
@@ -41,8 +42,8 @@ _LITTLE = 1e-2
 class Building:
     """The builds of a case; each step is noted before it is taken."""
 
-    def __init__(self, case: Case, channel: Channel) -> None:
-        self.case, self.channel = case, channel
+    def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
+        self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
 
     def module(self, model: Model) -> Any:
@@ -59,15 +60,18 @@ class Building:
             for spec in passes:
                 channel.note_pass(spec.name)
                 step = made_pass(spec)
+                judge = None if around is None or self.offences else PassJudge(spec.name, module, self.effort)
                 module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
                 if around is not None:
                     reached.append(around.blocks())
-                    if not self.offences and not relax_accepts(module):
-                        self.offences.append(Offence(ILL_FORMED, spec.name, "well-formed", "its verifier refuses it"))
+                if judge is not None:
+                    self.offences += ask_compiler(lambda judge=judge, module=module: [*judge.offences(module)])  # type: ignore[misc]
             channel.note_pass("")
             if around is not None:
                 channel.enter_stage(Stage.BUILD)
-            built = ask_compiler(lambda: _relax.build(module, target, relax_pipeline=_relax.get_pipeline(pipeline)))
+            mode = "compiled" if COMPILED in passes else "bytecode"
+            chosen = _relax.get_pipeline(pipeline)
+            built = ask_compiler(lambda: _relax.build(module, target, relax_pipeline=chosen, exec_mode=mode))
         channel.note_pass("")
         return built, [after - before for before, after in pairwise(reached)]
 
@@ -89,7 +93,7 @@ def run_case(
 ) -> dict[str, Any]:
     """Take a case through its stages (tzerlike.processes.job.RunCase)."""
     channel.enter_stage(Stage.LOAD)
-    model, building = model_of(case.ir), Building(case, channel)
+    model, building = model_of(case.ir), Building(case, channel, effort)
     try:
         module = building.module(model)
         channel.enter_stage(Stage.PASSES)
@@ -98,17 +102,16 @@ def run_case(
         record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
             record["rejection"] = _rejection(building, model, refusal.message).to_json()
-        return record | _offences(building, effort)
-    record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building, effort)
+        return record | _offences(building)
+    record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building)
     if Check.RESULTS in effort.checks and not building.offences:
         record["results"] = _compared(building, model, built).to_json()
     channel.enter_stage(Stage.DONE)
     return record
 
 
-def _offences(building: Building, effort: Effort) -> dict[str, Any]:
-    wanted = Check.TYPES in effort.checks and building.offences
-    return {"offences": [asdict(one) for one in building.offences]} if wanted else {}
+def _offences(building: Building) -> dict[str, Any]:
+    return {"offences": [asdict(one) for one in building.offences]} if building.offences else {}
 
 
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
@@ -188,8 +191,17 @@ def _of_operator(building: Building, model: Model, sources: Sequence[Array], res
     built, _ = building.build(building.module(bare), (), pipeline=_LOWERED_ONLY)
     found = wrong_calls(model, ROWS, sources, building.outputs(bare, built, sources))
     if not found:
-        return Results("unknown", "errors-grow")
+        return _of_planning(building, model, sources, results)
     return replace(results, guilty=found[0][0].row.partition(":")[0])
+
+
+def _of_planning(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+    """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
+    apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
+    built, _ = apart.build(apart.module(model), ())
+    if _ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+        return Results("unknown", "errors-grow")
+    return replace(results, guilty="StaticPlanBlockMemory")
 
 
 def _difference(number: int, want: ExpectedOutput, got: Array) -> Difference | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import textwrap
 import zlib
 
 import numpy as np
@@ -21,7 +22,8 @@ from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_va
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
-from tzerlike.harnesses.graph.passes import pass_source
+from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import drawn_sources
 from tzerlike.harnesses.tir.proof import proved
@@ -35,6 +37,7 @@ Exits non-zero when the bug shows, and 0 when it does not.
 """
 
 import base64
+import textwrap
 import resource
 import signal
 import sys
@@ -43,6 +46,7 @@ import zlib
 {imports}
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -60,32 +64,30 @@ CONSTANTS = {{
 {constants}}}
 INPUTS = [
 {inputs}]
-PASSES = [{passes}]
-
 limit()
 target = tvm.target.Target({target!r})
 module = Module
 if CONSTANTS:
     module = relax.transform.BindParams("main", CONSTANTS)(module)
-with target, tvm.transform.PassContext(opt_level={level}, config={options!r}):
+with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
 '''
 
 _BUILD = """\
-    for step in PASSES:
-        module = step(module)
-    built = relax.build(module, target)
+{steps}
+    built = {build}
 """
 
 _BUILD_END = """\
 print("TVM compiles the model: the bug does not show")
 """
 
-_FORM = """\
-    for step in PASSES:
-        module = step(module)
-        if not relax.analysis.check_well_formed(module):
-            print(f"{step.info.name} leaves what the verifier refuses")
-            sys.exit(1)
+_LAST = """\
+{steps}
+    before, hashed = module, tvm_ffi.structural_hash(module)
+    {last}
+    if {wrong}:
+        print("{said}")
+        sys.exit(1)
 print("the bug does not show")
 """
 
@@ -168,18 +170,22 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
         module=module,
         constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
         inputs="".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input"),
-        passes=", ".join(map(pass_source, case.passes)),
         target=target_options(case.target),
         level=case.config.opt_level,
         options=dict(case.config.options),
+        disabled=list(case.config.disabled_passes),
     ).replace("\n\n\nimport numpy", "\n\nimport numpy")
     if finding.kind == "invalid-ir":
-        return head + _FORM
+        return head + _breach(finding)
+    build = _BUILD.format(
+        steps=textwrap.indent("".join(step_source(spec, "module") for spec in case.passes), "    ").rstrip(),
+        build=build_source(case.passes, "module"),
+    )
     found = None if results is None else results.optimised.difference
     if finding.kind != "wrong-code":
-        return head + _BUILD + _BUILD_END
+        return head + build + _BUILD_END
     if wrong is None or found is None:
-        return head + _BUILD + _CALL + _CALL_END
+        return head + build + _CALL + _CALL_END
     run = _COMPARE.format(
         number=found.parameter,
         shape=wrong.values.shape,
@@ -187,7 +193,20 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
         dtype=str(wrong.values.dtype),
         bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
-    return head + _BUILD + _CALL + run
+    return head + build + _CALL + run
+
+
+def _breach(finding: Finding) -> str:
+    """Steps up to the one that does what it may not, and what that is."""
+    (offence,) = finding.observation.offences
+    names = [spec.name for spec in finding.case.passes]
+    steps = [step_source(spec, "module") for spec in finding.case.passes[: names.index(offence.pass_name) + 1]]
+    return _LAST.format(
+        steps=textwrap.indent("".join(steps[:-1]), "    ").rstrip(),
+        last=steps[-1].rstrip(),
+        wrong=BREACHES[offence.check].format(after="module"),
+        said=f"{offence.pass_name}: {offence.rule}: that does not hold",
+    )
 
 
 def _packed(values: Array) -> str:
