@@ -39,7 +39,7 @@ IMPORTED_OTHERWISE = {
     ("OneHot", "axis"): "float64, whatever the values are",
     ("OneHot", "{}"): "no depth of rank 1",
     ("EyeLike", "dtype"): "no other dtype than the input's",
-    ("RoiAlign", "sampling_ratio"): "half a pixel off before and after it is scaled",
+    ("RoiAlign", "sampling_ratio"): "half a pixel is taken off before the scale",
     ("Shape", ""): "a shape and no tensor comes out",
 }
 """Calls that the importer of this TVM refuses, or makes something else of: operator, and a word of the attributes."""

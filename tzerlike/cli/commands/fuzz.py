@@ -67,7 +67,12 @@ _GROUPS = {
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="What is compiled for.")
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True, help="What is followed.")
-@click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
+@click.option(
+    "--seeds",
+    default="builtin",
+    show_default=True,
+    help="builtin, graph (what drawn models are lowered to), none, or a directory.",
+)
 @click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
 @click.option("--known", default="", help="known.toml of findings to count and not to bundle; see triage.")
 @click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
@@ -147,7 +152,7 @@ def fuzz(
         target=target,
         arch=arch,
         coverage=coverage,
-        seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
+        seeds=seeds if seeds in _NAMED_SEEDS else str(_existing_directory(seeds)),
         corpus=str(corpus_directory(Path(corpus))) if corpus else "",
         known=str(known_file(Path(known))) if known else "",
         n_max=n_max,
@@ -214,10 +219,13 @@ def _refuse_options_of_cases(harness: str) -> None:
             raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 
 
+_NAMED_SEEDS = ("builtin", "graph", "none")
+
+
 def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
-        raise UserError(f"--seeds: {text!r} is neither builtin, none nor a directory")
+        raise UserError(f"--seeds: {text!r} is neither builtin, graph, none nor a directory")
     return path.resolve()
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Seed",
     "builtin_collection",
     "builtin_seeds",
+    "graph_collection",
     "seeds_directory",
     "seeds_for",
     "seeds_from_directory",
@@ -74,6 +75,13 @@ def builtin_seeds(cache_dir: Path, target: str | None = None) -> tuple[Seed, ...
     return tuple(seed for seed in seeds if target is None or seed.target == target)
 
 
+def graph_collection(cache_dir: Path) -> Collection:
+    """Return the functions that drawn models are lowered to, made and stored like the built-in ones."""
+    files = [*Path(__file__).resolve().parent.glob("*.py"), *(PACKAGE / "graph").rglob("*.py")]
+    sources = {"graph": partial(_recipes_of, "graph_models")}
+    return load_seeds("graph", cache_dir, key_of(files), lambda: generate(sources))
+
+
 def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path, str], ...]]:
     """Return the seeds in a user's directory, sorted by name, and the files that gave none with the reason.
 
@@ -105,6 +113,8 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
         return [_empty(target)], problems
     if source == "builtin":
         found = builtin_seeds(cache_dir)
+    elif source == "graph":
+        found = graph_collection(cache_dir).seeds
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]
