@@ -52,10 +52,10 @@ def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], p
     """Return how the cases of a bundle are tried again; `oracles` are those of its campaign."""
     if bundle.probe is not None:
         return _of_probe(bundle.probe, bundle.environment, executor, programs)
-    return _of_compilation(bundle.kind, executor, oracles, programs)
+    return retrial_of_compilation(bundle.kind, executor, oracles, programs)
 
 
-def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
+def retrial_of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
