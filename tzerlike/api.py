@@ -87,7 +87,6 @@ class Found(msgspec.Struct, frozen=True):
     kind: str
     signature: str
     blame: str | None
-    title: str = ""
     detail: str = ""
 
 

@@ -145,10 +145,7 @@ def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[s
     _case_harness(case).require_fit(executor, case, effort.inputs)
     (seen,) = executor.run([case], count=False)
     found = judged(make_oracles(oracles), case, seen)
-    blamed = [
-        found_answer(finding) | {"blame": _blame(finding), "title": finding.title, "detail": _detail(finding)}
-        for finding in found
-    ]
+    blamed = [found_answer(finding) | {"blame": _blame(finding), "detail": _detail(finding)} for finding in found]
     bundle = _bundled(found[0], executor, lane, params) if found and params.get("out") else ""
     report(judged_answer((), seen) | {"findings": blamed, "bundle": bundle})
 
