@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from typing import NoReturn
 
@@ -53,11 +54,12 @@ Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh
 
 _WELCOME = """\
 tzerlike finds bugs in TVM's tensor-level compiler: it mutates TIR programs and pass sequences, compiles them with the
-TVM that is installed here, and keeps what goes wrong as bundles that replay.
+TVM that is installed here, and keeps what goes wrong as bundles that replay."""
 
-  tzerlike doctor                see whether this machine is fit
-  tzerlike fuzz --budget 2m      find bugs for two minutes, into ./campaign
-  tzerlike report campaign       read what was found
+_FIRST_COMMANDS = """
+  tzerlike doctor              is this machine fit?
+  tzerlike fuzz --budget 2m    find bugs, into ./campaign
+  tzerlike report campaign     read what was found
 
 All commands: tzerlike --help"""
 
@@ -78,7 +80,8 @@ All commands: tzerlike --help"""
 def cli(context: click.Context) -> None:
     """Find bugs in TVM's tensor-level compiler."""
     if context.invoked_subcommand is None:
-        click.echo(_WELCOME)
+        click.echo(click.wrap_text(_WELCOME.replace("\n", " "), min(shutil.get_terminal_size().columns, 110)))
+        click.echo(_FIRST_COMMANDS)
 
 
 def _out_of_memory() -> NoReturn:

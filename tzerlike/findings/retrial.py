@@ -58,11 +58,11 @@ def retrial_of(
     """
     if bundle.probe is not None:
         return _of_probe(bundle.probe, bundle.environment, executor, programs)
-    return _of_compilation(bundle.kind, executor, oracles, programs, limits)
+    return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits)
 
 
-def _of_compilation(
-    kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None
+def retrial_of_compilation(
+    kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
 ) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)

@@ -47,6 +47,13 @@ def test_the_next_steps_are_commands_that_can_be_copied(tmp_path: Path) -> None:
     assert all(Path(words[1]).exists() for words in commands)
 
 
+def test_an_id_stands_for_the_path_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = campaign(tmp_path / "campaign", 1)
+    monkeypatch.chdir(tmp_path)
+    (bundle,) = directory.bundles()
+    assert list(ending(directory))[-1].split()[-3:] == ["tzerlike", "replay", bundle.name[-12:]]
+
+
 def test_many_are_cut_and_none_say_nothing(tmp_path: Path) -> None:
     assert list(ending(campaign(tmp_path / "none", 0))) == []
     lines = list(ending(campaign(tmp_path / "many", 25)))

@@ -39,9 +39,12 @@ from tzerlike.processes.caller import zygote_environment
 @click.option(
     "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance is another."
 )
-@click.option("--input-seed", type=int, default=0, show_default=True)
+@click.option("--input-seed", type=int, default=0, show_default=True, help="Of the values that it runs on.")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
-@click.option("--memory-limit", default="2G", show_default=True)
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory that it may allocate.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), default=None, help="Directory for a bundle of the finding."
+)
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def run(
@@ -56,6 +59,7 @@ def run(
     input_seed: int,
     timeout: float,
     memory_limit: str,
+    out: Path | None,
     unconfined: bool,
     as_json: bool,
 ) -> None:
@@ -69,6 +73,7 @@ def run(
         oracles=comma_separated(oracles),
         input_seed=input_seed,
         limits=Limits(timeout, parse_size(memory_limit)),
+        out=out,
         client=partial(open_tvm, tvm, unconfined=unconfined, system=system),
     )
     finding = judgement.finding
@@ -82,6 +87,10 @@ def run(
         if finding is not None:
             blame = f", blame: {finding.blame}" if finding.blame else ""
             click.echo(f"finding: {finding.kind} {finding.signature}{blame}")
+            for line in finding.detail.splitlines()[:1]:
+                click.echo(f"  {one_line(line, 300)}")
+            if out is not None:
+                click.echo(f"bundle: {judgement.bundle or 'none, it does not show every time'}")
     sys.exit(1 if finding is not None else 0)
 
 

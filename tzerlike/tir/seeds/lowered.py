@@ -56,6 +56,13 @@ def functions_of(module: Any) -> dict[str, Any]:
     }
 
 
+def legalised(module: Any) -> Any:
+    """Return a module with its Relax functions made of PrimFuncs; one that has none as it is."""
+    if all(isinstance(func, tirx.PrimFunc) for func in module.functions.values()):
+        return module
+    return part("relax").transform.LegalizeOps()(module)
+
+
 def _legalised(make: Callable[[], Any]) -> dict[str, Any]:
     return functions_of(part("relax").transform.LegalizeOps()(make()))
 
