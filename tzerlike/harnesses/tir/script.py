@@ -80,7 +80,7 @@ print(printer.module.script())
 
 _REFUSED = """\
 Shows that a CUDA compiler refuses the source that TVM generates for a well-formed program, and exits non-zero.
-Exits 0 when it compiles. It takes {compiler}, the one that was asked."""
+Exits 0 when it compiles. The compiler is the one that was asked: {compiler}."""
 
 _WHERE = {"nvcc": "nvcc on the PATH", "nvrtc": "NVRTC and the package cuda-bindings"}
 
