@@ -146,6 +146,7 @@ class OriginWatch:
         self._sound: bool | None = None
         self._functions: set[str] = set()
         self._forms: list[Form | None] = []
+        self._latest: tuple[int, Form | None] = 0, None
         self._note = note
 
     def run_before_pass(self, module: Any, info: Any) -> None:
@@ -186,7 +187,10 @@ class OriginWatch:
         counts = self._sound and self._ill_typed is None and self.suspicion is None
         if not counts or tvm_api.ENTRY not in self._functions or _functions(module) != self._functions:
             return None
-        return form_of(tvm_api.entry_of(module))
+        hashed = tvm_api.structural_hash(module)
+        if hashed != self._latest[0]:
+            self._latest = hashed, form_of(tvm_api.entry_of(module))
+        return self._latest[1]
 
     def _suspect(self, name: str, before: Form | None, after: Form | None) -> None:
         rule, where = ("", "") if before is None or after is None else not_kept(before, after)
