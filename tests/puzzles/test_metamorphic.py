@@ -112,17 +112,15 @@ def test_what_is_overwritten_before_it_counts_may_be_read_unwritten() -> None:
 
 def test_what_a_build_shows_without_the_passes_that_tvm_can_do_without_is_the_schedules() -> None:
     """What is wrong with them alone is another bug: a finding under this signature would hold two."""
-    wrong, right = (
-        Ran(Ending.DIFFERS, difference=Difference(0, "B", "int32", (0,), "1", "0", "2", 1, 4, "value")),
-        Ran(Ending.AGREES),
-    )
+    wrong = Ran(Ending.DIFFERS, difference=Difference(0, "B", "int32", (0,), "1", "0", "2", 1, 4, "value"))
+    right, dead = Ran(Ending.AGREES), Ran(Ending.DIED, "SIGSEGV")
     for whole, plain, blame in (
         (wrong, wrong, "optimised"),
         (wrong, right, ""),
         (wrong, Ran(), "optimised"),
         (right, wrong, ""),
-        (Ran(Ending.DIED, "SIGSEGV"), Ran(), "optimised"),
-        (wrong, Ran(Ending.DIED, "SIGSEGV"), "optimised"),
+        (dead, Ran(), "optimised"),
+        (wrong, dead, "optimised"),
     ):
         shown = of_the_schedule(Results("defined", baseline=whole, optimised=plain))
         assert (shown.blame, shown.optimised) == (blame, right if right in (whole, plain) else whole)

@@ -30,12 +30,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.effort import Check
+from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
 from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
-from tzerlike.reporting.triage.construct import about_a_definition, lost_construct, manner_of_offence
+from tzerlike.reporting.triage.construct import about_a_definition, lost_construct
 from tzerlike.reporting.triage.site import is_shared, raised_in, recursion, refused_constant, telling
 from tzerlike.systems import under_test
 
@@ -130,8 +131,8 @@ def named_by(seen: Observation) -> str:
 
 
 def _ill_typed(offence: Offence) -> Cause:
-    how = " ".join(filter(None, (offence.check, offence.rule, manner_of_offence(offence))))
-    return Cause("invalid-ir", short_name(offence.pass_name), how)
+    how = (offence.check, offence.rule, *manners_of(offence))
+    return Cause("invalid-ir", short_name(offence.pass_name), " ".join(how))
 
 
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
