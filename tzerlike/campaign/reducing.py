@@ -197,6 +197,7 @@ class Reductions:
             scheme=SCHEME,
             marks=finding.marks,
             bare=finding.bare,
+            finer=finding.finer,
             apart=(),
             stored=replace(stored, case=finding.case),
         )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
+from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
@@ -28,12 +29,13 @@ def expected_of(rule: str, maker: str) -> str:
 
 
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
-    """Return the invalid-ir finding of the first pass that left ill-typed IR: its name and the rule."""
+    """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
     if found is None or misused(case):
         return None
     parts = ("ill-typed", short_name(found.pass_name), found.rule)
-    return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
+    seen = replace(observation, offences=(found,), backtrace=())
+    return Finding("invalid-ir", parts, case, seen, finer=manners_of(found))
 
 
 def account_of_ill_typed(found: Offence) -> Account:

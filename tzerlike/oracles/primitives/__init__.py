@@ -11,6 +11,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.manner import manners_of
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
@@ -33,7 +34,8 @@ def judge_primitives(case: Case, observation: Observation) -> Finding | None:
         said = refusal_in(observation.message).condition or message_template(observation.message)
         return of_error(case, observation, ("schedule", short_name(observation.pass_name)), said)
     for offence in observation.offences:
-        return Finding("invalid-ir", ("schedule", short_name(observation.pass_name), offence.rule), case, observation)
+        parts = ("schedule", short_name(observation.pass_name), offence.rule)
+        return Finding("invalid-ir", parts, case, observation, finer=manners_of(offence))
     return None
 
 

@@ -30,12 +30,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.effort import Check
+from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
 from tzerlike.core.refused import nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
-from tzerlike.reporting.triage.construct import about_a_definition, lost_construct, manner_of_offence
+from tzerlike.reporting.triage.construct import about_a_definition, lost_construct
 from tzerlike.reporting.triage.site import is_shared, raised_in, recursion, refused_constant, telling
 from tzerlike.systems import under_test
 
@@ -100,7 +101,7 @@ def cause_of(
     if kind == "crash" and seen.exit is Exit.CRASH:
         return _crash(kind, seen, named)
     if kind == "hang" and (stuck := telling(list(filter(under_test().code.owns, seen.backtrace)))):
-        return _at(kind, named or short_name(seen.pass_name), kind, tuple(stuck[:1]))
+        return Cause(kind, "" if is_shared(stuck[0]) else named or short_name(seen.pass_name), kind, tuple(stuck[:1]))
     if kind == "wrong-code" and seen.results is not None:
         if seen.stage is Stage.MUTATE:
             outcome = seen.message.partition(":")[0]
@@ -130,8 +131,8 @@ def named_by(seen: Observation) -> str:
 
 
 def _ill_typed(offence: Offence) -> Cause:
-    how = " ".join(filter(None, (offence.check, offence.rule, manner_of_offence(offence))))
-    return Cause("invalid-ir", short_name(offence.pass_name), how)
+    how = (offence.check, offence.rule, *manners_of(offence))
+    return Cause("invalid-ir", short_name(offence.pass_name), " ".join(how))
 
 
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
@@ -142,14 +143,11 @@ def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
     if not where:
         return None
     said, site = failed_check(seen.refusal), raised_in(seen.backtrace)
-    if asked := refused_constant(seen.backtrace):
-        said, site = "a constant that does not fit", (asked,)
-    return _at(kind, where, said, site, shared=where == under_way)
-
-
-def _at(kind: str, where: str, said: str, site: tuple[str, ...], *, shared: bool = True) -> Cause:
-    """What failed at a site, of no pass where that is at fault whoever calls it."""
-    return Cause(kind, "" if shared and site and all(map(is_shared, site[-1:])) else where, said, site)
+    shared = bool(site) and is_shared(site[-1])
+    asked, simplifying = refused_constant(seen.backtrace)
+    if asked:
+        said, site, shared = "a constant that does not fit", (asked,), simplifying
+    return Cause(kind, "" if shared and where == under_way else where, said, site)
 
 
 def failed_check(message: str) -> str:

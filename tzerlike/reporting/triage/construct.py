@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-from tzerlike.core.dtypes import DType, parse
-from tzerlike.core.observation import Observation, Offence
+from tzerlike.core.dtypes import parse
+from tzerlike.core.observation import Observation
 from tzerlike.oracles.round_trip import construct_of
 
 _BECOMES = re.compile(r"(\w+): .+ (becomes .+)")
 _LITERAL = re.compile(r"\bLiteral value\b")
 _MISSING = re.compile(r"has no attribute '([\w.]+)'")
-_TYPED = re.compile(r" of (.*) typed (\S+)$")
 _PATH = re.compile(r"(\w+)\.ty\.(\w+): ")
-_WORD = re.compile(r"[a-z]+")
 _DEFINITION = re.compile(r"defin|cannot find variable", re.IGNORECASE)
 
 
@@ -34,27 +32,6 @@ def lost_construct(seen: Observation) -> str:
     return construct_of(seen)
 
 
-def manner_of_offence(offence: Offence) -> str:
-    """Return in what way IR is ill-typed: the words about it, without dtypes, numbers, and names of nodes.
-
-    Of a call that is how its type differs from those of its operands, from the most alike of them: `bits`.
-    """
-    typed = _TYPED.search(offence.where)
-    if typed is None:
-        words = offence.where.replace(",", "").split()
-        return " ".join(word for word in words if _WORD.fullmatch(word) and parse(word) is None)
-    result = parse(typed[2])
-    operands = [operand for text in typed[1].split(", ") if (operand := parse(text))]
-    if result is None or not operands:
-        return ""
-    closest: list[str] = min((_differ(operand, result) for operand in operands), key=len)
-    return " ".join(closest)
-
-
 def about_a_definition(message: str) -> bool:
     """Whether a step failed for want of the definition of a variable or of a buffer, as it may on ill-formed IR."""
     return _DEFINITION.search(message) is not None
-
-
-def _differ(one: DType, other: DType) -> list[str]:
-    return [aspect for aspect in ("base", "bits", "lanes") if getattr(one, aspect) != getattr(other, aspect)]

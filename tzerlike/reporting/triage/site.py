@@ -3,7 +3,7 @@
 A function stands for all of its overloads. Visitors, which every pass goes through, do not tell. Nor does the function
 that makes a constant, where that does not fit its type: which bound it exceeds, and which type has it, is the
 program's. Who asked for it is at fault, and where that is a simplifier, or the visit of an arithmetic node, it is the
-simplification that all passes share.
+simplification that all passes share. So it is where the folding of casts asked on their behalf.
 """
 
 from __future__ import annotations
@@ -35,24 +35,30 @@ def raised_in(frames: Sequence[Frame]) -> tuple[str, ...]:
     return tuple(names[:many])
 
 
-def refused_constant(frames: Sequence[Frame]) -> str:
-    """Return who asked for the constant that could not be made, or "" where something else failed."""
+def refused_constant(frames: Sequence[Frame]) -> tuple[str, bool]:
+    """Return who asked for the constant that could not be made, or "" where something else failed; and whether that was
+    to simplify an expression, which all passes share, and not for a pass of its own accord."""
     code = under_test().code
     names = list(dict.fromkeys(_named(frame.function) for frame in frames))
-    makers = 0
-    while makers < len(names) and re.match(code.constants, names[makers]):
-        makers += 1
+    makers = next((n for n, name in enumerate(names) if not re.match(code.constants, name)), len(names))
     if not makers:
-        return ""
-    asked = next((name for name in names[makers:] if not name.startswith(code.visitors)), "")
-    arithmetic = any(re.search(code.arithmetic, name) for name in names[makers : makers + 1])
-    return SIMPLIFICATION if arithmetic or re.fullmatch(code.simplifiers, asked) else asked
+        return "", False
+    place, asked = next(
+        ((n, name) for n, name in enumerate(names) if n >= makers and not name.startswith(code.visitors)), (0, "")
+    )
+    if re.fullmatch(code.simplifiers, asked) or _simplifies(names[makers : makers + 1]):
+        return SIMPLIFICATION, True
+    return asked, is_shared(asked) and _simplifies(names[place + 1 : place + 2])
+
+
+def _simplifies(caller: Sequence[str]) -> bool:
+    code = under_test().code
+    return any(re.search(code.arithmetic, name) or re.fullmatch(code.simplifiers, name) for name in caller)
 
 
 def is_shared(function: str) -> bool:
     """Whether all passes use a function, and not to make a node of theirs."""
-    shared = re.match(under_test().code.shared, function) is not None and not _is_constructor(function)
-    return shared or function == SIMPLIFICATION
+    return re.match(under_test().code.shared, function) is not None and not _is_constructor(function)
 
 
 def recursion(frames: Sequence[Frame]) -> tuple[str, ...]:
