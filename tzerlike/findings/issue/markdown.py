@@ -114,7 +114,7 @@ def _wrong(ran: Ran) -> str:
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
     place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
-    kept = " (what it was before the call)" if difference.nature == "unwritten" else ""
+    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     return f"{place} is {difference.got}{kept}, not {difference.expected}"
 
 
