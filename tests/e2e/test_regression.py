@@ -80,7 +80,7 @@ def written(
 
 def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
     own = ContextConfig(
-        opt_level=3,
+        opt_level=1,
         options=(("tirx.disable_assert", True),),
         disabled_passes=("tirx.StorageRewrite",),
         pipeline="default",

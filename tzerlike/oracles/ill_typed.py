@@ -28,8 +28,8 @@ def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
         headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
-        expected="Each node that a pass leaves has the type that TVM's own constructor gives it.",
+        expected="In what a pass leaves of a well-typed program, the types of each node and of its parts go together.",
         place=found.pass_name,
-        actual="leaves a node of another type, or of operands that do not go together:",
+        actual="leaves IR in which they do not, by the rule in front of the colon:",
         quoted=f"{found.rule}: {found.where}",
     )

@@ -6,7 +6,8 @@ import re
 from statistics import median
 
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran
+from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.core.targets import kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -68,7 +69,7 @@ def headline(subject: Subject) -> str:
             "oom": f"{place} runs out of memory",
             "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
         }.get(kind, subject.finding.title)
-    text = " ".join(text.split())
+    text = " ".join(text.split()).rstrip(":")
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
 
 
@@ -166,7 +167,7 @@ def _why_valid(subject: Subject) -> str:
         "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
-    given = "" if broken else " and what the failing pass was given"
+    given = "" if broken or not seen.pass_name else " and what the failing pass was given"
     return f"TVM's verifiers accept it{given}{more}"
 
 
@@ -193,7 +194,7 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
-    if seen.origin is not None:
+    if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
@@ -237,6 +238,8 @@ def _wrong_results(subject: Subject) -> list[str]:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
+    if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
+        text += " That is what an interpreter of TIR makes of the kernel as the device passes leave it; no GPU ran it."
     baseline = f"baseline build ({in_words(subject.environment.get('baseline'))})"
     text += {
         "both": f" The {baseline} is wrong as well.",

@@ -55,8 +55,9 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     return replace(
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
-        expected="Each node that a schedule primitive leaves has the type that TVM's own constructor gives it.",
-        actual=f"leaves {offence.where} (the rule `{offence.rule}`) in the last of these calls:",
+        expected="In what a schedule primitive leaves of a well-typed program, the types of each node and of its parts "
+        "go together.",
+        actual=f"leaves {offence.where} (`{offence.rule}`) in the last of these calls:",
     )
 
 
