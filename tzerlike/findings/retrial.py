@@ -58,7 +58,7 @@ def retrial_of(
     `limits` are those of a compilation that is looked at, other than the executor's.
     """
     if bundle.probe is not None:
-        return _of_probe(bundle.probe, bundle.environment, executor, programs)
+        return _of_probe(bundle.kind, bundle.probe, bundle.environment, executor, programs)
     return _of_compilation(bundle.kind, executor, oracles, programs, limits)
 
 
@@ -110,7 +110,7 @@ def _of_compilation(
     return Retrial(look, write, layouts, few)
 
 
-def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
+def _of_probe(kind: str, probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
     look = partial(look_again, executor, probe, held)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
@@ -119,4 +119,6 @@ def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor, programs:
             return None
         return bundle_examined(directory, executor, programs, probe, found, stored, environment)
 
-    return Retrial(look, write, tier=lambda finding: tier_of_look(finding, executor, programs))
+    # What is wrong with a schedule may be that it reads fresh memory.
+    few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0],)
+    return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs))
