@@ -25,7 +25,8 @@ _EXPECTED = {
 
 def expected_of(rule: str, maker: str) -> str:
     """What a report expects of what a `maker`, such as "a pass", leaves."""
-    return _EXPECTED.get(rule, f"Each node that {maker} leaves has the type that TVM's own constructor gives it.")
+    usual = f"In what {maker} leaves of a well-typed program, the types of each node and of its parts go together."
+    return _EXPECTED.get(rule, usual)
 
 
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
@@ -43,6 +44,6 @@ def account_of_ill_typed(found: Offence) -> Account:
         headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
         expected=expected_of(found.rule, "a pass"),
         place=found.pass_name,
-        actual="leaves a node of another type, or of operands that do not go together:",
+        actual="leaves ill-typed IR (the rule that it breaks, and where):",
         quoted=f"{found.rule}: {found.where}",
     )

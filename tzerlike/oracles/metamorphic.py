@@ -24,6 +24,9 @@ computes when none does: no build has to bear it out."""
 PADDING = "padding"
 """What is wrong with a program that gives garbage to elements which the original never writes, and to no others."""
 
+UNINITIALISED = "uninitialised"
+"""The rule that a program breaks which reads what nobody wrote."""
+
 HELD = "schedule"
 """What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
 
@@ -32,7 +35,7 @@ _MADE = {
     OTHER_VALUES: "computes something else",
     LIES: "does not declare what its blocks access",
     PADDING: "gives garbage to elements which the original never writes",
-    "uninitialised": "reads memory that nobody has written",
+    UNINITIALISED: "reads memory that nobody has written",
     "out-of-bounds": "strays out of bounds",
     "block-domain": "executes a block outside of its domain",
     "negative-extent": "has a negative extent",

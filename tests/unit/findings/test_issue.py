@@ -243,12 +243,23 @@ def test_the_other_build_is_called_right_only_where_it_ran() -> None:
     assert "is right" not in report(subject("wrong-code", skipped))
 
 
+def test_a_kernel_that_no_gpu_ran_is_said_to_be_interpreted() -> None:
+    about = subject("wrong-code", wrong())
+    said = "no GPU ran it"
+    assert said not in report(about)
+    kernel = replace(about, case=replace(about.case, target='{"kind": "cuda", "arch": "sm_90"}'))
+    assert said in report(kernel)
+    assert about.seen.results is not None
+    ran = replace(about.seen, results=replace(about.seen.results, device="cuda"))
+    assert said not in report(replace(kernel, seen=ran))
+
+
 @pytest.mark.parametrize(
     ("repro", "words"),
     [
         ("import tvm\n", "`python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows."),
         (replaying("x"), "`python repro.py` (it takes tzerlike); it exits non-zero when the bug shows."),
-        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "`python repro.py` (tvm and numpy alone); it always exits 0."),
+        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "always exits 0, since it takes a GPU to see the bug."),
     ],
 )
 def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: str) -> None:

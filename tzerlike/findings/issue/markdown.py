@@ -7,7 +7,8 @@ from statistics import median
 
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.targets import kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -69,7 +70,7 @@ def headline(subject: Subject) -> str:
             "oom": f"{place} runs out of memory",
             "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
         }.get(kind, subject.finding.title)
-    text = " ".join(text.split())
+    text = " ".join(text.split()).rstrip(":")
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
 
 
@@ -115,7 +116,7 @@ def _wrong(ran: Ran) -> str:
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
     place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
-    kept = " (what it was before the call)" if difference.nature == "unwritten" else ""
+    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     return f"{place} is {difference.got}{kept}, not {difference.expected}"
 
 
@@ -171,7 +172,7 @@ def _why_valid(subject: Subject) -> str:
         "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
-    given = "" if broken else " and what the failing pass was given"
+    given = "" if broken or not seen.pass_name else " and what the failing pass was given"
     return f"TVM's verifiers accept it{given}{more}"
 
 
@@ -198,7 +199,7 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
-    if seen.origin is not None:
+    if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
     elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
         lines += ["", "No pass is known to have left anything wrong to it."]
@@ -246,6 +247,8 @@ def _wrong_results(subject: Subject) -> list[str]:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
+    if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
+        text += " That is what an interpreter of TIR makes of the kernel as the device passes leave it; no GPU ran it."
     words = (
         "it legalises and lowers" if subject.case.harness == GRAPH else in_words(subject.environment.get("baseline"))
     )

@@ -34,7 +34,7 @@ from tzerlike.passes.naming import short_name
 from tzerlike.systems.tvm_api import grouped_options
 
 _DEFAULT_OPT_LEVEL = 2
-"""What TVM takes where no PassContext says otherwise."""
+"""What TVM takes where no PassContext says otherwise; no pass of tensor IR asks for more."""
 
 _ALARM = """\
 # TVM does not come back to Python here: the alarm ends the process.
@@ -226,7 +226,7 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
 def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
     config = case.config
-    arguments = [f"opt_level={config.opt_level}"] if config.opt_level != _DEFAULT_OPT_LEVEL else []
+    arguments = [f"opt_level={config.opt_level}"] if config.opt_level < _DEFAULT_OPT_LEVEL else []
     if options := grouped_options(config):
         arguments.append(f"config={python_source(options)}")
     if config.disabled_passes:

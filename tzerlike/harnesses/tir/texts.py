@@ -76,7 +76,7 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
     """The tests of what a probe found, the best to read first; none of what takes tzerlike to see."""
     if finding.observation.stage is Stage.TEXT:
-        yield round_trip_test(finding.case)
+        yield round_trip_test(finding)
     elif CALLS in look.held and look.repro is not None:
         yield primitive_test(finding, script, look.held[CALLS])
     elif HELD in look.held and look.repro is not None and look.archive is not None:

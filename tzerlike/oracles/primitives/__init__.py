@@ -59,7 +59,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
         expected=expected_of(offence.rule, "a schedule primitive"),
-        actual=f"leaves {offence.where} (the rule `{offence.rule}`) in the last of these calls:",
+        actual=f"leaves {offence.where} (`{offence.rule}`) in the last of these calls:",
     )
 
 

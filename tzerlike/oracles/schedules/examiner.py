@@ -20,7 +20,7 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
-from tzerlike.oracles.metamorphic import HELD, LIES, judge_metamorphic
+from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, PADDING, UNINITIALISED, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, due_to_schedule, judge_mutation, judge_trace
 from tzerlike.processes.channel import Channel
@@ -45,7 +45,7 @@ def look(ask: Ask, made: Made) -> Look:
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
     """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
     case = baseline_case(case, LEVELS)
-    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs}))
+    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs, "layout": layout}))
 
 
 def smaller(held: Environment) -> Iterator[Environment]:
@@ -122,6 +122,17 @@ print(module.script())
 """
 
 
+_CHANCE = """
+What that does is chance: it may take more than one run, or another machine, to see it in the results.
+"""
+
+_FILLED = """
+# Fresh memory is filled from here on: zeros might pass for results.
+import ctypes
+
+ctypes.CDLL(None).mallopt(-6, 0xA5)
+"""
+
 UNDECLARED = """\
 def undeclared(block):
     known, accessed = [region.source for region in (*block.reads, *block.writes)], []
@@ -179,7 +190,9 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
     )
     if finding.observation.message.startswith(LIES):
         return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
-    return pieces.run(_BEHAVIOUR + finding.observation.message, steps, parameters)
+    rule = finding.observation.message.partition(":")[0]
+    behaviour = _BEHAVIOUR + finding.observation.message + _CHANCE * (rule != OTHER_VALUES)
+    return pieces.run(behaviour, steps + _FILLED * (rule in (UNINITIALISED, PADDING)), parameters)
 
 
 def intrinsics_in(trace: str) -> str:

@@ -29,6 +29,7 @@ from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
 from tzerlike.systems.optional import LEVELS, baseline_named
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -271,7 +272,8 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
     """Judge a schedule of `parent` that is given as `trace`, on the archive of `inputs` where there is one."""
     paced = _pace(seconds)
     channel.enter_stage(Stage.INTERPRET)
-    effort = Effort(steps=STEPS, inputs=item["inputs"])
+    effort = Effort(steps=STEPS, inputs=item["inputs"], layout=item["layout"])
+    stir(effort.layout)
     base = base_of(item["parent"], item["input_seed"], effort)
     if isinstance(base, str):
         channel.add_result({"word": base})
