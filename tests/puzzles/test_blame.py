@@ -9,7 +9,7 @@ import pytest
 from tests.puzzles.conftest import served
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import NOT_KEPT
+from tzerlike.core.observation import NOT_KEPT, Stage
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisection
@@ -182,3 +182,17 @@ def test_a_value_that_is_due_to_a_pass_is_not_told_of_a_primitive(real: ForkExec
     given = case(GRID, SUM.format(loop=loop))
     look = look_again(real, PROBE, cached_twice(given), baseline_case(given, LEVELS))
     assert look.findings == (), look.word
+
+
+ROUNDED = """
+for i in range(8):
+    rounded: T.let[T.float32] = T.Cast("float32", T.Cast("bfloat16", A[i]))
+    B[i] = rounded
+"""
+
+
+def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: ForkExecutor) -> None:
+    """BF16StorageLegalize takes BF16ComputeLegalize's word that no cast is left to it."""
+    (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
+    assert "storaged lowered first" in seen.message
+    assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")

@@ -14,9 +14,12 @@ from tzerlike.core.effort import Check
 from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
 from tzerlike.tir.kept import Form, form_of, not_kept
-from tzerlike.tir.promises import MADE
+from tzerlike.tir.promises import MADE, TRUSTED
 from tzerlike.tir.tree import Tree, defines_once, jumps_nowhere
 from tzerlike.tir.typecheck import TypeChecker
+
+_CODE_GENERATION = ""
+"""In place of the name of a pass."""
 
 SHARES = {Check.TYPES: 4, Check.IMMUTABILITY: 8}
 """Of the cases of a campaign one in so many is looked at: what a pass does, it does to many programs."""
@@ -164,7 +167,7 @@ class OriginWatch:
         if any(var.name_hint == tvm_api.ENTRY for var in module.functions):
             self._look_at_types(name, module)
             self._hold_to_promise(name, module)
-            self._blame(self._ill_typed)
+            self._blame(self._ill_typed or self._left.get(_CODE_GENERATION))
 
     def _look_at_types(self, name: str, module: Any) -> None:
         bad = self._checker.check_module(module) if self._sound else None
@@ -174,13 +177,17 @@ class OriginWatch:
             self._ill_typed = Offence(Check.TYPES.value, name, bad.rule, bad.where)
 
     def _hold_to_promise(self, name: str, module: Any) -> None:
-        promise = MADE.get(name)
+        promise = MADE.get(name) or TRUSTED.get(name)
         if promise is None:
             return
         left = promise.broken_by(tvm_api.entry_of(module))
-        self._left.pop(promise.trusted_by, None)
-        if left:
+        before = self._left.pop(promise.trusted_by, None)
+        if not left:
+            return
+        if name == promise.by:
             self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
+        elif before is not None:
+            self._left[_CODE_GENERATION] = before
 
     def _form(self, module: Any) -> Form | None:
         """What counts of the form of a program; None where it no longer counts, or device and host are apart."""
