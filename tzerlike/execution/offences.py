@@ -13,7 +13,7 @@ from typing import Any
 from tzerlike.core.effort import Check
 from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
-from tzerlike.tir.kept import Form, form_of, not_kept
+from tzerlike.tir.kept import KeptForm, form_of, not_kept
 from tzerlike.tir.promises import MADE, TRUSTED
 from tzerlike.tir.tree import Tree, defines_once, jumps_nowhere
 from tzerlike.tir.typecheck import TypeChecker
@@ -148,8 +148,8 @@ class OriginWatch:
         self.suspicion: Offence | None = None
         self._sound: bool | None = None
         self._functions: set[str] = set()
-        self._forms: list[Form | None] = []
-        self._latest: tuple[int, Form | None] = 0, None
+        self._forms: list[KeptForm | None] = []
+        self._latest: tuple[int, KeptForm | None] = 0, None
         self._note = note
 
     def run_before_pass(self, module: Any, info: Any) -> None:
@@ -189,7 +189,7 @@ class OriginWatch:
         elif before is not None:
             self._left[_CODE_GENERATION] = before
 
-    def _form(self, module: Any) -> Form | None:
+    def _form(self, module: Any) -> KeptForm | None:
         """What counts of the form of a program; None where it no longer counts, or device and host are apart."""
         counts = self._sound and self._ill_typed is None and self.suspicion is None
         if not counts or tvm_api.ENTRY not in self._functions or _functions(module) != self._functions:
@@ -199,7 +199,7 @@ class OriginWatch:
             self._latest = hashed, form_of(tvm_api.entry_of(module))
         return self._latest[1]
 
-    def _suspect(self, name: str, before: Form | None, after: Form | None) -> None:
+    def _suspect(self, name: str, before: KeptForm | None, after: KeptForm | None) -> None:
         rule, where = ("", "") if before is None or after is None else not_kept(before, after)
         if rule:
             self.suspicion = Offence(NOT_KEPT, name, rule, where)

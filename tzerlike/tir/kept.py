@@ -23,7 +23,7 @@ _BY_PLACE = ("buffer_dim_align", "double_buffer_scope")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class KeptForm:
     """What counts of a function's form, as text: nothing here keeps a program from being changed in its place.
 
     `boundless` are buffers that no memory holds, `fixed` those of a size that is known, `changing` the others in
@@ -38,13 +38,13 @@ class Form:
     undeclared: tuple[str, ...]
 
 
-def form_of(func: Any) -> Form:
+def form_of(func: Any) -> KeptForm:
     """Return the form of a function."""
     tree = Tree(func)
     buffers = list(_allocated(tree))
     fixed = [buffer for buffer in buffers if _is_fixed(buffer)]
     changing = [buffer for buffer in buffers if not _is_fixed(buffer) and _is_of_threads(buffer)]
-    return Form(
+    return KeptForm(
         tuple(_text(buffer) for buffer in buffers if _elements(buffer) >= MOST_ELEMENTS),
         frozenset(map(name_of, fixed)),
         {name_of(buffer): _text(buffer) for buffer in changing},
@@ -53,23 +53,23 @@ def form_of(func: Any) -> Form:
     )
 
 
-def not_kept(before: Form, after: Form) -> tuple[str, str]:
+def not_kept(before: KeptForm, after: KeptForm) -> tuple[str, str]:
     """The first rule that a pass has not kept, by what a function was and is, and what shows it; ("", "") for none."""
     found = ((rule, broken(before, after)) for rule, broken in KEEPING.items())
     return next(((rule, where) for rule, where in found if where), ("", ""))
 
 
-def _boundless_made(before: Form, after: Form) -> str:
+def _boundless_made(before: KeptForm, after: KeptForm) -> str:
     """A buffer that no memory holds, where there was none."""
     return "" if before.boundless else next(iter(after.boundless), "")
 
 
-def _size_left_to_run_time(before: Form, after: Form) -> str:
+def _size_left_to_run_time(before: KeptForm, after: KeptForm) -> str:
     """Memory of threads or blocks that had a fixed size."""
     return next((text for name, text in after.changing.items() if name in before.fixed), "")
 
 
-def _place_taken(before: Form, after: Form) -> str:
+def _place_taken(before: KeptForm, after: KeptForm) -> str:
     """An annotation that means another buffer than before, or none."""
     for (name, block, place), buffer in before.meant.items():
         now = after.meant.get((name, block, place), buffer)
@@ -78,12 +78,12 @@ def _place_taken(before: Form, after: Form) -> str:
     return ""
 
 
-def _region_dropped(before: Form, after: Form) -> str:
+def _region_dropped(before: KeptForm, after: KeptForm) -> str:
     """A block that no longer declares what it accesses, where all did."""
     return "" if before.undeclared else next(iter(after.undeclared), "")
 
 
-KEEPING: Mapping[str, Callable[[Form, Form], str]] = MappingProxyType(
+KEEPING: Mapping[str, Callable[[KeptForm, KeptForm], str]] = MappingProxyType(
     {
         "extent": _boundless_made,
         "fixed size": _size_left_to_run_time,
