@@ -32,7 +32,15 @@ from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, model_of
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
-from tzerlike.harnesses.graph.passes import NOT_DRAWN, ROUND_TRIPS, ZERO, known_passes
+from tzerlike.harnesses.graph.passes import (
+    NOT_DRAWN,
+    ROUND_TRIPS,
+    WITH_ARGUMENTS,
+    ZERO,
+    known_passes,
+    made_pass,
+    step_source,
+)
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
 from tzerlike.harnesses.tir.proof import Regression
@@ -232,6 +240,24 @@ def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) ->
     assert set(re.findall(r"^FAILED (\w+)", said, re.M)) == {"test_wrong", "test_refused"}, said
     assert "4 passed" in said
 
+
+@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
+    relax, tvm_ffi = tvm_api.part("relax"), pytest.importorskip("tvm_ffi")
+    kinds = [TensorType((1, 4, 5, 5), "float32"), TensorType((4, 4, 3, 3), "float32"), TensorType((3, 3), "float32")]
+    window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "groups": 1}
+    convolved = Vertex("nn.conv2d", (0, 1), {**window, "data_layout": "NCHW", "kernel_layout": "OIHW"}, (_OUT,))
+    model = Model(tuple(map(Origin, kinds)), (convolved, Vertex("multiply", (3, 3), {}, (_OUT,))), (4,))
+    before, names = _module(model), {"relax": relax, "tvm": tvm_api.tvm}
+    after = made_pass(PassSpec(name))(before)
+    names["mod"] = before
+    exec(step_source(PassSpec(name), "mod"), names)
+    assert tvm_ffi.structural_equal(after, names["mod"]) and not tvm_ffi.structural_equal(after, before)
+    seen = _seen(_case(model, name))
+    assert str((seen.results or Results("")).optimised) == "agrees", seen
+
+
+_OUT = TensorType((1, 4, 3, 3), "float32")
 
 OTHER = _call("exp", "float64", ((3,),))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
 from types import MappingProxyType
@@ -90,12 +90,45 @@ ROUND_TRIPS = MappingProxyType({"relax.ThroughText": _through_text, "relax.Throu
 """Steps of a sequence that write a module down and read it again; it has to be the same."""
 
 
+def _channels_last() -> Any:
+    return tvm_api.part("relax").transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})
+
+
+def _fused_by_pattern() -> Any:
+    dpl = tvm_api.part("relax.dpl")
+    any_ = dpl.wildcard
+    bias = dpl.is_op("relax.add")(dpl.is_op("relax.matmul")(any_(), any_()), any_())
+    product = dpl.is_op("relax.multiply")(any_(), any_())
+    return tvm_api.part("relax").transform.FuseOpsByPattern([("bias", bias), ("product", product)])
+
+
+_CHANNELS_LAST = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})'
+
+_FUSED_BY_PATTERN = """\
+relax.transform.FuseOpsByPattern([
+    ("bias", relax.dpl.is_op("relax.add")(
+        relax.dpl.is_op("relax.matmul")(relax.dpl.wildcard(), relax.dpl.wildcard()), relax.dpl.wildcard()
+    )),
+    ("product", relax.dpl.is_op("relax.multiply")(relax.dpl.wildcard(), relax.dpl.wildcard())),
+])"""
+
+WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
+    {
+        "relax.ConvertLayoutToChannelsLast": (_channels_last, _CHANNELS_LAST),
+        "relax.FuseOpsByPatterns": (_fused_by_pattern, _FUSED_BY_PATTERN),
+    }
+)
+"""Passes with arguments, by names of our own: what makes them, and the source of that."""
+
+
 def made_pass(spec: PassSpec) -> Any:
     """Return a pass, or another step; UserError for one that this TVM has not got."""
     if spec == COMPILED:
         return lambda module: module
     if spec.name in ROUND_TRIPS and not spec.args:
         return ROUND_TRIPS[spec.name]
+    if spec.name in WITH_ARGUMENTS and not spec.args:
+        return WITH_ARGUMENTS[spec.name][0]()
     constructor = known_passes().get(spec.name)
     if constructor is None or spec.args:
         raise UserError(f"no pass {str(spec)!r} of Relax in this TVM")
@@ -108,7 +141,8 @@ def step_source(spec: PassSpec, module: str) -> str:
         "relax.ThroughText": f"tvm.script.from_source({module}.script(show_meta=True))",
         "relax.ThroughJson": f"tvm.ir.load_json(tvm.ir.save_json({module}))",
     }
-    made = given.get(spec.name, f"relax.transform.{spec.name.removeprefix('relax.')}()({module})")
+    plain = f"relax.transform.{spec.name.removeprefix('relax.')}()"
+    made = given.get(spec.name, f"{WITH_ARGUMENTS.get(spec.name, (None, plain))[1]}({module})")
     return "" if spec == COMPILED else f"{module} = {made}\n"
 
 
@@ -127,7 +161,7 @@ class Sequences:
 
     def __init__(self, others: Sequence[str] = ()) -> None:
         passes = (name for name in known_passes() if name.removeprefix("relax.") not in NOT_DRAWN)
-        self._names = [*passes, *others]
+        self._names = [*passes, *WITH_ARGUMENTS, *others]
         self._shares = shares(self._names, {})
 
     def learn(self, yields: Yields) -> None:
