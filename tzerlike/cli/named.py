@@ -48,6 +48,9 @@ def named(name: Path) -> Path:
 
 
 def _holds_bundles(path: Path) -> bool:
+    """Whether a directory is a campaign or one of bundles. A damaged bundle is none, whatever is in it."""
+    if any((path / name).exists() for name in ("case.json", "observation.json", "report.md")):
+        return False
     if (path / "campaign.toml").is_file() or (path / "findings").is_dir():
         return True
     return path.is_dir() and any(is_bundle(one) for one in path.iterdir())

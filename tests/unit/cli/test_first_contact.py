@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import resolve
+from tzerlike.cli.commands.coverage import _print_rows, _tried
 from tzerlike.cli.commands.fuzz import fuzz
 from tzerlike.cli.commands.shared import print_table
 from tzerlike.cli.main import cli
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
+from tzerlike.coverage.source.places import Places
+from tzerlike.coverage.source.totals import BlockTally
 
 
 def test_without_arguments_it_says_what_it_is_and_three_commands() -> None:
@@ -90,3 +95,18 @@ def test_a_resumed_campaign_refuses_what_it_would_ignore(tmp_path: Path, name: s
     assert resolve(stored, directory, resume=True, given=[name]) == stored, "the same again changes nothing"
     longer = resolve(replace(stored, budget=99.0), directory, resume=True, given=["budget", "out", "resume"])
     assert longer == replace(stored, budget=99.0)
+
+
+def test_coverage_by_pass_calls_none_never_reached_that_was_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = CampaignDir(tmp_path / "c")
+    directory.create(1)
+    row = {"valid": 0, "valuable": 0}
+    passes = {"tirx.Tried": {"tried": 204, **row}, "tirx.Never": {"tried": 0, **row}}
+    directory.stats.write_text(json.dumps({"passes": passes}))
+    functions = tuple(f"tvm::tirx::transform::{name}()" for name in ("Tried", "Never"))
+    unknown = np.full(2, -1, np.int32)
+    places = Places((), functions, unknown, np.arange(2, dtype=np.int32), np.zeros(2, np.int32))
+    _print_rows(BlockTally(places, np.zeros(2, np.bool_)), "pass", "", _tried(directory))
+    assert capsys.readouterr().out.splitlines()[-1] == "1 pass that no case has reached: tirx.Never"

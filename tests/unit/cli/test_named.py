@@ -65,3 +65,11 @@ def test_commands_take_ids(here: Path, command: tuple[str, ...]) -> None:
     assert done.exit_code == 0, done.exception
     assert "First" in done.output
     assert "Second" not in done.output
+
+
+def test_a_damaged_bundle_does_not_pass_for_the_reduced_one_in_it(here: Path) -> None:
+    bundle = next(here.iterdir())
+    bundle.rename(here.parent / "b")
+    add_bundle(here.parent / "b", FOUND[0], crashed("First", "lib+0x1"))
+    (here.parent / "b" / "case.json").unlink()
+    assert named_bundles([here.parent / "b"]) == [here.parent / "b"]

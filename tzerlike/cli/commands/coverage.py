@@ -113,7 +113,7 @@ def _print_rows(tally: BlockTally, by: str, match: str, tried: Container[str]) -
         click.echo(f"{whole.unique:,} only here, {whole.missed:,} only there")
     never = [row.name for row in tally.passes() if not row.covered and row.name not in tried]
     if by == "pass" and never:
-        click.echo(f"{len(never)} passes that no case has reached: {', '.join(never)}")
+        click.echo(f"{len(never)} pass{'' if len(never) == 1 else 'es'} that no case has reached: {', '.join(never)}")
 
 
 def _print_lines(tally: BlockTally, match: str) -> None:
