@@ -74,8 +74,8 @@ from tzerlike.systems import system_named
     "--harness",
     default=TIR,
     show_default=True,
-    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions; "
-    "plugin:name is a plug-in's.",
+    help="tir: programs and passes; graph: whole models and passes of Relax; arith: TVM's arithmetic analyzer "
+    "alone, on random integer expressions; plugin:name is a plug-in's.",
 )
 @unconfined_option
 @click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)

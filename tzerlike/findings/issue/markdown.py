@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
+from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran
 from tzerlike.core.untrusted import one_line
@@ -135,6 +136,8 @@ def _expected(subject: Subject) -> str:
             bound = "" if float(difference.bound or 0) == 0 else f", give or take {difference.bound} for rounding"
             place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
             value = f"{code(place)} is {difference.expected}{bound}. "
+        if subject.case.harness == GRAPH:
+            return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
         return (
             f"{value}The program is defined on the inputs below: an interpreter of TIR runs it without an overflow, "
             "an access out of bounds, a race, a division by zero or a read of what was never written."
@@ -158,6 +161,8 @@ def _second_reading(subject: Subject) -> str:
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
+    if subject.case.harness == GRAPH:
+        return "it is well-typed and well-formed" + (", and builds without these passes" if subject.case.passes else "")
     if seen.exit is Exit.OK:
         return "it is defined on its inputs, and the optimised build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""
@@ -237,7 +242,10 @@ def _wrong_results(subject: Subject) -> list[str]:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
-    baseline = f"baseline build ({in_words(subject.environment.get('baseline'))})"
+    words = (
+        "it legalises and lowers" if subject.case.harness == GRAPH else in_words(subject.environment.get("baseline"))
+    )
+    baseline = f"baseline build ({words})"
     text += {
         "both": f" The {baseline} is wrong as well.",
         "optimised": f" The {baseline} is right." if _right(results.baseline) else "",

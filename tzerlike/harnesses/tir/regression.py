@@ -24,7 +24,7 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.findings.issue.literal import python_source
-from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.harnesses.tir.checks import Run, run_of
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.script import case_of
@@ -34,15 +34,6 @@ from tzerlike.systems.tvm_api import grouped_options
 
 _DEFAULT_OPT_LEVEL = 2
 """What TVM takes where no PassContext says otherwise."""
-
-_PROBLEMS = {
-    "crash": "crash",
-    "hang": "hang",
-    "oom": "memory",
-    "wrong-code": "wrong_code",
-    "ice-on-valid": "internal_error",
-}
-"""What the name of a test ends in, by kind; there is no test of speed."""
 
 _ALARM = """\
 # TVM does not come back to Python here: the alarm ends the process.
@@ -107,7 +98,7 @@ def regression_test(
     """
     seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
     wrong = finding.kind == "wrong-code"
-    if finding.kind not in _PROBLEMS or (kernel and wrong):
+    if finding.kind not in PROBLEMS or (kernel and wrong):
         return Regression()
     run, name = Run(), ""
     if wrong:
@@ -122,7 +113,7 @@ def regression_test(
 
     def written(program: ProgramPieces, check: str) -> str:
         return pytest_file(
-            f"{snake_case(place) or 'compile'}_{_PROBLEMS[finding.kind]}",
+            f"{snake_case(place) or 'compile'}_{PROBLEMS[finding.kind]}",
             [program.inside, guard + build, check],
             [*program.imports, *imports, *guard_imports, *run.imports],
             [run.helpers, program.outside],
