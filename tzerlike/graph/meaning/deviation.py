@@ -50,12 +50,12 @@ def log_softmax(step: float, x: Array, axis: int) -> Array:
     return np.asarray(step * _MORE * (np.abs(x) + np.abs(x).max(axis=axis, keepdims=True)))
 
 
-def floor_mod(step: float, x: Array, y: Array) -> Array:
+def float_remainder(step: float, x: Array, y: Array) -> Array:
     """The dividend less a multiple of the divisor; another one where the quotient is nearly whole."""
-    return np.asarray(step * _MORE * np.abs(x) + floor_divide(step, x, y) * np.abs(y))
+    return np.asarray(step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y))
 
 
-def floor_divide(step: float, x: Array, y: Array) -> Array:
+def float_quotient(step: float, x: Array, y: Array) -> Array:
     quotient = x / y
     return np.where(np.abs(quotient - np.rint(quotient)) <= _MORE * step * np.abs(quotient), 1.0, 0.0)
 

@@ -34,8 +34,8 @@ UNIT = Values(-0.9, 0.9)
 SMALL = Values(-1, 1)
 DIVISOR = Values(1, 4, must=WHOLE_DTYPES)
 SHIFT = Values(0, 6, must=WHOLE_DTYPES)
-QUOTIENT = Rounding(deviation=deviation.floor_divide)
-REMAINDER = Rounding(ulps=4, absolute=True, deviation=deviation.floor_mod)
+QUOTIENT = Rounding(deviation=deviation.float_quotient)
+REMAINDER = Rounding(ulps=4, absolute=True, deviation=deviation.float_remainder)
 SINGLE = ("float32", "float64", "float16")
 """Dtypes of functions that a library of mathematics computes."""
 
