@@ -31,7 +31,7 @@ def answers(
     found = _outputs(row.meaning(*wide, **attributes))
     rounding = row.rounding
     beside = 0.0
-    if rounding.deviation is not None:
+    if rounding.deviation is not None and "float" in types[0].dtype:
         beside = rounding.deviation(_unit([*inputs], types[0]), *wide, **attributes)
     sums = _outputs(row.meaning(*map(np.abs, wide), **attributes)) if rounding.terms else found
     return [

@@ -58,3 +58,36 @@ def test_equal_values_may_have_a_variance_of_rounding_errors(name: str) -> None:
     off = np.full(2, 1e-8, np.float32) if name == "std" else np.full(2, 1e-16, np.float32)
     assert not differs(value, bound, off)
     assert differs(value, bound, np.full(2, 0.1, np.float32))
+
+
+def _off(name: str, attributes: dict[str, Any], built: Array, *inputs: Array) -> bool:
+    kinds = [TensorType(one.shape, str(one.dtype)) for one in inputs]
+    known = recognise(ROWS[name], kinds, attributes)
+    assert known is not None
+    ((value, bound),) = answers(ROWS[name], known, inputs, attributes, kinds[:1])
+    return differs(value, bound, built)
+
+
+def test_a_remainder_is_off_by_roundings_of_the_dividend() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1000, 1000, 500).astype(np.float32)
+    y = rng.uniform(0.1, 3, 500).astype(np.float32)
+    assert not _off("floor_mod", {}, x - np.floor(x / y) * y, x, y)
+    assert _off("floor_mod", {}, x - np.floor(x / y) * y + np.float32(0.01), x, y)
+    whole = np.array([9, -9], np.int32)
+    assert not _off("floor_mod", {}, np.array([1, 3], np.int32), whole, np.array([4, 4], np.int32))
+
+
+def test_a_quotient_that_is_nearly_whole_may_be_the_next() -> None:
+    x, y = np.array([0.3, 0.7], np.float32), np.array([0.1, 0.4], np.float32)
+    assert not _off("floor_divide", {}, np.array([2, 1], np.float32), x, y)
+    assert not _off("floor_divide", {}, np.array([3, 1], np.float32), x, y)
+    assert _off("floor_divide", {}, np.array([3, 2], np.float32), x, y)
+
+
+def test_a_logarithm_of_softmax_is_off_by_roundings_of_the_greatest() -> None:
+    x = np.random.default_rng(0).uniform(-1000, 1000, (50, 8)).astype(np.float32)
+    shifted = x - x.max(axis=1, keepdims=True)
+    found = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True, dtype=np.float32))
+    assert not _off("nn.log_softmax", {"axis": 1}, found, x)
+    assert _off("nn.log_softmax", {"axis": 1}, found + np.float32(0.1), x)

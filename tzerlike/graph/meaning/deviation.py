@@ -45,6 +45,21 @@ def instance_norm(step: float, x: Array, gamma: Array, beta: Array, epsilon: flo
     return group_norm(step, x, gamma, beta, x.shape[1], epsilon)
 
 
+def log_softmax(step: float, x: Array, axis: int) -> Array:
+    """Differences to the greatest one."""
+    return np.asarray(step * _MORE * (np.abs(x) + np.abs(x).max(axis=axis, keepdims=True)))
+
+
+def float_remainder(step: float, x: Array, y: Array) -> Array:
+    """The dividend less a multiple of the divisor; another one where the quotient is nearly whole."""
+    return np.asarray(step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y))
+
+
+def float_quotient(step: float, x: Array, y: Array) -> Array:
+    quotient = x / y
+    return np.where(np.abs(quotient - np.rint(quotient)) <= _MORE * step * np.abs(quotient), 1.0, 0.0)
+
+
 def _normal(step: float, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """Of what is less its mean and over its standard deviation; infinite where the variance may come out as nothing."""
     terms = prod(x.shape[axis] for axis in axes) + _MORE

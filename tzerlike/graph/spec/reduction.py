@@ -144,7 +144,7 @@ ROWS = (
             outputs=(tensor(DTYPE, S),),
             where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1), axis: Axis(S.rank)},
             meaning=meaning,
-            rounding=Rounding(ulps=64, terms=S[axis] + 8, absolute=True) if name == "log_softmax" else CLOSE,
+            rounding=Rounding(16, S[axis] + 8, deviation=off.log_softmax) if name == "log_softmax" else CLOSE,
         )
         for name, meaning in (("softmax", numpy_of.softmax), ("log_softmax", numpy_of.log_softmax))
     ),
