@@ -181,6 +181,12 @@ def _bind(program: _Program, site: Site) -> _Found:
         yield "an unused name", partial(seq, [])
 
 
+def _cast(program: _Program, site: Site) -> _Found:
+    source, whole = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
+    if source and source.is_float and whole and not whole.is_float and _in_index_or_divisor(site):
+        yield "a float in an index", partial(number, site.dtype, 1)
+
+
 def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
@@ -217,6 +223,7 @@ _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     tirx.Not: _not,
     tirx.Bind: _bind,
     tirx.Let: _let,
+    tirx.Cast: _cast,
     tirx.IntImm: _integer,
     tirx.AttrStmt: _attribute,
     tirx.AssertStmt: _assertion,

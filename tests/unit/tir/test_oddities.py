@@ -73,6 +73,7 @@ def test_what_people_write(statement: str) -> None:
         ("B[n] = A[n % 2147483647]", "an extreme constant", "B[n] = A[n % 2]"),
         ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
+        ("B[n] = A[T.Cast('int32', T.Cast('float32', A[n]))]", "a float in an index", "B[n] = A[1]"),
         ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
         ("B[n] = T.Add(3, 4)", "an unfolded constant", "B[n] = 7"),
         ("if T.bool(False):\n    B[n] = 1", "a constant condition", "B[n] = 1"),
