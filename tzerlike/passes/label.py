@@ -114,6 +114,11 @@ EXCUSES: Final = (
         "TVM folds no shift too far, be it one that nothing computes; to narrow what is shifted is its own doing",
     ),
     Excuse(
+        "Can only handle constant size stack allocation",
+        lambda passes, facts, failing: Fact.RUN_TIME_MEMORY in facts,
+        "a kernel's own memory has a size that is known when it is compiled; no excuse where a pass made it unknown",
+    ),
+    Excuse(
         r"exceeds range of int32|max_value\(target_data_type_\)",
         lambda passes, facts, failing: "tirx.ForceNarrowIndexToInt32" in {spec.name for spec in passes},
         "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit",
