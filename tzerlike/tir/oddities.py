@@ -56,6 +56,9 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
+_ALIGNMENT = "buffer_dim_align"
+"""An annotation that says nothing of memory that nobody reads."""
+
 _PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
 _ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 _CONDITIONS = ("condition", "predicate")
@@ -71,8 +74,11 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
+    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller."""
+
     tree: Tree
     used: frozenset[int]
+    read: frozenset[int]
     threads: bool
 
 
@@ -80,7 +86,8 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     """What is odd about a function, outermost first. `threads` says whether its target has threads to bind loops to."""
     tree = Tree(func)
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
-    program = _Program(tree, used, threads)
+    loaded = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
+    program = _Program(tree, used, frozenset((*loaded, *map(key, array_items(func.params)))), threads)
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
@@ -168,6 +175,9 @@ def _realize(program: _Program, site: Site) -> _Found:
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]
             yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
     rest = _hints(block.annotations)
+    unread = all(key(source_of(region)) not in program.read for region in array_items(block.writes))
+    if _ALIGNMENT in rest and unread:
+        del rest[_ALIGNMENT]
     if len(rest) < len(block.annotations):
         yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
 

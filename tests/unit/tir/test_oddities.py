@@ -162,3 +162,23 @@ def test_what_no_thread_is_bound_to_is_odd_where_threads_are_launched(beside: st
     better = mended(func, 0, threads=True)
     assert better is not None
     assert names(better, threads=True) == []
+
+
+@pytest.mark.parametrize(("reader", "odd"), [("A[0, 0]", ["an annotation"]), ("C[vi, 0]", [])])
+def test_an_alignment_is_for_memory_that_somebody_reads(reader: str, odd: list[str]) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
+    C = T.sblock_alloc_buffer((8, 8))
+    for i, j in T.grid(8, 8):
+        with T.sblock("fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.sblock_attr({{"buffer_dim_align": [[0, 0, 8, 3]]}})
+            C[vi, vj] = A[vi, vj]
+    for i in range(8):
+        with T.sblock("take"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = {reader}
+"""
+    assert names(tvm_api.parse_script(text)) == odd
