@@ -100,6 +100,14 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     assert len(text.splitlines()) < 60, "a message that quotes a whole script is cut"
 
 
+@pytest.mark.parametrize(
+    ("target", "words"), [("llvm", ", target llvm"), ('{"kind": "cuda", "arch": "sm_80"}', ", target cuda sm_80")]
+)
+def test_the_target_stands_beside_the_versions(target: str, words: str) -> None:
+    told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11))
+    assert words in report(replace(told, case=replace(told.case, target=target)))
+
+
 def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
