@@ -62,8 +62,7 @@ def headline(subject: Subject) -> str:
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
-        reason = re.sub(r"^\w+Error: ", "", _first_line(seen.refusal))
-        text = f"{place} fails on a valid program: {reason}"
+        text = f"{place} fails on a valid program: {_reason(_first_line(seen.refusal))}"
     else:
         text = {
             "hang": f"{place} does not end",
@@ -72,6 +71,13 @@ def headline(subject: Subject) -> str:
         }.get(kind, subject.finding.title)
     text = " ".join(text.split()).rstrip(":")
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
+
+
+def _reason(message: str) -> str:
+    """What an error of TVM's says, without its class, and without the condition of a check that says more than that."""
+    text = re.sub(r"^\w+Error: ", "", message)
+    check = re.fullmatch(r"Check failed: \(.*\) is false: *(\S.*)", text)
+    return text if check is None else check[1]
 
 
 _STAGES = {
