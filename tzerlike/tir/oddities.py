@@ -16,6 +16,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, function_with, is_buffer, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
+from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
@@ -56,11 +57,15 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
+_BEYOND = 1.001
+"""By what factor a constant is beyond the floats of a dtype, at the least."""
+
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
 _PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
 _ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
+_BOUNDS = ("min", "extent", "step")
 _CONDITIONS = ("condition", "predicate")
 
 
@@ -74,11 +79,13 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller."""
+    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller; `blocks`
+    says whether there are any but the root."""
 
     tree: Tree
     used: frozenset[int]
     read: frozenset[int]
+    blocks: bool
     threads: bool
 
 
@@ -87,7 +94,8 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     tree = Tree(func)
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
     loaded = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
-    program = _Program(tree, used, frozenset((*loaded, *map(key, array_items(func.params)))), threads)
+    read = frozenset((*loaded, *map(key, array_items(func.params))))
+    program = _Program(tree, used, read, any(map(_declares, tree.sites)), threads)
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
@@ -189,6 +197,11 @@ def _loop(program: _Program, site: Site) -> _Found:
         yield _UNSIGNED, partial(_signed, node)
     if int(node.kind) == THREAD_BINDING and not program.threads:
         yield "a thread binding", serial
+    elif int(node.kind) == THREAD_BINDING and _loads(program.tree, site, "extent"):
+        yield (
+            "a number of threads in memory",
+            partial(loop_with, node, extent=number(str(type_of(node.extent).dtype), 2)),
+        )
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)
@@ -198,6 +211,8 @@ def _loop(program: _Program, site: Site) -> _Found:
 
 def _store(program: _Program, site: Site) -> _Found:
     """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
+    if program.blocks and not any(map(_declares, site.ancestors())):
+        yield "a store beside blocks", partial(seq, [])
     written = site.node.buffer
     if not program.threads or str(type_of(written).storage_scope) == "local":
         return
@@ -254,13 +269,28 @@ def _binary(program: _Program, site: Site) -> _Found:
 
 def _cast(program: _Program, site: Site) -> _Found:
     source, wanted = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
-    if not (source and source.is_float and wanted and wanted.is_int and wanted.base != "bool"):
+    if not source or not source.is_float or not wanted:
         return
     value = _float_in(site.node.value)
-    if _in_index_or_divisor(site):
+    if wanted.is_float:
+        if value is not None and math.isfinite(value) and abs(value) > _BEYOND * largest_float(wanted):
+            yield _NEVER, lambda: tirx.FloatImm(site.dtype, 1.0)
+    elif wanted.is_int and _in_index_or_divisor(site):
         yield "a float in an index", partial(number, site.dtype, 1)
-    elif value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
+    elif wanted.is_int and value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
         yield _NEVER, partial(number, site.dtype, 1)
+
+
+def _declares(site: Site) -> bool:
+    """Whether this is a block that declares anything: not the root."""
+    node = site.node
+    return type(node) is s_tir.SBlock and any(map(len, (node.iter_vars, node.reads, node.writes)))
+
+
+def _loads(tree: Tree, site: Site, role: str) -> bool:
+    """Whether what is in this place of a node reads memory."""
+    tops = (below for below in tree.below(site) if below.role == role and below.parent is site)
+    return any(type(part.node) is tvm.ir.TensorLoad for top in tops for part in tree.below(top))
 
 
 def _float_in(node: Any) -> float | None:
@@ -279,8 +309,8 @@ def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
         yield _UNUSED, lambda: node.body
-    elif _in_condition(site):
-        yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
+    elif _in_condition(site) or any(part.role in _BOUNDS for part in _path(site)):
+        yield "a name in a condition or a bound", lambda: substitute(node.body, {key(node.var): node.value})
 
 
 def _integer(program: _Program, site: Site) -> _Found:
@@ -305,8 +335,6 @@ def _assertion(program: _Program, site: Site) -> _Found:
 _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     s_tir.SBlockRealize: _realize,
     tirx.For: _loop,
-    tirx.BufferStore: _store,
-    tirx.Cast: _cast,
     tirx.IfThenElse: _branch,
     tirx.Select: _select,
     tvm.ir.Call: _call,
@@ -314,6 +342,7 @@ _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     tirx.Bind: _bind,
     tirx.Let: _let,
     tirx.Cast: _cast,
+    tirx.BufferStore: _store,
     tirx.IntImm: _integer,
     tirx.AttrStmt: _attribute,
     tirx.AssertStmt: _assertion,

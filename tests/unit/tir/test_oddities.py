@@ -31,6 +31,10 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 """
 
 
+NAMED = "a name in a condition or a bound"
+NEVER = "what no execution may come to"
+
+
 def bare(statement: str) -> Any:
     return tvm_api.parse_script(BARE.format(statement=statement.replace("\n", "\n    ")))
 
@@ -84,7 +88,9 @@ def test_what_people_write(statement: str) -> None:
         ("if n < 4 and T.bool(True):\n    B[n] = 1", "a constant condition", "if n < 4:"),
         ("y: T.let[T.int32] = A[n]\nB[n] = 1", "an unused name", "B[n] = 1"),
         ("B[n] = T.Let(A[n], where={x: A[n]})", "an unused name", "B[n] = A[n]"),
-        ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", "a name in a condition", "if A[n] * A[n] < 3:"),
+        ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", NAMED, "if A[n] * A[n] < 3:"),
+        ("for i in range(T.Let(x * x, where={x: A[n]})):\n    B[i] = 1", NAMED, "A[n] * A[n]"),
+        ("B[n] = T.Cast('int32', T.Cast('float8_e4m3fn', T.float16(-65504.0)))", NEVER, "1.0"),
         ("for i in T.vectorized(2):\n    B[i:i + 8] = T.Ramp(i, 1, 8)", "vectors in a vectorised loop", "in range(2)"),
         ("for i in T.serial(4, annotations={'mine': 1}):\n    B[i] = 1", "an annotation", "for i in range(4):"),
         ("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1", "a thread binding", "for i in range(4):"),
@@ -182,3 +188,27 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
             B[vi] = {reader}
 """
     assert names(tvm_api.parse_script(text)) == odd
+
+
+def test_a_store_beside_blocks_is_odd() -> None:
+    text = BLOCK.format(root="True", value="i", predicate="True").replace(
+        "        for i in", "        B[0] = 1\n        for i in"
+    )
+    func = tvm_api.parse_script(text)
+    assert names(func) == ["a store beside blocks"]
+    assert "B[0] = 1" not in text_without_oddities(func)
+    assert names(bare("B[0] = 1")) == []
+
+
+def test_threads_are_counted_without_a_look_at_memory() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in T.thread_binding({extent}, thread="threadIdx.x"):
+        B[i] = A[i]
+"""
+    assert names(tvm_api.parse_script(text.format(extent="A[0] + 1")), threads=True) == [
+        "a number of threads in memory"
+    ]
+    assert names(tvm_api.parse_script(text.format(extent="16")), threads=True) == []
