@@ -193,20 +193,27 @@ def _realize(program: _Program, site: Site) -> _Found:
 def _loop(program: _Program, site: Site) -> _Found:
     node = site.node
     serial = partial(loop_with, node, kind=SERIAL, thread_binding=None, body=_one_variable(node))
+    dtype = str(type_of(node.extent).dtype)
     if str(type_of(node.loop_var).dtype).startswith("uint"):
         yield _UNSIGNED, partial(_signed, node)
+    if _at_most_zero(node.extent):
+        yield "a loop that never runs", partial(loop_with, node, extent=number(dtype, 2))
     if int(node.kind) == THREAD_BINDING and not program.threads:
         yield "a thread binding", serial
     elif int(node.kind) == THREAD_BINDING and _loads(program.tree, site, "extent"):
-        yield (
-            "a number of threads in memory",
-            partial(loop_with, node, extent=number(str(type_of(node.extent).dtype), 2)),
-        )
+        yield "a number of threads in memory", partial(loop_with, node, extent=number(dtype, 2))
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)
     if len(rest) < len(node.annotations) and not left_early(program.tree, site):
         yield "an annotation", partial(loop_with, node, annotations=rest)
+
+
+def _at_most_zero(extent: Any) -> bool:
+    """Whether a number that a program calculates is never positive, whatever it calculates with."""
+    if type(extent) is tirx.IntImm:
+        return int(extent.value) <= 0
+    return type(extent) is tirx.Min and (_at_most_zero(extent.a) or _at_most_zero(extent.b))
 
 
 def _store(program: _Program, site: Site) -> _Found:
@@ -217,6 +224,8 @@ def _store(program: _Program, site: Site) -> _Found:
     if not program.threads or str(type_of(written).storage_scope) == "local":
         return
     launches = [above for above in site.ancestors() if tag_of(above.node)]
+    if not launches and any(tag_of(other.node) for other in program.tree.sites):
+        yield "a store by the host", partial(seq, [])
     if not launches or any(map(_of_one_block, launches)):
         return
     threads = filter(_of_one_block, program.tree.below(launches[-1]))

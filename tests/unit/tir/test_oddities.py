@@ -80,6 +80,8 @@ def test_what_people_write(statement: str) -> None:
         ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
         ("B[n] = A[T.Cast('int32', T.Cast('float32', A[n]))]", "a float in an index", "B[n] = A[1]"),
+        ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
+        ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
         ("B[n] = T.Add(3, 4)", "an unfolded constant", "B[n] = 7"),
         ("if T.bool(False):\n    B[n] = 1", "a constant condition", "B[n] = 1"),
@@ -212,3 +214,15 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
         "a number of threads in memory"
     ]
     assert names(tvm_api.parse_script(text.format(extent="16")), threads=True) == []
+
+
+def test_what_a_host_stores_beside_a_kernel_is_odd() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    B[0] = A[1]
+    for i in T.thread_binding(16, thread="threadIdx.x"):
+        B[i] = A[i]
+"""
+    assert names(tvm_api.parse_script(text), threads=True) == ["a store by the host"]
