@@ -70,7 +70,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
-    "Cannot convert type .* to CUDA type|[Oo]nly supports? (an )?even number of lanes": "CUDA has vectors of few lengths",
+    "Cannot convert type .* to CUDA type|Only support an even number": "CUDA has vectors of few lengths",
     "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",
     "LowerWarpMemory failed": "tirx.LowerWarpMemory wants indices of warp memory that it can take apart",
     "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",

@@ -65,7 +65,7 @@ DIVIDES = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zer
 SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
 FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
-LANES = "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : Only support an even number of lanes for half type"
+LANES = "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : Only support an even number of lanes for half"
 STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle constant size stack allocation for now"
 
 
