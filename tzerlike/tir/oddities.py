@@ -224,7 +224,7 @@ def _store(program: _Program, site: Site) -> _Found:
     if not program.threads or str(type_of(written).storage_scope) == "local":
         return
     launches = [above for above in site.ancestors() if tag_of(above.node)]
-    if not launches and any(tag_of(other.node) for other in program.tree.sites):
+    if not launches:
         yield "a store by the host", partial(seq, [])
     if not launches or any(map(_of_one_block, launches)):
         return
@@ -284,8 +284,6 @@ def _cast(program: _Program, site: Site) -> _Found:
     if wanted.is_float:
         if value is not None and math.isfinite(value) and abs(value) > _BEYOND * largest_float(wanted):
             yield _NEVER, lambda: tirx.FloatImm(site.dtype, 1.0)
-    elif wanted.is_int and _in_index_or_divisor(site):
-        yield "a float in an index", partial(number, site.dtype, 1)
     elif wanted.is_int and value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
         yield _NEVER, partial(number, site.dtype, 1)
 
