@@ -43,7 +43,7 @@ from tzerlike.harnesses.graph.passes import (
 )
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
-from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import judge_errors, judge_form, judge_results

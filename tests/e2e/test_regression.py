@@ -18,8 +18,8 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.compare.evidence import evidence_for
-from tzerlike.harnesses.tir import proof
-from tzerlike.harnesses.tir.proof import Regression, proved
+from tzerlike.harnesses import proof
+from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.harnesses.tir.regression import pieces_of, regression_test
 from tzerlike.harnesses.tir.regression_modules import round_trip_test
 from tzerlike.harnesses.tir.regression_schedule import crash_test

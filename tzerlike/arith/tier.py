@@ -63,7 +63,7 @@ def _is_written(node: Expr) -> bool:
         return False
     if node.op in ("Ramp", "Broadcast") or not node.args:
         return True
-    constants = [_is_constant(arg) for arg in node.args]
+    constants = [_value_of(arg) is not None for arg in node.args]
     if all(constants) or (node.op in _DECIDED and (constants[0] or (node.op in ("And", "Or") and any(constants)))):
         return False
     others = node.args if node.op in _COMMUTATIVE else node.args[1:2]
@@ -72,10 +72,6 @@ def _is_written(node: Expr) -> bool:
     if node.op in ("LShift", "RShift"):
         return constants[1]
     return node.op not in QUOTIENTS or not constants[0]
-
-
-def _is_constant(node: Expr) -> bool:
-    return node.op == "IntImm" or (node.op == "Broadcast" and _is_constant(node.args[0]))
 
 
 def _value_of(node: Expr) -> int | None:

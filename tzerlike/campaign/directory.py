@@ -128,7 +128,7 @@ class CampaignDir:
 
     def bundled(self) -> set[str]:
         """The signatures that have a bundle, whichever worker wrote it."""
-        return {bundle.name.rpartition("-")[2] for bundle in self.bundles()}
+        return set(map(signature_in_name, self.bundles()))
 
     def read_environment(self) -> dict[str, Any]:
         """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""
@@ -157,3 +157,8 @@ def read_environment(path: Path) -> dict[str, Any]:
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     return facts
+
+
+def signature_in_name(bundle: Path) -> str:
+    """Return the signature that the name of a bundle's directory ends with."""
+    return bundle.name.rpartition("-")[2]

@@ -164,7 +164,7 @@ class OriginWatch:
         name = self._names.end()
         self._suspect(name, self._forms.pop(), self._form(module))
         # Those of a device's functions say nothing of the one that the program is.
-        if any(var.name_hint == tvm_api.ENTRY for var in module.functions):
+        if tvm_api.ENTRY in _functions(module):
             self._look_at_types(name, module)
             self._hold_to_promise(name, module)
             self._blame(self._ill_typed or self._left.get(_CODE_GENERATION))

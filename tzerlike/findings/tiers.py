@@ -70,9 +70,7 @@ def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -
     seen = finding.observation
     if finding.parts in _DOCUMENTED:
         return SECOND_TIER
-    if seen.stage is Stage.MUTATE and (
-        seen.message.startswith(_CHECKED_VALUE) or seen.message.startswith(f"{PADDING}:")
-    ):
+    if seen.stage is Stage.MUTATE and seen.message.startswith((_CHECKED_VALUE, f"{PADDING}:")):
         return SECOND_TIER
     plain = programs.plain(executor, finding.case, printed=seen.stage is not Stage.TEXT)
     return FIRST_TIER if plain else SECOND_TIER

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, name_of, s_tir, source_of, tirx, tvm, type_of
-from tzerlike.tir.tree import Site, Tree, key
+from tzerlike.systems.tvm_api import array_items, name_of, s_tir, tirx, type_of
+from tzerlike.tir.tree import Site, Tree, accessed_by, declares_nothing, key
 
 MOST_ELEMENTS = (1 << 31) - 1
 """What has as many elements, or more, was never meant: such an extent stands for a bound that is not known."""
@@ -147,13 +147,13 @@ def _places(value: Any) -> Iterator[int]:
 def _undeclared(tree: Tree) -> Iterator[str]:
     for site in tree.of_type(s_tir.SBlock):
         block = site.node
-        if not array_items(block.iter_vars) and not array_items(block.reads) and not array_items(block.writes):
+        if declares_nothing(block):
             continue
         known = {key(region.source) for region in (*array_items(block.reads), *array_items(block.writes))}
         below = list(tree.below(site))
         known |= {key(buffer) for inner in (site, *below) for buffer in _own(inner)}
         for inner in below:
-            accessed = _accessed(inner)
+            accessed = accessed_by(inner.node)
             if accessed is not None and key(accessed) not in known:
                 yield f"{block.name_hint} does not declare {name_of(accessed)}"
 
@@ -164,9 +164,3 @@ def _own(site: Site) -> list[Any]:
     if type(node) is s_tir.SBlock:
         return [*array_items(node.alloc_buffers), *(match.buffer for match in array_items(node.match_buffers))]
     return [node.buffer] if type(node) in (tirx.AllocBuffer, tirx.DeclBuffer) else []
-
-
-def _accessed(site: Site) -> Any | None:
-    if type(site.node) is tvm.ir.TensorLoad:
-        return source_of(site.node)
-    return site.node.buffer if type(site.node) is tirx.BufferStore else None

@@ -30,6 +30,8 @@ from tzerlike.tir.tree import (
     Kind,
     Site,
     Tree,
+    accessed_by,
+    declares_nothing,
     dtype_of,
     key,
     left_early,
@@ -63,9 +65,9 @@ _BEYOND = 1.001
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
-_PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
 _ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 _BOUNDS = ("min", "extent", "step")
+_PLACES = ("indices", "iter_values", "predicate", *_BOUNDS)
 _CONDITIONS = ("condition", "predicate")
 
 
@@ -230,7 +232,7 @@ def _store(program: _Program, site: Site) -> _Found:
         return
     threads = filter(_of_one_block, program.tree.below(launches[-1]))
     accesses = (other for thread in threads for other in program.tree.below(thread) if type(other.node) in _ACCESSES)
-    if any(key(_buffer(other.node)) == key(written) for other in accesses):
+    if any(key(accessed_by(other.node)) == key(written) for other in accesses):
         yield "a write that is left to all threads", partial(seq, [])
 
 
@@ -291,7 +293,7 @@ def _cast(program: _Program, site: Site) -> _Found:
 def _declares(site: Site) -> bool:
     """Whether this is a block that declares anything: not the root."""
     node = site.node
-    return type(node) is s_tir.SBlock and any(map(len, (node.iter_vars, node.reads, node.writes)))
+    return type(node) is s_tir.SBlock and not declares_nothing(node)
 
 
 def _loads(tree: Tree, site: Site, role: str) -> bool:
@@ -323,7 +325,7 @@ def _let(program: _Program, site: Site) -> _Found:
 def _integer(program: _Program, site: Site) -> _Found:
     above = site.parent
     if site.role == "indices" and above is not None and type(above.node) in _ACCESSES:
-        extent = array_items(type_of(_buffer(above.node)).shape)[site.index]
+        extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
         if not _within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)
     if abs(int(site.node.value)) >= EXTREME and _in_index_or_divisor(site):
@@ -412,10 +414,6 @@ def _signed(loop: Any) -> Any | None:
     low, extent = (number(dtype, int(bound.value)) for bound in (loop.min, loop.extent))
     body = substitute(loop.body, {key(loop.loop_var): tirx.Cast(old, var)})
     return loop_with(loop, loop_var=var, min=low, extent=extent, body=body, step=None)
-
-
-def _buffer(access: Any) -> Any:
-    return source_of(access) if type(access) is tvm.ir.TensorLoad else access.buffer
 
 
 def _bits(text: str) -> int:

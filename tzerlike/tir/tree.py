@@ -162,6 +162,18 @@ def _build_attr(node: Node, get: Callable[[str], Any]) -> Node:
     return tirx.AttrStmt(owner, node.attr_key, value, get("body"))
 
 
+def declares_nothing(block: Node) -> bool:
+    """Whether a block has neither axes nor regions, as the root has none."""
+    return not any(map(len, (block.iter_vars, block.reads, block.writes)))
+
+
+def accessed_by(node: Node) -> Node | None:
+    """The buffer that a load or a store accesses; None of any other node."""
+    if type(node) is tvm.ir.TensorLoad:
+        return source_of(node)
+    return node.buffer if type(node) is tirx.BufferStore else None
+
+
 def refresh_regions(block: Node) -> Node:
     """`block` with the regions that its body really reads and writes.
 
@@ -169,7 +181,7 @@ def refresh_regions(block: Node) -> Node:
     CompactBufferAllocation trust it), and what then fails is no bug. The root block, which
     declares nothing, stays as it is.
     """
-    if not array_items(block.iter_vars) and not array_items(block.reads) and not array_items(block.writes):
+    if declares_nothing(block):
         return block
     accessed, inner = _accessed_buffers(block)
     reads, writes = s_tir.analysis.get_sblock_read_write_region(block, {buffer: buffer for buffer in accessed})
@@ -212,10 +224,8 @@ def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
     inner.update(key(match.buffer) for match in array_items(block.match_buffers))
     while pending:
         node = pending.pop()
-        if type(node) is tvm.ir.TensorLoad:
-            used.setdefault(key(source_of(node)), source_of(node))
-        elif type(node) is tirx.BufferStore:
-            used.setdefault(key(node.buffer), node.buffer)
+        if (accessed := accessed_by(node)) is not None:
+            used.setdefault(key(accessed), accessed)
         elif type(node) is tirx.Var and tirx.is_buffer_var(node):
             used.setdefault(key(node), node)
         elif node is not block:

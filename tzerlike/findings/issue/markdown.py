@@ -230,12 +230,12 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
-    where = f", {code(_first_line(origin.where))}" if origin.where else ""
+    where = code(_first_line(origin.where)) if origin.where else ""
     if origin.check == NOT_KEPT:
-        return f"That is because of {code(origin.pass_name)}: it leaves {where[2:]}. Without it this does not occur."
+        return f"That is because of {code(origin.pass_name)}: it leaves {where}. Without it this does not occur."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
-    return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where}."
+    return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where and f', {where}'}."
 
 
 def _place(subject: Subject) -> str:

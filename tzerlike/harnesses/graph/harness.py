@@ -32,6 +32,7 @@ from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
+from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import SHIPPED
@@ -81,6 +82,7 @@ def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
 class GraphHarness(CaseHarness):
     """The harness of models."""
 
+    jobs = proof.JOBS
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,
         "usual-checks": _usual_checks,

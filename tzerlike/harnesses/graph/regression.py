@@ -24,7 +24,7 @@ from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.sources import drawn_sources
-from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
 
 _INLINE = 64

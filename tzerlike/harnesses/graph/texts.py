@@ -26,7 +26,7 @@ from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import drawn_sources
-from tzerlike.harnesses.tir.proof import proved
+from tzerlike.harnesses.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 

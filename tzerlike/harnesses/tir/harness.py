@@ -24,7 +24,8 @@ from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.programs import JudgeCase
-from tzerlike.harnesses.tir import proof, texts
+from tzerlike.harnesses import proof
+from tzerlike.harnesses.tir import texts
 from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import attempt, make_mutators
 from tzerlike.oracles.examiner import Look

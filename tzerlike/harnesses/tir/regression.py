@@ -26,8 +26,8 @@ from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.cuda.toolchain import CudaCompiler
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
+from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, run_of
-from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.script import case_of, refusing_compiler
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name

@@ -8,8 +8,8 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
-from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.roundtrip import UNEQUAL

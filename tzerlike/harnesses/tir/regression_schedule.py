@@ -18,8 +18,8 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, run_of
-from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of
 from tzerlike.oracles.metamorphic import LIES
 from tzerlike.oracles.primitives.script import ill_typed_source

@@ -17,8 +17,8 @@ from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import quotable, replaying
+from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
-from tzerlike.harnesses.tir.proof import Regression, proved
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
 from tzerlike.harnesses.tir.regression_schedule import crash_test, primitive_test, schedule_tests

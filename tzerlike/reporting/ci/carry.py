@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.campaign.corpora.carried import case_ids
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.shard import owner_of
 from tzerlike.campaign.state import read_state
 from tzerlike.core.errors import UserError
@@ -65,9 +65,9 @@ class Carry:
 
     def take_bundles(self, paths: Iterable[Path]) -> None:
         """Copy bundles whose signature has none here, each whole or not at all."""
-        present = {path.name.rpartition("-")[2] for path in self.findings.iterdir()}
+        present = CampaignDir(self.root).bundled()
         for path in paths:
-            if path.name.rpartition("-")[2] in present:
+            if signature_in_name(path) in present:
                 continue
             temporary = self.findings / f".tmp-{os.getpid()}-{path.name}"
             remove(temporary)

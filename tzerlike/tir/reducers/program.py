@@ -23,7 +23,7 @@ from tzerlike.systems.tvm_api import (
     type_of,
 )
 from tzerlike.tir.dtypes import constant
-from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, definitions, key, refresh_regions, seq
+from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, accessed_by, definitions, key, refresh_regions, seq
 
 Node = Any
 Make = Callable[[], Node | None]
@@ -64,8 +64,7 @@ def _with_program(case: Case, make: Make) -> Case | None:
 def _indexed_right(func: Node) -> bool:
     """Whether every access has an index for each dimension, which neither constructors nor verifiers look at."""
     for site in Tree(func).of_type(tvm.ir.TensorLoad, tirx.BufferStore):
-        buffer = source_of(site.node) if type(site.node) is tvm.ir.TensorLoad else site.node.buffer
-        if len(site.node.indices) != len(type_of(buffer).shape):
+        if len(site.node.indices) != len(type_of(accessed_by(site.node)).shape):
             return False
     return True
 
