@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, function_with, is_buffer, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    array_items,
+    function_with,
+    is_buffer,
+    s_tir,
+    source_of,
+    structural_equal,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.buffers import like
 from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
-from tzerlike.tir.scope import SERIAL, THREAD_BINDING, VECTORIZED
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import (
     ARITHMETIC,
@@ -50,8 +60,13 @@ _UNSIGNED = "an unsigned loop"
 _NEVER = "what no execution may come to"
 _UNFOLDED = "an unfolded constant"
 _UNUSED = "an unused name"
+_SIMPLER = "an expression that is one of its operands, or a number"
+_PURE = (0, 1)
+"""Effects of calls that compute and do no more."""
 
-_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+_REMAINDERS = (tirx.Mod, tirx.FloorMod)
+_QUOTIENTS = (tirx.Div, tirx.FloorDiv)
+_DIVISIONS = (*_QUOTIENTS, *_REMAINDERS)
 _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Add: operator.add,
     tirx.Sub: operator.sub,
@@ -59,6 +74,17 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
+_COMMUTATIVE = (tirx.Add, tirx.Mul)
+_NEUTRAL = {(tirx.Add, 0), (tirx.Sub, 0), (tirx.Mul, 1), *((kind, 1) for kind in _QUOTIENTS)}
+_ABSORBING = {(tirx.Mul, 0), *((kind, 1) for kind in _REMAINDERS)}
+"""Operations that are their first operand, or 0, where the second is this number."""
+
+_OF_THE_SAME = {
+    **dict.fromkeys((tirx.Sub, *_REMAINDERS, tirx.NE, tirx.LT, tirx.GT), 0),
+    **dict.fromkeys((*_QUOTIENTS, tirx.EQ, tirx.LE, tirx.GE), 1),
+}
+"""What operations come to on twice the same."""
+
 _BEYOND = 1.001
 """By what factor a constant is beyond the floats of a dtype, at the least."""
 
@@ -81,12 +107,13 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller; `blocks`
-    says whether there are any but the root."""
+    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller, `written`
+    those that are written here; `blocks` says whether there are any but the root."""
 
     tree: Tree
     used: frozenset[int]
     read: frozenset[int]
+    written: frozenset[int]
     blocks: bool
     threads: bool
 
@@ -97,8 +124,11 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
     loaded = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
     read = frozenset((*loaded, *map(key, array_items(func.params))))
-    program = _Program(tree, used, read, any(map(_declares, tree.sites)), threads)
+    written = frozenset(key(site.node.buffer) for site in tree.of_type(tirx.BufferStore))
+    program = _Program(tree, used, read, written, any(map(_declares, tree.sites)), threads)
     for site in tree.sites:
+        if _is_of_one_bit(site.dtype):
+            yield Oddity("a number of one bit", (partial(_with_node, tree, site, partial(_as_truth, site.node)),))
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
             other = _OTHER_WAYS.get(what)
@@ -200,10 +230,21 @@ def _loop(program: _Program, site: Site) -> _Found:
         yield _UNSIGNED, partial(_signed, node)
     if _at_most_zero(node.extent):
         yield "a loop that never runs", partial(loop_with, node, extent=number(dtype, 2))
-    if int(node.kind) == THREAD_BINDING and not program.threads:
+    bound_to_threads = int(node.kind) == THREAD_BINDING
+    if bound_to_threads and not program.threads:
         yield "a thread binding", serial
-    elif int(node.kind) == THREAD_BINDING and _loads(program.tree, site, "extent"):
+    elif bound_to_threads and next(_loaded(program.tree, site, ("extent",)), None) is not None:
         yield "a number of threads in memory", partial(loop_with, node, extent=number(dtype, 2))
+    elif any(key(buffer) in program.written for buffer in _loaded(program.tree, site, _BOUNDS)):
+        yield (
+            "a bound in memory that is written",
+            partial(loop_with, node, min=number(dtype, 0), extent=number(dtype, 2), step=None),
+        )
+    if program.threads and _is_around_launch(program.tree, site):
+        if any(inner is not site and _is_around_launch(program.tree, inner) for inner in program.tree.below(site)):
+            yield "loops of the host in each other", partial(substitute, node.body, {key(node.loop_var): node.min})
+        elif int(node.kind) not in (SERIAL, UNROLLED):
+            yield "a parallel loop of the host", serial
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)
@@ -216,6 +257,24 @@ def _at_most_zero(extent: Any) -> bool:
     if type(extent) is tirx.IntImm:
         return int(extent.value) <= 0
     return type(extent) is tirx.Min and (_at_most_zero(extent.a) or _at_most_zero(extent.b))
+
+
+def _is_around_launch(tree: Tree, site: Site) -> bool:
+    """Whether a loop is one of the host's, with kernels in it."""
+    if type(site.node) is not tirx.For or any(tag_of(above.node) for above in (site, *site.ancestors())):
+        return False
+    return any(tag_of(below.node) for below in tree.below(site))
+
+
+def _evaluated(program: _Program, site: Site) -> _Found:
+    value = site.node.value
+    effect = value.op.get_attr("TCallEffectKind") if _is_operator_call(value) else None
+    if type(value) not in (tvm.ir.Call, tirx.IntImm) or effect in _PURE:
+        yield "a value that nobody uses", partial(seq, [])
+
+
+def _is_operator_call(value: Any) -> bool:
+    return type(value) is tvm.ir.Call and isinstance(value.op, tvm.ir.Op)
 
 
 def _store(program: _Program, site: Site) -> _Found:
@@ -276,6 +335,8 @@ def _binary(program: _Program, site: Site) -> _Found:
         yield _UNFOLDED, partial(_folded, node, site.dtype)
     elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and not int(node.b.value):
         yield _NEVER, lambda: node.a
+    elif (simpler := _simpler(node, site.dtype)) is not None:
+        yield _SIMPLER, lambda: simpler
 
 
 def _cast(program: _Program, site: Site) -> _Found:
@@ -296,10 +357,11 @@ def _declares(site: Site) -> bool:
     return type(node) is s_tir.SBlock and not declares_nothing(node)
 
 
-def _loads(tree: Tree, site: Site, role: str) -> bool:
-    """Whether what is in this place of a node reads memory."""
-    tops = (below for below in tree.below(site) if below.role == role and below.parent is site)
-    return any(type(part.node) is tvm.ir.TensorLoad for top in tops for part in tree.below(top))
+def _loaded(tree: Tree, site: Site, roles: Collection[str]) -> Iterator[Any]:
+    """The buffers that what is in these places of a node reads."""
+    tops = (below for below in tree.below(site) if below.role in roles and below.parent is site)
+    loads = (part.node for top in tops for part in tree.below(top) if type(part.node) is tvm.ir.TensorLoad)
+    return map(source_of, loads)
 
 
 def _float_in(node: Any) -> float | None:
@@ -344,6 +406,7 @@ def _assertion(program: _Program, site: Site) -> _Found:
 _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     s_tir.SBlockRealize: _realize,
     tirx.For: _loop,
+    tirx.Evaluate: _evaluated,
     tirx.IfThenElse: _branch,
     tirx.Select: _select,
     tvm.ir.Call: _call,
@@ -380,6 +443,24 @@ def _folded(node: Any, dtype: str) -> Any:
     numbers = type(node.a) is tirx.IntImm and type(node.b) is tirx.IntImm
     whole = None if fold is None or not numbers else number(dtype, fold(int(node.a.value), int(node.b.value)))
     return whole or (node.a if str(type_of(node.a).dtype) == dtype else number(dtype, 1))
+
+
+def _simpler(node: Any, dtype: str) -> Any | None:
+    """The operand or the number that an operation on integers comes to, whatever they are; None where it does not."""
+    kind, first, second = type(node), node.a, node.b
+    operands = parse(dtype_of(first))
+    if operands is None or operands.is_float:
+        return None
+    if structural_equal(first, second):
+        value = _OF_THE_SAME.get(kind)
+        return first if kind in (tirx.Min, tirx.Max) else None if value is None else number(dtype, value)
+    for one, other in ((first, second), (second, first)):
+        constant = int(other.value) if type(other) is tirx.IntImm else None
+        if (kind, constant) in _NEUTRAL and (other is second or kind in _COMMUTATIVE):
+            return one
+        if (kind, constant) in _ABSORBING and (other is second or kind in _COMMUTATIVE):
+            return number(dtype, 0)
+    return None
 
 
 def _truth(predicate: Any) -> Any:
@@ -420,6 +501,15 @@ def _bits(text: str) -> int:
     """Of one number of a dtype; 0 for what is none."""
     dtype = parse(text)
     return 0 if dtype is None else dtype.bits
+
+
+def _is_of_one_bit(text: str) -> bool:
+    dtype = parse(text)
+    return dtype is not None and dtype.base in ("int", "uint") and dtype.bits == 1
+
+
+def _as_truth(node: Any) -> Any | None:
+    return tirx.Cast("bool", node.value) if type(node) is tirx.Cast else None
 
 
 def _of_lanes(site: Site) -> bool:

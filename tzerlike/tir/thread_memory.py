@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx, tvm
-from tzerlike.tir.tree import Site, Tree, key
+from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx
+from tzerlike.tir.tree import Site, Tree, accessed_by, key
 
 
 def keeps_to_its_threads(func: Any) -> bool:
@@ -22,11 +22,8 @@ def keeps_to_its_threads(func: Any) -> bool:
         return True
     places: dict[int, set[tuple[int, ...]]] = {}
     for site in Tree(func).sites:
-        if type(site.node) is tirx.BufferStore:
-            buffer = site.node.buffer
-        elif type(site.node) is tvm.ir.TensorLoad:
-            buffer = site.node.source
-        else:
+        buffer = accessed_by(site.node)
+        if buffer is None:
             continue
         if not is_buffer(buffer):
             return False

@@ -32,6 +32,7 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 
 
 NAMED = "a name in a condition or a bound"
+SIMPLER = "an expression that is one of its operands, or a number"
 NEVER = "what no execution may come to"
 
 
@@ -67,6 +68,10 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
         "while n < 3:\n    T.evaluate(0)",
         "B[n] = T.Cast('int32', T.float32(7.5))",
         "C = T.alloc_buffer((4,), 'int32', align=4)\nC[0] = 1\nB[n] = C[0]",
+        "for i in range(A[0], A[1]):\n    B[i] = 1",
+        "B[n] = (n + n) * n // 2 % 3 + A[n] * A[n]",
+        "B[n] = T.Cast('int32', T.Cast('float32', n) != T.Cast('float32', n))",
+        "B[n] = T.Cast('int32', T.Cast('bool', A[n]))",
     ],
 )
 def test_what_people_write(statement: str) -> None:
@@ -98,6 +103,16 @@ def test_what_people_write(statement: str) -> None:
         ("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1", "a thread binding", "for i in range(4):"),
         ("with T.attr(0, 'mine', 1):\n    B[n] = 1", "an attribute", "B[n] = 1"),
         ("for i in range(T.uint32(4)):\n    B[T.Cast('int32', i)] = 1", "an unsigned loop", "for i in range(4):"),
+        ("for i in range(B[0]):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
+        ("for i in range(B[3], 8):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
+        ("T.evaluate(A[n])\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
+        ("T.evaluate(T.exp(T.Cast('float32', n)))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
+        ("B[n] = A[T.FloorMod(T.Mod(n, 1), 8) + 1]", SIMPLER, "B[n] = A[0]"),
+        ("B[n] = A[n] + T.Mul(1, T.FloorDiv(n, 1))", SIMPLER, "B[n] = A[n] + n"),
+        ("B[n] = A[T.Add(T.Mul(n, 0), n)]", SIMPLER, "B[n] = A[n]"),
+        ("B[n] = A[n + n - (n + n)]", SIMPLER, "B[n] = A[0]"),
+        ("if n < n:\n    B[n] = T.min(A[n], A[n])", SIMPLER, "B[n] = A[n]"),
+        ("B[n] = T.Cast('int32', T.Cast('int1', A[n]))", "a number of one bit", 'T.Cast("bool", A[n])'),
     ],
 )  # fmt: skip
 def test_odd_forms_and_what_is_left_of_them(statement: str, odd: str, left: str) -> None:
@@ -226,3 +241,22 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
         B[i] = A[i]
 """
     assert names(tvm_api.parse_script(text), threads=True) == ["a store by the host"]
+
+
+@pytest.mark.parametrize(
+    ("loops", "odd"),
+    [
+        (["T.unroll(2)"], []),
+        (["range(2)"], []),
+        (["T.parallel(2)"], ["a parallel loop of the host"]),
+        (["T.unroll(8)", "T.parallel(1)", "T.unroll(16)"], ["loops of the host in each other"] * 2),
+    ],
+)
+def test_a_host_launches_a_kernel_a_few_times_at_most(loops: list[str], odd: list[str]) -> None:
+    heads = [f"for h{place} in {loop}:" for place, loop in enumerate(loops)]
+    lines = [*heads, "for i in T.thread_binding(6, thread='blockIdx.x'):", "B[i] = A[i]"]
+    func = bare("\n".join(f"{'    ' * depth}{line}" for depth, line in enumerate(lines)))
+    assert names(func, threads=True) == odd
+    better = mended(func, 0, threads=True)
+    assert better is not None
+    assert names(better, threads=True) == []
