@@ -60,6 +60,7 @@ _UNSIGNED = "an unsigned loop"
 _NEVER = "what no execution may come to"
 _UNFOLDED = "an unfolded constant"
 _UNUSED = "an unused name"
+_UNSTORED = "a value that nobody uses"
 _SIMPLER = "an expression that is one of its operands, or a number"
 _PURE = (0, 1)
 """Effects of calls that compute and do no more."""
@@ -184,6 +185,17 @@ def _used(tree: Tree, site: Site) -> Any | None:
     return tree.replace(site, tirx.Let(node.var, node.body, node.var))
 
 
+def _as_result(tree: Tree, site: Site) -> Any | None:
+    """The function with what it evaluates in a last parameter; of one element it would not come back from its text."""
+    dtype = parse(dtype_of(site.node.value))
+    if dtype is None or dtype.base == "handle" or dtype.scalable:
+        return None
+    result = tirx.decl_buffer((max(dtype.lanes, 2),), dtype.scalar, "result")
+    index = tirx.IntImm("int32", 0) if dtype.lanes == 1 else tirx.Ramp(0, 1, dtype.lanes)
+    func = tree.replace(site, tirx.BufferStore(result, site.node.value, [index]))
+    return function_with(func, func.body, params=[*array_items(func.params), result])
+
+
 def _beginning_with(stmt: Any, func: Any) -> Any:
     root = func.body
     if type(root) is not s_tir.SBlockRealize:
@@ -196,6 +208,7 @@ _OTHER_WAYS: Mapping[str, Callable[[Tree, Site], Any | None]] = {
     _UNSIGNED: _as_parameter,
     _UNFOLDED: _as_name,
     _UNUSED: _used,
+    _UNSTORED: _as_result,
 }
 
 _Found = Iterator[tuple[str, Make]]
@@ -270,7 +283,7 @@ def _evaluated(program: _Program, site: Site) -> _Found:
     value = site.node.value
     effect = value.op.get_attr("TCallEffectKind") if _is_operator_call(value) else None
     if type(value) not in (tvm.ir.Call, tirx.IntImm) or effect in _PURE:
-        yield "a value that nobody uses", partial(seq, [])
+        yield _UNSTORED, partial(seq, [])
 
 
 def _is_operator_call(value: Any) -> bool:

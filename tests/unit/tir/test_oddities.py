@@ -260,3 +260,11 @@ def test_a_host_launches_a_kernel_a_few_times_at_most(loops: list[str], odd: lis
     better = mended(func, 0, threads=True)
     assert better is not None
     assert names(better, threads=True) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [("A[n] // 3", "result[0] = A[n] // 3"), ("T.Broadcast(A[n], 4)", "result[0:4] = T.Broadcast(A[n], 4)")],
+)
+def test_a_value_that_nobody_uses_may_become_a_result(value: str, left: str) -> None:
+    assert left in text_without_oddities(bare(f"T.evaluate({value})"), way=1)
