@@ -70,6 +70,7 @@ def add_bundle(
         "parts": list(finding.parts),
         "bare": list(finding.bare),
         "finer": list(finding.finer),
+        "slips": list(finding.slips),
         "apart": list(finding.apart),
         "limits": {"seconds": 5.0, "memory": 1 << 30},
         "confirmed": {"runs": 2, "same": 2},

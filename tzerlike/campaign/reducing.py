@@ -198,6 +198,7 @@ class Reductions:
             marks=finding.marks,
             bare=finding.bare,
             finer=finding.finer,
+            slips=finding.slips,
             apart=(),
             stored=replace(stored, case=finding.case),
         )

@@ -43,6 +43,14 @@ _MADE = {
 }
 """What a primitive does, by what is wrong with the outcome."""
 
+SLIPPED = {
+    "order": "{} is read before anything writes it",
+    "guard": "{} is accessed without the condition that it was accessed under",
+    "iterations": "{} is executed fewer times",
+    "beginning": "{} is begun more than once",
+}
+"""What a primitive did to a buffer or a block, by the word for it (tzerlike.tir.slips)."""
+
 _CHANCE = ", so that what it computes is chance"
 
 

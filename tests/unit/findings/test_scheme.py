@@ -1,4 +1,4 @@
-"""Signatures of four schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of five schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -56,7 +56,17 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 5))
+        read_record(with_scheme(new.path, MARKED, 6))
+
+
+def test_what_a_primitive_did_changes_the_newest_signature_alone(tmp_path: Path) -> None:
+    plain = Signed("wrong-code", ("schedule", "ReIndex", "out-of-bounds"), marks=("read",))
+    early, bare = (replace(plain, slips=(slip,)) for slip in ("order", "guard"))
+    assert len({plain.signature, early.signature, bare.signature}) == 3
+    assert plain.signatures[:4] == early.signatures[:4] == bare.signatures[:4]
+    assert early.title == plain.title
+    old = read_record(with_scheme(add_bundle(tmp_path, plain, wrong("value")), plain, 4))
+    assert old.shown_by(early.signatures) and old.shown_by(bare.signatures)
 
 
 def test_an_entry_of_either_scheme_hides_a_finding(tmp_path: Path) -> None:

@@ -340,6 +340,36 @@ def test_wrong_code_of_a_schedule_is_its_primitive_and_what_is_wrong() -> None:
     assert cause_of("wrong-code", beyond[0]) == cause_of("wrong-code", beyond[1]) != cause_of("wrong-code", seen)
 
 
+def test_wrong_code_of_a_schedule_is_what_the_primitive_did_where_that_is_known() -> None:
+    moved = replace(wrong("unwritten"), stage=Stage.MUTATE, pass_name="ReverseComputeAt", message="other values: A")
+    chance = replace(moved, message="uninitialised: A")
+    fewer, early = (cause_of("wrong-code", moved, slips=(slip,)) for slip in ("iterations", "order"))
+    assert fewer == cause_of("wrong-code", chance, slips=("iterations",)) != early
+    assert cause_of("wrong-code", moved) not in (fewer, early)
+
+
+def test_a_wrong_index_is_one_cause_within_its_buffer_and_outside() -> None:
+    seen = wrong("value")
+    inside, outside = (
+        cause_of("wrong-code", seen, "FlattenBuffer", deed=deed)
+        for deed in (("value", "+tirx.DeclBuffer"), ("out-of-bounds",))
+    )
+    assert inside == outside != cause_of("wrong-code", seen, "FlattenBuffer", deed=("uninitialised",))
+
+
+def test_a_primitive_that_makes_loops_of_another_width_is_one_cause_whatever_node_is_ill_typed() -> None:
+    def ill_typed(name: str, rule: str, where: str) -> object:
+        offence = Offence("types", name, rule, where)
+        return cause_of("invalid-ir", Observation(Exit.OK, Stage.MUTATE, offences=(offence,)))
+
+    cached = "Schedule.cache_index"
+    first = ill_typed(cached, "axis", "axes of int64 for int32")
+    assert first == ill_typed(cached, "operands", "Mul of int32 and int64")
+    assert first != ill_typed(cached, "operands", "Mul of int32 and float32")
+    assert first != ill_typed("Schedule.compute_at", "axis", "axes of int64 for int32")
+    assert ill_typed("P", "axis", "axes of int64 for int32") != ill_typed("P", "operands", "Mul of int32 and int64")
+
+
 def test_wrong_code_needs_a_guilty_pass_and_a_reduced_program() -> None:
     shape = shape_of(program("tirx.For", "tirx.BufferStore", "prim.Add"))
     assert cause_of("wrong-code", wrong("value")) is None

@@ -131,6 +131,7 @@ def observation_text(
         "marks": list(finding.marks),
         "bare": list(finding.bare),
         "finer": list(finding.finer),
+        "slips": list(finding.slips),
         "apart": list(finding.apart),
         "limits": {"seconds": limits.seconds, "memory": limits.memory},
         "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
@@ -181,6 +182,7 @@ class _StoredRecord(msgspec.Struct):
     marks: tuple[Text, ...] = ()
     bare: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
+    slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
@@ -207,11 +209,13 @@ class Record:
     marks: tuple[str, ...]
     bare: tuple[str, ...]
     finer: tuple[str, ...]
+    slips: tuple[str, ...]
     apart: tuple[str, ...]
 
     @property
     def signed(self) -> Signed:
-        return Signed(self.kind, self.parts, marks=self.marks, bare=self.bare, finer=self.finer, apart=self.apart)
+        marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
+        return Signed(self.kind, self.parts, bare=self.bare, apart=self.apart, **marks)
 
     @property
     def tier(self) -> int:
@@ -266,7 +270,7 @@ def read_record(bundle: Path) -> Record:
     return Record(**_fields(bundle))
 
 
-_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "finer", "apart")
+_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "finer", "slips", "apart")
 
 
 def _fields(bundle: Path) -> dict[str, Any]:

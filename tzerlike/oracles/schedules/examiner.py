@@ -96,7 +96,8 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     if finding is None:
         return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
     # What a primitive does to what a block reads and to what it writes are two things.
-    finding = replace(finding, marks=tuple(re.findall(r'\("(read|write)"', first["calls"][-1])))
+    marks = tuple(re.findall(r'\("(read|write)"', first["calls"][-1]))
+    finding = replace(finding, marks=marks, slips=tuple(first["slips"]))
     held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
     # That a block strays within a buffer that it declares takes an interpreter to see.
     shown = not first["claim"].startswith(LIES) or "without declaring it" in first["claim"]

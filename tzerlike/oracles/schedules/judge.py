@@ -24,7 +24,7 @@ from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
-from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING
+from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING, SLIPPED
 from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
@@ -36,6 +36,7 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
+from tzerlike.tir.slips import slips_of
 
 STEPS = 100_000
 """Scalar operations that the interpreter may take on the original, and four times that on the scheduled program."""
@@ -90,12 +91,13 @@ class ScheduleClaim:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A schedule that looks wrong, cut behind the instruction that is to blame."""
+    """A schedule that looks wrong, cut behind the instruction that is to blame; `slips` are words for what this did."""
 
     primitive: str
     claim: ScheduleClaim
     trace: Any
     child: Any
+    slips: tuple[str, ...]
 
 
 def base_of(ir: str, input_seed: int, effort: Effort) -> Base | str:
@@ -210,7 +212,11 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         inexact = any(expected.bound.any() for expected in base.judgement.expected.values())
         if claim.what not in (OTHER_VALUES, LIES) and inexact and not order_kept:
             return None
-        return Suspect(name, claim, prefix, child)
+        slips = () if claim.what == LIES else slips_of(_applied(base.func(), before), child)
+        words = (SLIPPED[word].format(where) for word, where in slips)
+        told = replace(claim, detail="; ".join((claim.detail, *words)))
+        # What goes wrong first is the cause of what is seen.
+        return Suspect(name, told, prefix, child, tuple(word for word, _ in slips[:1]))
     return None
 
 
@@ -334,6 +340,7 @@ def _bear_out(
         "word": SUSPECT,
         "primitive": suspect.primitive,
         "claim": f"{suspect.claim.what}: {suspect.claim.detail}",
+        "slips": suspect.slips,
         "trace": str(tvm.ir.save_json(suspect.trace.as_json())),
         "calls": calls_in(suspect.trace),
         "archive": base64.b64encode(pack_inputs(base.inputs, arrays)).decode(),

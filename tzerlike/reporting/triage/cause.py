@@ -15,7 +15,7 @@ are no chains of likenesses. It says
   failed, as with abort(), unless it says which check did; a stack overflow by the classes that its recursion goes
   through; a hang by the innermost telling function that it never left;
   wrong code by what the pass does to the program: the rule that is broken behind it, and the kinds of statements that
-  there are fewer of; of a schedule by what is wrong with the outcome;
+  there are fewer of; of a schedule by what the primitive did, or else by what is wrong with the outcome;
   slow code, lack of memory, and what no more is known of, which fail nowhere in particular, by how
   the result is wrong and the kinds of nodes of the reduced program, and only where a culprit pass was found.
 
@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tzerlike.core.dtypes import parse
 from tzerlike.core.effort import Check
 from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
@@ -54,6 +55,13 @@ _ONE = {
     **dict.fromkeys(("out-of-bounds", "block-domain"), "an iteration too many"),
 }
 """What is wrong in several ways of which the program's values or its shapes choose one."""
+
+_BY_EXPRESSIONS = ("value", "an iteration too many")
+"""What a pass does that has made expressions into others and left all statements: an index that is wrong may be inside
+of its buffer or not."""
+
+_PRIMITIVE = "Schedule."
+"""What the name of a schedule primitive begins with; one that makes loops of another width leaves many nodes so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +94,13 @@ def cause_of(
     shape: Sequence[str] = (),
     deed: Sequence[str] = (),
     marks: Sequence[str] = (),
+    slips: Sequence[str] = (),
 ) -> Cause | None:
     """Return the cause of a finding, or None where its bundle does not tell.
 
     `guilty` is the pass that a bisection found, short or with its namespace, or what it found instead (that has a
-    blank in it), or "", and `deed` what that pass does; `shape` is the reduced program's; `marks` are the finding's.
+    blank in it), or "", and `deed` what that pass does; `shape` is the reduced program's; `marks` and `slips` are
+    those of the finding.
     """
     named = guilty if " " in guilty else short_name(guilty)
     if kind == "ice-on-valid":
@@ -105,11 +115,13 @@ def cause_of(
     if kind == "wrong-code" and seen.results is not None:
         if seen.stage is Stage.MUTATE:
             outcome = seen.message.partition(":")[0]
-            return Cause(kind, seen.pass_name, _ONE.get(outcome, outcome), tuple(marks))
+            return Cause(kind, seen.pass_name, " ".join(slips) or _ONE.get(outcome, outcome), tuple(marks))
         deed = deed or seen.results.deed
         if named and deed:
             fewer = tuple(kind[1:] for kind in deed[1:] if kind.startswith("-"))
-            return Cause(kind, named, _ONE.get(deed[0], deed[0]), shape=fewer)
+            failure = _ONE.get(deed[0], deed[0])
+            by_expressions = failure in _BY_EXPRESSIONS and not fewer
+            return Cause(kind, named, "an expression" if by_expressions else failure, shape=fewer)
         if named and seen.results.blamed.ending is Ending.RAISED:
             return Cause(kind, named, failed_check(seen.results.blamed.message))
     if not (named and shape):
@@ -132,7 +144,14 @@ def named_by(seen: Observation) -> str:
 
 def _ill_typed(offence: Offence) -> Cause:
     how = (offence.check, offence.rule, *manners_of(offence))
+    if offence.pass_name.startswith(_PRIMITIVE) and _of_two_widths(offence.where):
+        how = (offence.check, "integers of two widths")
     return Cause("invalid-ir", short_name(offence.pass_name), " ".join(how))
+
+
+def _of_two_widths(where: str) -> bool:
+    """Whether a node is said to have integers of 32 and of 64 bits for parts, be it an axis or an operation."""
+    return {"int32", "int64"} == {dtype.scalar for word in where.split() if (dtype := parse(word))}
 
 
 def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:

@@ -167,7 +167,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     named = named_by(seen)
     # What has a blank in it is no pass.
     known = guilty or ("" if " " in named else named)
-    cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks)
+    cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks, record.slips)
     if record.bare and not harness.has_cases and record.kind != "crash":
         # The harness has looked for the cause itself.
         cause = Cause(record.kind, harness.culprit, ", ".join(filter(None, record.bare)))

@@ -1,0 +1,117 @@
+"""What schedule primitives of TVM 0.27 do wrong, by the form of a program before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tzerlike.oracles.metamorphic import SLIPPED
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import s_tir
+from tzerlike.tir.slips import SLIPS, slips_of
+
+PAD = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.sblock("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = T.if_then_else(1 <= vi and vi < 5, A[vi - 1], T.float32(0))
+"""
+
+TURNED = PAD.replace("T.if_then_else(1 <= vi and vi < 5, A[vi - 1], T.float32(0))", "A[3 - vi % 4]")
+
+SUM = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 8):
+        with T.sblock("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+"""
+
+TWO = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((8,), "float32")):
+    C = T.sblock_alloc_buffer((4,))
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi] + T.float32(1)
+    for i in range(8):
+        with T.sblock("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = T.if_then_else(2 <= vi and vi < 6, C[vi - 2], T.float32(0))
+"""
+
+Step = Callable[[Any], object]
+
+
+def cached(sch: Any) -> None:
+    block = sch.get_sblock("B")
+    sch.compute_at(sch.cache_read(block, 0, "global"), sch.get_loops(block)[-1])
+
+
+def reindexed(sch: Any) -> None:
+    sch.reindex(sch.get_sblock("B"), ("read", 0))
+
+
+def split(sch: Any) -> None:
+    sch.split(sch.get_loops(sch.get_sblock("B"))[1], [None, 5])
+
+
+def factored(sch: Any) -> None:
+    sch.rfactor(sch.get_loops(sch.get_sblock("B"))[2], 0)
+
+
+def parted(sch: Any) -> None:
+    sch.loop_partition(sch.get_loops(sch.get_sblock("B"))[1], [3, None])
+
+
+def moved(sch: Any) -> None:
+    sch.reverse_compute_at(sch.get_sblock("B"), sch.get_loops(sch.get_sblock("C"))[0])
+
+
+def nothing(sch: Any) -> None:
+    """Nothing to begin with."""
+
+
+@pytest.mark.parametrize(
+    ("program", "first", "step", "words"),
+    [
+        (PAD, nothing, reindexed, ["guard"]),
+        (TURNED, cached, reindexed, ["order"]),
+        (PAD, cached, reindexed, ["order", "guard"]),
+        (SUM, split, factored, ["guard"]),
+        (SUM, nothing, parted, ["beginning"]),
+        (TWO, nothing, moved, ["iterations"]),
+    ],
+)
+def test_what_a_primitive_did_wrong(program: str, first: Step, step: Step, words: list[str]) -> None:
+    before, after = after_steps(program, first), after_steps(program, first, step)
+    assert [word for word, _ in slips_of(before, after)][: len(words)] == words
+
+
+@pytest.mark.parametrize(
+    ("program", "steps"), [(PAD, [cached]), (TURNED, [reindexed]), (SUM, [split]), (TWO, [cached]), (SUM, [nothing])]
+)
+def test_what_is_well_shows_nothing(program: str, steps: list[Step]) -> None:
+    assert slips_of(after_steps(program), after_steps(program, *steps)) == ()
+
+
+def test_every_slip_has_words() -> None:
+    assert SLIPS.keys() == SLIPPED.keys()
+
+
+def after_steps(program: str, *steps: Step) -> Any:
+    schedule = s_tir.Schedule(tvm_api.module_of(tvm_api.parse_script(program)), debug_mask=0)
+    for step in steps:
+        step(schedule)
+    return tvm_api.entry_of(schedule.mod)

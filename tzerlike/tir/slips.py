@@ -1,0 +1,119 @@
+"""What a schedule primitive did wrong, by the form of a program before it and after: what comes of that is chance.
+
+It says nothing of whether the outcome is wrong; of one that is, it tells causes apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, s_tir, tirx, tvm
+from tzerlike.tir.tree import Site, Tree, accessed_by
+
+_CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
+_CHOICE_CALL = "if_then_else"
+
+
+def slips_of(before: Any, after: Any) -> tuple[tuple[str, str], ...]:
+    """Return what a primitive did wrong, in a word each, and the name of a buffer or a block that shows it."""
+    trees = Tree(before), Tree(after)
+    found = ((word, next(iter(sorted(slip(*trees))), "")) for word, slip in SLIPS.items())
+    return tuple((word, name) for word, name in found if name)
+
+
+def _read_too_early(before: Tree, after: Tree) -> set[str]:
+    """Memory that is read before anything writes it, and was not."""
+    return _early(after) - _early(before)
+
+
+def _early(tree: Tree) -> set[str]:
+    """The memory of a program that the first statement to access it reads, and a later one writes."""
+    params = {name_of(param) for param in array_items(tree.func.params) if is_buffer(param)}
+    reads: dict[str, int] = {}
+    writes: dict[str, int] = {}
+    for site, name in _accesses(tree):
+        block = _block_of(site)
+        known = writes if type(site.node) is tirx.BufferStore else reads
+        known.setdefault(name, -1 if block is None else block.number)
+    return {name for name, place in writes.items() if name not in params and reads.get(name, place) < place}
+
+
+def _guard_lost(before: Tree, after: Tree) -> set[str]:
+    """Buffers that some access is made to without a condition, where all had one."""
+    return (_guarded(before, True) - _guarded(before, False)) & _guarded(after, False)
+
+
+def _guarded(tree: Tree, wanted: bool) -> set[str]:
+    return {name for site, name in _accesses(tree) if _is_guarded(site) is wanted}
+
+
+def _is_guarded(site: Site) -> bool:
+    """Whether an access is made under a condition."""
+    below = site
+    for above in site.ancestors():
+        node = above.node
+        if below.role in _CHOICES.get(type(node), ()) or (_is_choice(node) and below.index > 0):
+            return True
+        if type(node) is s_tir.SBlockRealize and type(node.predicate) is not tirx.IntImm:
+            return True
+        below = above
+    return False
+
+
+def _is_choice(node: Any) -> bool:
+    return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(_CHOICE_CALL)
+
+
+def _fewer_iterations(before: Tree, after: Tree) -> set[str]:
+    """Blocks that loops run over fewer times, by the numbers that they have for extents."""
+    runs, left = _runs(before), _runs(after)
+    return {name for name in runs.keys() & left.keys() if left[name] < runs[name]}
+
+
+def _runs(tree: Tree) -> dict[str, int]:
+    """How often each block is run at most, where it has a name of its own and all loops around it have numbers."""
+    found: dict[str, int] = {}
+    names = Counter(str(site.node.name_hint) for site in tree.of_type(s_tir.SBlock))
+    for site in tree.of_type(s_tir.SBlock):
+        extents = [above.node.extent for above in site.ancestors() if type(above.node) is tirx.For]
+        if names[str(site.node.name_hint)] == 1 and all(type(extent) is tirx.IntImm for extent in extents):
+            found[str(site.node.name_hint)] = math.prod(int(extent.value) for extent in extents)
+    return found
+
+
+def _begun_again(before: Tree, after: Tree) -> set[str]:
+    """What more blocks than before begin to sum up."""
+    return set((_begun(after) - _begun(before)) & _begun(before))
+
+
+def _begun(tree: Tree) -> Counter[str]:
+    stores = (site for site in tree.of_type(tirx.BufferStore) if _in_init(site))
+    return Counter(name_of(accessed_by(site.node)) for site in stores)
+
+
+def _in_init(site: Site) -> bool:
+    return any(part.role == "init" for part in (site, *site.ancestors()))
+
+
+def _accesses(tree: Tree) -> Iterator[tuple[Site, str]]:
+    for site in tree.of_type(tvm.ir.TensorLoad, tirx.BufferStore):
+        yield site, name_of(accessed_by(site.node))
+
+
+def _block_of(site: Site) -> Site | None:
+    return next((above for above in site.ancestors() if type(above.node) is s_tir.SBlock), None)
+
+
+SLIPS: Mapping[str, Callable[[Tree, Tree], set[str]]] = MappingProxyType(
+    {
+        "order": _read_too_early,
+        "guard": _guard_lost,
+        "iterations": _fewer_iterations,
+        "beginning": _begun_again,
+    }
+)
+"""Word -> the names that show it, none where a primitive did not do that."""
