@@ -44,13 +44,14 @@ class Made:
 class Pieces:
     """What a repro.py is put together from: its `title`, and the statement of `program`, which makes `module`.
 
-    `run` takes what the script does, in words, statements and the parameters of the program. It returns a script with
-    these statements that then builds `module`, runs it on inputs.npz and compares the results.
+    `run` takes what the script does, in words, statements, the parameters of the program, and an expression for the
+    modules. It returns a script with these statements that then builds each module, runs it on inputs.npz and compares
+    the results.
     """
 
     title: str
     program: str
-    run: Callable[[str, str, Sequence[Parameter]], str]
+    run: Callable[[str, str, Sequence[Parameter], str], str]
 
 
 @dataclass(frozen=True, slots=True)

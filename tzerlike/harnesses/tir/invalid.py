@@ -11,7 +11,7 @@ Exits non-zero when the bug shows, and 0 when it does not."""
 
 IMPORTS = "import sys\n\nimport tvm_ffi\n"
 
-INSTRUMENTED = ", instruments=[watch]"
+INSTRUMENTED = "instruments=[watch]"
 """What `build` takes beyond the case."""
 
 _WATCH = """

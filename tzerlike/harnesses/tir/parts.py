@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.limits import Limits
+from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import SYSTEM, grouped_options
+
+_DEFAULT_OPT_LEVEL = 2
+"""What TVM takes where no PassContext says otherwise; no pass of tensor IR asks for more."""
 
 _HEAD = '''\
 """{title}
@@ -37,7 +41,7 @@ def {name}():
     target = tvm.target.Target(json.loads(text) if text.startswith("{{") else {{"kind": text}})
     host = target if target.kind.name == "llvm" else tvm.target.Target({{"kind": "llvm", "opt-level": 0}})
     target = target.with_host(host)
-    context = tvm.transform.PassContext(opt_level={opt_level!r}, config={options!r}, disabled_pass={disabled!r}{more})
+    context = tvm.transform.PassContext({context})
     passes = [{passes}]
     with target, context:
         mod = tirx.transform.BindTarget(target)(module)
@@ -75,15 +79,22 @@ def head_source(title: str, behaviour: str, program: str, limits: Limits, import
     )
 
 
+def context_arguments(config: ContextConfig) -> list[str]:
+    """Return the arguments of a PassContext; none where TVM's default is the same."""
+    arguments = [f"opt_level={config.opt_level}"] if config.opt_level < _DEFAULT_OPT_LEVEL else []
+    if options := grouped_options(config):
+        arguments.append(f"config={python_source(options)}")
+    if config.disabled_passes:
+        arguments.append(f"disabled_pass={python_source(list(config.disabled_passes))}")
+    return arguments
+
+
 def build_source(name: str, case: Case, more: str = "") -> str:
     """Return the definition of a function that builds `module` as `case` says, with `more` options of PassContext."""
     return _BUILD.format(
         name=name,
         target=case.target,
-        opt_level=case.config.opt_level,
-        options=grouped_options(case.config),
-        disabled=list(case.config.disabled_passes),
-        more=more,
+        context=", ".join((*context_arguments(case.config), *filter(None, [more]))),
         passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
         lowering=_LOWERING[case.config.pipeline],
     )

@@ -28,13 +28,10 @@ from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, run_of
+from tzerlike.harnesses.tir.parts import context_arguments
 from tzerlike.harnesses.tir.script import case_of, refusing_compiler
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
-from tzerlike.systems.tvm_api import grouped_options
-
-_DEFAULT_OPT_LEVEL = 2
-"""What TVM takes where no PassContext says otherwise; no pass of tensor IR asks for more."""
 
 _ALARM = """\
 # TVM does not come back to Python here: the alarm ends the process.
@@ -225,12 +222,7 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
 
 def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
-    config = case.config
-    arguments = [f"opt_level={config.opt_level}"] if config.opt_level < _DEFAULT_OPT_LEVEL else []
-    if options := grouped_options(config):
-        arguments.append(f"config={python_source(options)}")
-    if config.disabled_passes:
-        arguments.append(f"disabled_pass={python_source(list(config.disabled_passes))}")
+    arguments = context_arguments(case.config)
     if instruments:
         arguments.append(f"instruments=[{instruments}]")
     return [f"tvm.transform.PassContext({', '.join(arguments)})"] if arguments else []

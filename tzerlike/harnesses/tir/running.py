@@ -88,21 +88,24 @@ print("the bug shows" if wrong else "every result is right: the bug does not sho
 sys.exit(1 if wrong else 0)
 """
 
-WRONG_END = (
-    _DIFFERS
-    + """\
+_WRONG_END = """\
 limit()
-args, buffers = arguments()
-build()["main"](*args)
 wrong = False
-for i, name, elements, zones in buffers:
-    wrong |= differs(i, name, elements)
-    if not all((zone == 0xA5).all() for zone in zones):
-        print(f"something was written around {name}")
-        wrong = True
+for module in {modules}:
+    args, buffers = arguments()
+    build()["main"](*args)
+    for i, name, elements, zones in buffers:
+        wrong |= differs(i, name, elements)
+        if not all((zone == 0xA5).all() for zone in zones):
+            print(f"something was written around {{name}}")
+            wrong = True
 """
-    + _VERDICT
-)
+
+
+def wrong_end(modules: str = "[module]") -> str:
+    """Return the statements that build and run each of a list of modules and compare their results."""
+    return _DIFFERS + _WRONG_END.format(modules=modules) + _VERDICT
+
 
 ON_DEVICE = """\
 Runs the program on a GPU, on the inputs in inputs.npz, next to this file, and exits non-zero while a result differs

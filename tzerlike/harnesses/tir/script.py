@@ -23,8 +23,8 @@ from tzerlike.harnesses.tir.running import (
     SLOW,
     SLOW_END,
     WRONG,
-    WRONG_END,
     run_source,
+    wrong_end,
 )
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -127,9 +127,9 @@ def repro_script(
     build = build_source("build", case_of(finding, baseline))
     if kind == "wrong-code" and of_kernel and results is not None and not results.device:
         behaviour, end = _LOWERED, _LOWERED_END
-        build = _PRINTER + build_source("build", finding.case, ", instruments=[printer]")
+        build = _PRINTER + build_source("build", finding.case, "instruments=[printer]")
     elif kind == "wrong-code":
-        behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, WRONG_END)
+        behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, wrong_end())
     elif kind == "slow-code":
         behaviour, end = SLOW, build_source("build_reference", _faster(finding)) + SLOW_END
     elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:

@@ -22,7 +22,7 @@ from tzerlike.harnesses.tir.parts import build_source, head_source, program_sour
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
 from tzerlike.harnesses.tir.regression_schedule import crash_test, primitive_test, schedule_tests
-from tzerlike.harnesses.tir.running import RUN_IMPORTS, WRONG_END, run_source
+from tzerlike.harnesses.tir.running import RUN_IMPORTS, run_source, wrong_end
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Pieces
 from tzerlike.oracles.metamorphic import HELD
@@ -57,9 +57,9 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
     printed = rendered(executor, finding.case)
     program = program_source(finding.case, printed.script if printed.faithful else "")
 
-    def run(behaviour: str, steps: str, parameters: Sequence[Parameter]) -> str:
+    def run(behaviour: str, steps: str, parameters: Sequence[Parameter], modules: str) -> str:
         head = head_source(finding.title, quotable(behaviour), program, Limits(), RUN_IMPORTS)
-        return head + steps + run_source(parameters) + build_source("build", finding.case) + WRONG_END
+        return head + steps + run_source(parameters) + build_source("build", finding.case) + wrong_end(modules)
 
     if finding.kind == "slow-code":
         parameters = evidence_for(finding.case, finding.observation.results).parameters

@@ -99,8 +99,8 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     marks = tuple(re.findall(r'\("(read|write)"', first["calls"][-1]))
     finding = replace(finding, marks=marks, slips=tuple(first["slips"]))
     held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
-    # That a block strays within a buffer that it declares takes an interpreter to see.
-    shown = not first["claim"].startswith(LIES) or "without declaring it" in first["claim"]
+    # That a block strays within a buffer that it declares takes an interpreter to see, unless results are wrong of it.
+    shown = not first["claim"].startswith(LIES) or _UNDECLARED in first["claim"] or bool(results.blame)
     archive = base64.b64decode(first["archive"])
     repro = partial(_repro, finding, **held[HELD]) if shown else None
     return Look((finding,), "wrong", held=held, archive=archive, repro=repro)
@@ -127,12 +127,43 @@ _CHANCE = """
 What that does is chance: it may take more than one run, or another machine, to see it in the results.
 """
 
-_FILLED = """
-# Fresh memory is filled from here on: zeros might pass for results.
-import ctypes
+_UNDECLARED = "without declaring it"
+"""In what is said of a block that accesses a buffer which it does not declare at all."""
 
-ctypes.CDLL(None).mallopt(-6, 0xA5)
+_WITH_BOTH = """
+The memory that the program allocates holds two different numbers to begin with, one after the other: results that
+depend on what nobody has written are wrong with one of them at least.
 """
+
+FILLED = """
+
+def with_number(module, number):
+    \"\"\"The module with a number in all memory that its blocks allocate, to begin with.\"\"\"
+
+    def filling(buffer):
+        places = [tirx.Var(f"at{n}", extent.ty.dtype) for n, extent in enumerate(buffer.shape)]
+        signed = str(buffer.dtype).startswith(("int", "float", "bfloat"))
+        stmt = tirx.BufferStore(buffer, tirx.const(number if signed else number > 0, buffer.dtype), places)
+        for place, extent in zip(reversed(places), reversed(buffer.shape)):
+            stmt = tirx.For(place, tirx.const(0, extent.ty.dtype), extent, tirx.ForKind.SERIAL, stmt)
+        return stmt
+
+    def begun(block):
+        if not block.alloc_buffers:
+            return block
+        body = tirx.SeqStmt([*map(filling, block.alloc_buffers), block.body])
+        parts = block.init, block.alloc_buffers, block.match_buffers, block.annotations
+        return s_tir.SBlock(block.iter_vars, block.reads, block.writes, block.name_hint, body, *parts)
+
+    func = module["main"]
+    body = tvm_ffi.structural_map(func.body, (s_tir.SBlock, begun))
+    return tvm.IRModule({"main": func.with_body(body)})
+
+
+"""
+"""The definition of a function that fills the memory which the blocks of a program allocate."""
+
+_MODULES = "[with_number(module, number) for number in (100, -100)]"
 
 UNDECLARED = """\
 def undeclared(block):
@@ -189,11 +220,13 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
         trace=json.dumps(trace),
         intrinsics=intrinsics_in(trace),
     )
-    if finding.observation.message.startswith(LIES):
+    if finding.observation.message.startswith(LIES) and _UNDECLARED in finding.observation.message:
         return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
     rule = finding.observation.message.partition(":")[0]
-    behaviour = _BEHAVIOUR + finding.observation.message + _CHANCE * (rule != OTHER_VALUES)
-    return pieces.run(behaviour, steps + _FILLED * (rule in (UNINITIALISED, PADDING)), parameters)
+    behaviour = _BEHAVIOUR + finding.observation.message
+    if rule in (UNINITIALISED, PADDING):
+        return pieces.run(behaviour + _WITH_BOTH, steps + FILLED, parameters, _MODULES)
+    return pieces.run(behaviour + _CHANCE * (rule not in (OTHER_VALUES, LIES)), steps, parameters, "[module]")
 
 
 def intrinsics_in(trace: str) -> str:
