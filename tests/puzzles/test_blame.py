@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tzerlike.core.case import Case
-from tzerlike.core.observation import NOT_KEPT, Stage
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.execution.origin import concerns
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.bundles.examined import look_again
 from tzerlike.oracles import judged, make_oracles
@@ -181,3 +187,30 @@ def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: F
     (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
     assert "storaged lowered first" in seen.message
     assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")
+
+
+REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (it) is false: x is 3", "a.Later")
+UNDEFINED = replace(REFUSED, message="InternalError: variable x has been used before definition!")
+
+
+@pytest.mark.parametrize(
+    ("seen", "without", "counts"),
+    [
+        (REFUSED, {"built": True}, True),
+        (REFUSED, {"refused": ("a.Later", "InternalError: Check failed: (it) is false: x is <n>")}, False),
+        (REFUSED, {"refused": ("a.Later", "InternalError: other")}, True),
+        (REFUSED, {"refused": ("a.Between", "InternalError: other")}, False),
+        (UNDEFINED, {"refused": ("a.Between", "InternalError: other")}, True),
+        (REFUSED, None, False),
+        (UNDEFINED, None, True),
+    ],
+    ids=["all is well", "the same", "another", "one before it", "about a definition", "a death", "a death, definition"],
+)
+def test_ill_formed_ir_is_blamed_only_for_what_it_brings_about(
+    seen: Observation, without: dict[str, object] | None, counts: bool
+) -> None:
+    def call(job: str, item: Mapping[str, Any], limits: Limits) -> tuple[list[dict[str, Any]], Observation | None]:
+        assert Case.from_json(item["case"]).config.disabled_passes == ("a.Maker",)
+        return ([], Observation(Exit.CRASH, Stage.PASSES)) if without is None else ([without], None)
+
+    assert concerns(call, Case("{}"), "a.Maker", seen, Limits(), 0) is counts

@@ -13,6 +13,7 @@ _CHECK = "Check failed: "
 _NAMES = re.compile(r"`[^`]*`|(?<![\w.])[a-z]\w*(?:\.\w+)+(?![\w(.])")
 _FAILED = " is false:"
 _OPERANDS = re.compile(r" \([^()]* vs\. [^()]*\)\s*$")
+_DEFINITION = re.compile(r"defin|declar|cannot find variable", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,8 @@ def nameless(words: str) -> str:
     """Leave out the names in what a message says, quoted ones and dotted ones like llvm.ctpop; a condition stays."""
     condition, failed, said = words.rpartition(_FAILED)
     return f"{condition}{failed}{_NAMES.sub('<name>', said)}" if failed or _CHECK not in words else words
+
+
+def about_a_definition(message: str) -> bool:
+    """Whether a step failed for want of the definition of a variable or of a buffer, as it may on ill-formed IR."""
+    return _DEFINITION.search(message) is not None

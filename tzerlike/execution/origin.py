@@ -12,6 +12,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Offence, Stage, message_template
+from tzerlike.core.refused import about_a_definition
 from tzerlike.core.schema import converted
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import OriginWatch
@@ -24,7 +25,7 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 
 _JOB = "trace-origin"
-_SUSPICION, _BUILT = "suspicion", "built"
+_SUSPICION, _BUILT, _REFUSED = "suspicion", "built", "refused"
 
 
 def with_origin(call: Call, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
@@ -46,6 +47,21 @@ def with_origin(call: Call, case: Case, seen: Observation, limits: Limits, effor
         if died is None and spared and _BUILT in spared[-1]:
             return replace(seen, origin=suspicion)
     return replace(seen, origin=origin_in(records[-1]))
+
+
+def concerns(call: Call, case: Case, maker: str, seen: Observation, limits: Limits, layout: int) -> bool:
+    """Whether it is because of the ill-formed IR that the pass `maker` leaves that a later one fails.
+
+    Not where the same fails without it. Where it cannot be done without, that takes a failure about a definition.
+    """
+    records, death = call(_JOB, {"case": without_pass(case, maker).to_json(), "layout": layout}, limits)
+    last = records[-1] if records and death is None else {}
+    if _BUILT in last:
+        return True
+    where, said = last.get(_REFUSED, ("", ""))
+    if said and where == seen.pass_name:
+        return bool(said != message_template(seen.message))
+    return about_a_definition(seen.message)
 
 
 def origin_in(record: Mapping[str, Any]) -> Offence | None:
@@ -95,12 +111,13 @@ def _trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         suspicion = None if watch.suspicion is None else asdict(watch.suspicion)
         channel.add_result(as_record(offence) | {_SUSPICION: suspicion})
 
-    watch = OriginWatch(names, note)
+    watch, under_way = OriginWatch(names, note), [""]
+    watches = [watch, tvm_api.PassWatch(under_way.append)]
     try:
-        Compilation(case.target, case.config, steps_of(case.passes), [watch]).build(load(case.ir))
+        Compilation(case.target, case.config, steps_of(case.passes), watches).build(load(case.ir))
         channel.add_result({_BUILT: True})
-    except CompilerRefused:
-        return
+    except CompilerRefused as refusal:
+        channel.add_result({_REFUSED: (under_way[-1], message_template(refusal.message))})
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 

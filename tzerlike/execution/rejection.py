@@ -23,7 +23,7 @@ from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch, jumps_within_loops
-from tzerlike.execution.origin import as_record, borne_out, origin_in
+from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, divides_by_zero, label
@@ -76,7 +76,10 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
     toolchain = find_cuda_toolchain() if sources else None
     if toolchain is not None and first_refusal(toolchain, sources, arch_of_target(case.target)) is not None:
         rejection = replace(rejection, support="")
-    return replace(seen, rejection=rejection, origin=origin_in(records[-1]) if records else None)
+    origin = origin_in(records[-1]) if records else None
+    if origin is not None and origin.check == ILL_FORMED and seen.stage is not Stage.COMPILE_DEVICE:
+        origin = origin if concerns(call, case, origin.pass_name, seen, limits, effort.layout) else None
+    return replace(seen, rejection=rejection, origin=origin)
 
 
 def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

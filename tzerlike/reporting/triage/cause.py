@@ -33,11 +33,11 @@ from tzerlike.core.dtypes import parse
 from tzerlike.core.effort import Check
 from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
-from tzerlike.core.refused import nameless, refusal_in
+from tzerlike.core.refused import about_a_definition, nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
-from tzerlike.reporting.triage.construct import about_a_definition, lost_construct
+from tzerlike.reporting.triage.construct import lost_construct
 from tzerlike.reporting.triage.site import is_shared, raised_in, recursion, refused_constant, telling
 from tzerlike.systems import under_test
 

@@ -12,7 +12,6 @@ _BECOMES = re.compile(r"(\w+): .+ (becomes .+)")
 _LITERAL = re.compile(r"\bLiteral value\b")
 _MISSING = re.compile(r"has no attribute '([\w.]+)'")
 _PATH = re.compile(r"(\w+)\.ty\.(\w+): ")
-_DEFINITION = re.compile(r"defin|cannot find variable", re.IGNORECASE)
 
 
 def lost_construct(seen: Observation) -> str:
@@ -30,8 +29,3 @@ def lost_construct(seen: Observation) -> str:
     if missing := _MISSING.search(seen.message):
         return f"no {missing[1] if parse(missing[1]) is None else 'such dtype'}"
     return construct_of(seen)
-
-
-def about_a_definition(message: str) -> bool:
-    """Whether a step failed for want of the definition of a variable or of a buffer, as it may on ill-formed IR."""
-    return _DEFINITION.search(message) is not None
