@@ -20,7 +20,8 @@ class HarnessRow:
 
     A harness whose programs are no Cases has a `reader`, which takes the path of a case.json and raises UserError; it
     has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
-    `culprit`.
+    `culprit`; `words` takes the parts of one and the words that it is signed by, and returns those that all of its
+    cause have.
 
     `traced` says that a build can be followed pass by pass, as bisecting takes.
     """
@@ -33,6 +34,7 @@ class HarnessRow:
     essence: str = ""
     reader: str = ""
     culprit: str = ""
+    words: str = ""
     traced: bool = False
 
     @property
@@ -71,6 +73,7 @@ HARNESSES = {
             reader="tzerlike.arith.case:read_arith_case",
             # Its analyses are built upon each other, so the one that was asked says little.
             culprit="arithmetic analyzer",
+            words="tzerlike.arith.alike:words_of_cause",
         ),
     )
 }

@@ -170,7 +170,8 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks, record.slips)
     if record.bare and not harness.has_cases and record.kind != "crash":
         # The harness has looked for the cause itself.
-        cause = Cause(record.kind, harness.culprit, ", ".join(filter(None, record.bare)))
+        words = harness.load("words")(record.parts, record.bare) if harness.words else record.bare
+        cause = Cause(record.kind, harness.culprit, ", ".join(filter(None, words)))
     elif cause is not None and record.apart and harness.has_cases:
         cause = replace(cause, shape=record.apart)
     moment = record.environment.get("found_after_s")
