@@ -47,6 +47,9 @@ JOINT_SHARE = 0.5
 """Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would
 hardly touch the passes of a corpus of thousands: an entry has to be drawn N_max times first."""
 
+BATCH_TEXT = 1 << 18
+"""Characters of programs that one child takes in turn: it is the compiler's garbage that fills it."""
+
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
 
@@ -141,7 +144,7 @@ class Search:
     mutator_choice: str = "adaptive"
     target: str = "llvm"
     harness: str = TIR
-    pairs_per_fork: int = 1
+    pairs_per_fork: int = 16
     cheap_code_share: float = CHEAP_CODE_SHARE
     guided: bool = True
 
@@ -186,12 +189,19 @@ class Fuzzer:
         self.tally = Tally() if tally is None else tally
         self.corpus = Corpus()
 
-    def step(self) -> list[Step]:
-        """One round: propose as many trials as a fork takes, run them, learn from each."""
-        first = self.tally.iterations
-        numbers = range(first, first + self.search.pairs_per_fork)
-        proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
-        return self._take([trial for trial in proposals if trial is not None], numbers.stop)
+    def step(self, most: int | None = None) -> list[Step]:
+        """One round, of `most` iterations: propose as many trials as a fork takes, run them, learn from each."""
+        number = self.tally.iterations
+        end = number + min(self.search.pairs_per_fork, most or self.search.pairs_per_fork)
+        trials: list[Trial] = []
+        room = BATCH_TEXT
+        while number < end and room > 0:
+            trial = self._kept(partial(self.propose, number), "propose", Occasion(number))
+            number += 1
+            if trial is not None:
+                trials.append(trial)
+                room -= len(trial.case.ir)
+        return self._take(trials, number)
 
     def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
         """Run trials and learn from each; the tally then has so many `iterations`."""

@@ -95,6 +95,7 @@ class Worker(ConfirmingWorker):
         self.carried: Carried | None = None
         self.probes = probes_for(config.oracles)
         self.amiss: Counter[str] = Counter()
+        self.exchange_at = 0
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -130,10 +131,11 @@ class Worker(ConfirmingWorker):
     def turn(self) -> None:
         first = self.state.iterations
         self.notes.beat(first, "exchange")
-        if self.shard.total > 1 and first % EXCHANGE_EVERY == 0:
+        if self.shard.total > 1 and first >= self.exchange_at:
+            self.exchange_at = first - first % EXCHANGE_EVERY + EXCHANGE_EVERY
             self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
         self.notes.beat(first, "step")
-        for step in self.fuzzer.step():
+        for step in self.fuzzer.step(self.budget.left(first)):
             self.record(step)
 
     def record(self, step: Step) -> None:

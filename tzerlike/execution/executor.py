@@ -31,7 +31,7 @@ from tzerlike.execution.diagnosis.localise import localised
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.execution.origin import with_origin
 from tzerlike.execution.record import ChildRecord, read_child_record, read_results
-from tzerlike.execution.rejection import weighed
+from tzerlike.execution.rejection import in_doubt, weighed
 from tzerlike.execution.sanitizer import report_in
 from tzerlike.execution.sources import with_sources_compiled
 from tzerlike.processes.channel import Garbled
@@ -85,20 +85,44 @@ class ForkExecutor:
         limits: Limits | None = None,
         effort: Effort | None = None,
     ) -> list[Observation]:
-        """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
+        """Run `cases`, each as in a child of its own; returns as many observations.
 
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
-        many were new; the blocks of every other case are armed again. A case whose builds disagree over the
-        interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
-        passes, to see which it is. A fault of ours is in the observation: of a child it is its exit, and of what comes
-        after, the observation lacks what that would have added.
+        many were new; the blocks of every other case are armed again. Many cases are screened in one child first, and
+        those that bring nothing are not run again. A case whose builds disagree over the interpreter's step budget is
+        run once more, to its end, and one whose build is to blame is walked along its passes, to see which it is. A
+        fault of ours is in the observation: of a child it is its exit, and of what comes after, the observation lacks
+        what that would have added.
         """
         limits, effort = limits or self.limits, effort or self.effort
-        observations: list[Observation] = []
-        while len(observations) < len(cases):
-            remaining = cases[len(observations) :]
-            observations += self._run_child(remaining, count, limits, effort)
-        return [self._pursued(case, seen, limits, effort) for case, seen in zip(cases, observations, strict=True)]
+        screened = self._screened(cases, limits, effort) if count and len(cases) > 1 else [None] * len(cases)
+        observations = []
+        for case, before in zip(cases, screened, strict=True):
+            seen = before or self._alone(case, count, limits, effort)
+            observations.append(self._pursued(case, seen, limits, effort))
+        return observations
+
+    def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation | None]:
+        """Run cases in turn in one child as long as it lives, and in a fresh one after each death; return what came of
+        the first in each child and of those that bring nothing, and None for the others.
+
+        The heap that a case finds depends on those before it in the child. So whatever is to be kept of a case has to
+        be seen in a child that has seen no other, and what the others reach is not counted.
+        """
+        coverage, slot = self._lane.coverage, self._lane.slot
+        screened: list[Observation | None] = []
+        while len(screened) < len(cases):
+            first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
+            coverage.rearm(slot, first.new_blocks)
+            coverage.commit(slot)
+            screened += [first, *(seen if _brings_nothing(seen) else None for seen in others)]
+        return screened
+
+    def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
+        (seen,) = self._run_child([case], count, limits, effort)
+        if seen.new_blocks:
+            self._lane.coverage.commit(self._lane.slot)
+        return seen
 
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
@@ -281,7 +305,6 @@ class ForkExecutor:
             if not start <= stop <= self._lane.coverage.new(self._lane.slot):
                 raise Garbled(f"a record of a child: blocks {start} to {stop}")
             new_blocks = stop - start
-            self._lane.coverage.commit(self._lane.slot, start)
         return Observation(
             exit=record.exit,
             stage=record.stage,
@@ -396,6 +419,14 @@ def _of_fault(record: ChildRecord) -> Observation:
 def _end_of(written: bytes) -> str:
     """The last of what a child has written, as much as an observation keeps."""
     return written[-_STDERR_LIMIT:].decode(errors="replace")
+
+
+def _brings_nothing(seen: Observation) -> bool:
+    """Whether a case reaches nothing new, and nothing seems wrong with how it compiles, runs or is refused."""
+    results, rejection = seen.results, seen.rejection
+    refused = seen.exit is Exit.REJECTED and (rejection is None or not in_doubt(rejection, seen.message))
+    right = results is None or not (results.baseline.ending.wrong or results.optimised.ending.wrong)
+    return (seen.exit is Exit.OK or refused) and not seen.new_blocks and right and not seen.offences
 
 
 def _inputs_key(case: Case) -> str:
