@@ -144,7 +144,7 @@ class Search:
     mutator_choice: str = "adaptive"
     target: str = "llvm"
     harness: str = TIR
-    pairs_per_fork: int = 16
+    pairs_per_fork: int = 1
     cheap_code_share: float = CHEAP_CODE_SHARE
     guided: bool = True
 
