@@ -6,7 +6,7 @@ OUT ?= campaign-$(shell date +%Y%m%d-%H%M%S)
 VENV := .venv
 BIN := $(VENV)/bin
 MEMCOV := tzerlike/_memcov/libmemcov.so
-MEMCOV_SOURCES := $(wildcard memcov/*.cc memcov/*.h memcov/*.ld memcov/Makefile)
+MEMCOV_SOURCES := $(wildcard memcov/*.cc memcov/*.h memcov/*.ld memcov/*.py memcov/Makefile)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,7 @@
 """Run one campaign many times under other conditions, and say where the runs differ first.
 
-    python scripts/determinism.py [--runs 20] [--iterations 400] [--oracles LIST] [--tvm NAME] [--parallel 2]
+    python scripts/determinism.py [--runs 20] [--iterations 400] [--oracles LIST] [--harness NAME] [--tvm NAME]
+        [--parallel 2]
 
 Each run has another working directory, puts its campaign there, and has another HOME, PATH, locale and TMPDIR; every
 other one is held to two cores; the first and each fourth after it start from an empty cache. Compared are the events of
@@ -58,7 +59,8 @@ def run(number: int, options: argparse.Namespace, scratch: Path) -> Path:
     held = ["taskset", "-c", two] if number % 2 else []
     out = directory / f"out-{number}"
     command = [*held, str(COMMAND), "fuzz", "--seed", str(options.seed), "--iterations", str(options.iterations)]
-    command += ["--jobs", "1", "--budget", "60m", "--oracles", options.oracles, "--out", str(out)]
+    command += ["--jobs", "1", "--budget", "60m", "--harness", options.harness, "--out", str(out)]
+    command += ["--oracles", options.oracles] if options.oracles else []
     if options.tvm:
         command += ["--tvm", options.tvm]
         environment["XDG_CACHE_HOME"] = str(options.cache)
@@ -94,12 +96,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--iterations", type=int, default=400)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--oracles", default=ORACLES)
+    parser.add_argument("--harness", default="tir")
+    parser.add_argument("--oracles", default="", help="those of programs that give the same twice, or of the harness")
     parser.add_argument("--tvm", default="")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache", help="the XDG_CACHE_HOME with --tvm")
     parser.add_argument("--parallel", type=int, default=2, help="runs at a time, for noise")
     parser.add_argument("--keep", type=Path, help="a directory to keep the campaigns in")
     options = parser.parse_args()
+    if not options.oracles and options.harness == "tir":
+        options.oracles = ORACLES
     scratch = options.keep or Path(tempfile.mkdtemp(prefix="determinism-"))
     scratch.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(options.parallel) as pool:

@@ -39,9 +39,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--parallel", type=int, default=2, help="Campaigns at a time.")
     parser.add_argument("--longest", type=float, default=15.0, help="Seconds from the start to the latest signal.")
-    parser.add_argument("--oracles", default="crash,inconsistency")
+    parser.add_argument("--harness", default="tir")
+    parser.add_argument("--oracles", default="", help="crash and those of wrong code where none are named")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if not options.oracles:
+        options.oracles = "crash,model-results" if options.harness == "graph" else "crash,inconsistency"
     # Started by nohup, it would hand the campaigns an ignored SIGHUP, and they are right to keep to that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with tempfile.TemporaryDirectory(prefix="torment-") as directory:
@@ -105,7 +108,7 @@ def kills(options: argparse.Namespace, directory: Path) -> list[str]:
     budget = 60 + 2.5 * options.gap * len(plan) + 15 * options.stops * len(KINDS)
     root = directory / "c"
     settings = ("--budget", f"{budget:.0f}s", "--jobs", options.jobs, "--oracles", options.oracles, "--seed", 7)
-    process = start(root, *settings)
+    process = start(root, "--harness", options.harness, *settings)
     tree = Tree(process.pid)
     wait_for(lambda: len(files(root)) > 3, 300)
     began = time.monotonic()
@@ -177,7 +180,13 @@ def signals(options: argparse.Namespace, directory: Path) -> list[str]:
     """Many campaigns, each stopped by a signal."""
     rng = random.Random(options.seed)
     plan = [
-        (number, group, 0.15 * (options.longest / 0.15) ** rng.random(), directory / f"{number.name}-{group}-{index}")
+        (
+            number,
+            group,
+            0.15 * (options.longest / 0.15) ** rng.random(),
+            directory / f"{number.name}-{group}-{index}",
+            options.harness,
+        )
         for number in SIGNALS
         for group in (True, False)
         for index in range(options.each)
@@ -187,8 +196,8 @@ def signals(options: argparse.Namespace, directory: Path) -> list[str]:
     wrong = []
     for number in SIGNALS:
         for group in (True, False):
-            some = [r for (n, g, _, _), r in zip(plan, reports, strict=True) if (n, g) == (number, group)]
-            moments = [moment for n, g, moment, _ in plan if (n, g) == (number, group)]
+            some = [r for (n, g, *_), r in zip(plan, reports, strict=True) if (n, g) == (number, group)]
+            moments = [moment for n, g, moment, *_ in plan if (n, g) == (number, group)]
             status = Counter(r.status for r in some)
             to = "the group" if group else "the supervisor"
             print(
@@ -207,8 +216,8 @@ class Stopped:
     wrong: list[str]
 
 
-def stopped(number: signal.Signals, group: bool, moment: float, root: Path) -> Stopped:
-    process = start(root, "--budget", "10m", "--jobs", 1, "--seed", 7, "--oracles", "crash")
+def stopped(number: signal.Signals, group: bool, moment: float, root: Path, harness: str) -> Stopped:
+    process = start(root, "--harness", harness, "--budget", "10m", "--jobs", 1, "--seed", 7, "--oracles", "crash")
     tree = Tree(process.pid)
     time.sleep(moment)
     for kind in KINDS:

@@ -69,6 +69,7 @@ def add_bundle(
         "signature": finding.signature,
         "parts": list(finding.parts),
         "bare": list(finding.bare),
+        "finer": list(finding.finer),
         "apart": list(finding.apart),
         "limits": {"seconds": 5.0, "memory": 1 << 30},
         "confirmed": {"runs": 2, "same": 2},

@@ -1,5 +1,11 @@
 """`python -m tzerlike` and the script `tzerlike`: signals first, then all that takes time to import."""
 
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # What follows takes longer to import than a person takes to press Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from tzerlike.processes import signals
 
 

@@ -79,14 +79,18 @@ class Interpreted(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A finding; `blame` is the build that is wrong, for wrong code."""
+    """A finding; `blame` is the build that is wrong, for wrong code.
+
+    `detail` is what differs and who it is due to, or what TVM says.
+    """
 
     kind: str
     signature: str
     blame: str | None
+    detail: str = ""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of a case, and the first finding. As JSON it is what `tzerlike run --json` prints."""
 
     exit: Exit
@@ -94,6 +98,7 @@ class Judged(msgspec.Struct, frozen=True):
     message: str
     interpreter: Interpreted = msgspec.field(name="reference")
     finding: Found | None
+    bundle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,7 @@ def judge(
     oracles: Sequence[str] = JUDGES,
     input_seed: int = 0,
     limits: Limits = LIMITS,
+    out: Path | None = None,
     client: Opener = open_tvm,
 ) -> Judged:
     """Judge one case as a campaign would.
@@ -150,6 +156,7 @@ def judge(
     `program` is a file (a case.json, which says all but oracles and limits itself, or TVMScript), the text of
     TVMScript, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
     tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
+    With `out`, a finding that shows every time becomes a bundle in that directory.
     """
     make_oracles(oracles)
     with ExitStack() as scope:
@@ -168,6 +175,7 @@ def judge(
             "target": target,
             "input_seed": input_seed,
             "oracles": list(oracles),
+            "out": str(out.resolve()) if out is not None else "",
         }
         (answer,) = scope.enter_context(client()).ask("judge-file", params)
     seen = answer["observation"]
@@ -179,6 +187,7 @@ def judge(
         seen["message"],
         Interpreted(said["verdict"], said["rule"] or None, said["where"] or None),
         msgspec.convert(answer["findings"][0], Found) if answer["findings"] else None,
+        answer.get("bundle", ""),
     )
 
 

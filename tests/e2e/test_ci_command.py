@@ -67,6 +67,27 @@ def test_a_finding_fails_the_first_run_and_no_other(tzerlike: Command, state: Pa
     assert "shows in 1 of 1 runs" in done.stdout
 
 
+@pytest.mark.long
+def test_models_are_carried_from_one_run_to_the_next(tzerlike: Command, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    models = ("--carry", state, "--harness", "graph", "--jobs", "1", "--iterations")
+    done = tzerlike("ci", "batch", "--seed", "1", *models, "60", "--output", tmp_path / "first")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert case_ids(state / "corpus")
+    assert "ice-on-valid" in failures(tmp_path / "first")
+    done = tzerlike("ci", "pr", *models, "5", "--output", tmp_path / "second", "--json")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    carried = {path.name.rpartition("-")[2] for path in (state / "findings").iterdir()}
+    new = {sign for one in json.loads(done.stdout)["items"] if one["status"] == "new" for sign in one["signatures"]}
+    assert not carried & new
+
+
+def test_a_harness_without_a_corpus_is_refused(tzerlike: Command, tmp_path: Path) -> None:
+    done = tzerlike("ci", "pr", "--carry", tmp_path, "--harness", "arith", "--output", tmp_path / "out")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--harness arith" in done.stderr
+
+
 def test_what_is_known_is_counted_and_not_bundled(tzerlike: Command, state: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.toml"
     known.write_text(f"[[known]]\npattern = '^wrong-code: '\nlink = '{LINK}'\n")

@@ -145,7 +145,12 @@ def test_a_program_that_races_has_no_claim_on_a_compiler(
     assert judge_internal_error(case, seen) is None
 
 
-def test_the_regression_test_of_refused_source_asks_the_compiler(seeds: dict[str, Seed]) -> None:
+@pytest.mark.parametrize("compiler", CudaCompiler)
+def test_the_regression_test_of_refused_source_asks_the_compiler_that_refused_it(
+    compiler: CudaCompiler, monkeypatch: pytest.MonkeyPatch, seeds: dict[str, Seed]
+) -> None:
+    found = lambda: CudaToolchain(compiler, Path("somewhere"))  # noqa: E731
+    monkeypatch.setattr("tzerlike.harnesses.tir.script.find_cuda_toolchain", found)
     case = Case(seeds["handwritten.gpu.two_kernels"].ir, (), ContextConfig(), target_text("cuda"))
     seen = Observation(
         Exit.REJECTED, Stage.COMPILE_DEVICE, "SourceRefused: error: no", rejection=Rejection(INTERNAL, True, "defined")
@@ -155,7 +160,11 @@ def test_the_regression_test_of_refused_source_asks_the_compiler(seeds: dict[str
     text = regression_test(finding, Limits(), "").text
     compile(text, "test_regression.py", "exec")
     assert "executable = tvm.compile(mod, target)" in text
-    assert "nvcc.compile_cuda(device.inspect_source()" in text
+    assert f'nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="{compiler.value}")' in text
+    assert ("importorskip" in text) == (compiler is CudaCompiler.NVRTC)
+    script = repro_script(finding, Limits(), "")
+    compile(script, "repro.py", "exec")
+    assert f"compiler='{compiler.value}'" in script
 
 
 def test_the_repro_of_a_kernel_gone_wrong_prints_what_the_device_passes_make_of_it(

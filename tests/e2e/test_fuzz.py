@@ -19,6 +19,9 @@ from tzerlike.campaign.directory import CampaignDir
 
 FUZZ = ("fuzz", "--seed", "7", "--ui", "none")
 
+LONG_TOO = pytest.mark.parametrize("harness", ["tir", pytest.param("graph", marks=pytest.mark.long)])
+"""The loop is the same for programs and for models."""
+
 CONTRACT = {
     "elapsed_s", "iterations", "iterations_per_s", "valid_rate", "coverage", "coverage_total", "coverage_backend",
     "corpus", "valuable_tests", "findings", "rejected", "mutators", "passes", "stage_seconds",
@@ -47,10 +50,11 @@ def signatures(root: Path) -> list[str]:
 
 
 @pytest.mark.long
-def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("harness, iterations", [("tir", "250"), ("graph", "60")])
+def test_one_seed_gives_one_campaign(tzerlike: Command, tmp_path: Path, harness: str, iterations: str) -> None:
     # The first run has to find the blocks and make the seeds, the second finds both in the cache.
     for name in ("a", "b"):
-        options = ("--iterations", "250", "--jobs", "1", "--out", tmp_path / name)
+        options = ("--harness", harness, "--iterations", iterations, "--jobs", "1", "--out", tmp_path / name)
         done = tzerlike(*FUZZ, *options, XDG_CACHE_HOME=str(tmp_path / "cache"))
         assert done.returncode == 0, done.stderr
         check_whole(tmp_path / name)
@@ -80,10 +84,13 @@ def test_another_seed_gives_another_campaign(tzerlike: Command, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.long), "2"])
-def test_a_killed_campaign_resumes_with_all_that_it_had(tzerlike: Command, tmp_path: Path, jobs: str) -> None:
+@LONG_TOO
+def test_a_killed_campaign_resumes_with_all_that_it_had(
+    tzerlike: Command, tmp_path: Path, harness: str, jobs: str
+) -> None:
     root = tmp_path / "c"
     moments = random.Random(int(jobs))
-    process = start(*FUZZ, "--budget", "1h", "--jobs", jobs, "--out", root)
+    process = start(*FUZZ, "--harness", harness, "--budget", "1h", "--jobs", jobs, "--out", root)
     for _ in range(3):
         before = corpus_files(root)
         wait_for_more(root, process, len(before) + 5)
@@ -121,9 +128,12 @@ def wait_for_iterations(root: Path, process: subprocess.Popen[str], number: int)
 
 
 @pytest.mark.long
-def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("harness", ["tir", "graph"])
+def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path, harness: str) -> None:
     root = tmp_path / "c"
-    done = tzerlike(*FUZZ, "--iterations", "200", "--jobs", "2", "--oracles", "crash", "--out", root)
+    done = tzerlike(
+        *FUZZ, "--harness", harness, "--iterations", "200", "--jobs", "2", "--oracles", "crash", "--out", root
+    )
     assert done.returncode == 0, done.stderr
     directory = CampaignDir(root)
     for number in (0, 1):
@@ -224,9 +234,11 @@ def test_a_signal_during_set_up_leaves_nothing(
     assert not root.exists()
 
 
-def test_a_campaign_outlives_its_processes(tmp_path: Path) -> None:
+@LONG_TOO
+def test_a_campaign_outlives_its_processes(tmp_path: Path, harness: str) -> None:
     root = tmp_path / "c"
-    process = start(*FUZZ[:-1], "plain", "--iterations", "80", "--jobs", "1", "--oracles", "crash", "--out", root)
+    options = ("--harness", harness, "--iterations", "80", "--jobs", "1", "--oracles", "crash")
+    process = start(*FUZZ[:-1], "plain", *options, "--out", root)
     seen: set[str] = set()
     for kind in ("worker", "zygote", "runner"):
         wait_for_more(root, process, len(seen) + 3)

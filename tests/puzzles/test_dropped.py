@@ -177,6 +177,24 @@ def test_a_pass_of_the_pipeline_that_makes_ill_formed_ir_is_named(real: ForkExec
     assert seen.pass_name != "s_tir.CanonicalizeLoop"
 
 
+LEFT = """
+for _ in T.serial(1, annotations={"pragma_auto_unroll_max_step": 64}):
+    for i in range(8):
+        if A[i] < 0:
+            T.break_loop()
+        B[i] = A[i]
+"""
+
+
+def test_a_pass_that_leaves_a_jump_without_its_loop_is_named(real: ForkExecutor) -> None:
+    """UnrollLoop does, which TVM's verifiers accept; code generation refuses it."""
+    case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(program(INTS, LEFT)))))
+    (seen,) = real.run([case], count=False)
+    (finding,) = judged(make_oracles(ORACLES), case, seen)
+    assert (finding.kind, finding.parts[0]) == ("ice-on-valid", "UnrollLoop")
+    assert seen.stage is Stage.BUILD and not seen.pass_name
+
+
 def test_the_first_pass_that_leaves_ill_formed_ir_is_noted() -> None:
     def twice(func: Any, module: Any, context: Any) -> Any:
         defined = tirx.Bind(tirx.Var("x", "int32"), tirx.IntImm("int32", 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,22 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.oracles.inconsistency import judge_inconsistency
-from tzerlike.oracles.metamorphic import PADDING, judge_metamorphic
+from tzerlike.oracles.metamorphic import HELD, PADDING, judge_metamorphic
+from tzerlike.oracles.schedules import examiner
 from tzerlike.oracles.schedules.documented import REQUIREMENTS
 from tzerlike.oracles.schedules.honest import honest
-from tzerlike.oracles.schedules.judge import SAME, STEPS, SUSPECT, Base, base_of, calls_in, claim_of, first_wrong
+from tzerlike.oracles.schedules.judge import (
+    SAME,
+    STEPS,
+    SUSPECT,
+    Base,
+    base_of,
+    calls_in,
+    claim_of,
+    due_to_schedule,
+    first_wrong,
+)
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
 from tzerlike.tir.tree import Tree
 
@@ -378,6 +391,39 @@ def test_stages_of_a_pipeline_inside_of_a_block_may_be_honest() -> None:
     made = base_of(dump_ir(module_of(parse_script(STAGED))), 0, Effort())
     assert isinstance(made, Base)
     assert honest(made.func(), made.inputs.arguments, STEPS)
+
+
+def test_what_a_build_without_optimisations_does_right_is_not_due_to_the_schedule() -> None:
+    difference = Difference(1, "B", "int32", (2,), "3", "0.0", "4", 1, 6, "value")
+    wrong, right = Ran(Ending.DIFFERS, difference=difference), Ran(Ending.AGREES)
+    assert due_to_schedule(Results("defined", baseline=right, optimised=wrong)).blame == ""
+    for plain in (wrong, Ran(), Ran(Ending.REFUSED)):
+        assert due_to_schedule(Results("defined", baseline=plain, optimised=wrong)).blamed == wrong
+    died = due_to_schedule(Results("defined", baseline=Ran(Ending.DIED)))
+    assert (died.blame, died.blamed.ending) == ("optimised", Ending.DIED)
+
+
+def test_a_schedule_is_offered_with_fewer_instructions_and_the_one_that_goes_wrong() -> None:
+    original = base(SUM)
+
+    suspect = first_wrong(original, scheduled(original, partition))
+    assert suspect is not None
+    held = {HELD: {"trace": str(tvm.ir.save_json(suspect.trace.as_json())), "calls": []}}
+    schedules = [_applied_to(original, smaller[HELD]["trace"]) for smaller in examiner.smaller(held)]
+    found = [first_wrong(original, made) for made in schedules if made is not None]
+    claims = [(less.primitive, len(less.trace.insts)) for less in found if less is not None]
+    assert claims and min(claims)[1] < len(suspect.trace.insts)
+    assert {primitive for primitive, _ in claims} == {suspect.primitive}
+    assert list(examiner.smaller({HELD: {"trace": '{"nodes":[{"data":[0]}],"root_index":9}', "calls": []}})) == []
+
+
+def _applied_to(original: Base, trace: str) -> Any | None:
+    """The schedule of a trace, None where it does not fit."""
+    schedule = s_tir.Schedule(module_of(original.func()), debug_mask=0, error_render_level="none")
+    with contextlib.suppress(CompilerRefused):
+        ask_compiler(lambda: s_tir.schedule.Trace.apply_json_to_schedule(tvm.ir.load_json(trace), schedule))
+        return schedule
+    return None
 
 
 def test_a_trace_that_tvm_cannot_write_is_reported_by_the_names_of_its_calls() -> None:

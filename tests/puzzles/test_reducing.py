@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.archive import no_arrays
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.effort import Effort
-from tzerlike.core.finding import Finding
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.harness import HARNESSES, HarnessRow
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.stored import StoredCase
@@ -157,6 +158,16 @@ def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Pat
         most = max(most, campaign.state.reducing - before)
     assert 0 < most <= 16
     assert campaign.state.to_reduce, "it goes on with the next cases"
+
+
+def test_what_may_yet_be_of_the_first_tier_is_reduced_first(campaign: Campaign) -> None:
+    paths = []
+    for passes, tier in ((("Unique", "Double", "Sort"), FIRST_TIER), (("Double", "Unique", "Sort"), SECOND_TIER)):
+        finding = replace(campaign.finding(NUMBERS, *passes), marks=(str(tier),))
+        paths.append(campaign.write(finding))
+        campaign.reductions.found(paths[-1], finding, tier)
+    campaign.reductions.go_on()
+    assert [item.bundle for item in campaign.state.to_reduce] == [path.name for path in reversed(paths)]
 
 
 def test_a_campaign_that_ends_in_between_goes_on_later(campaign: Campaign) -> None:

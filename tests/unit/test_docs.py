@@ -12,7 +12,7 @@ from tests.unit.test_rooms import _floors, _house
 
 ROOT = Path(tzerlike.__file__).parents[1]
 OF_A_BUNDLE = {"module.py", "repro.py", "test_regression.py"}
-OF_A_USER = {"my_module.py"}
+OF_A_USER = {"my_module.py", "kernel.py"}
 
 
 DOCUMENTS = [
@@ -22,6 +22,7 @@ DOCUMENTS = [
     "docs/library.md",
     "docs/tir-semantics.md",
     "docs/graph-semantics.md",
+    "docs/tutorial.md",
 ]
 
 

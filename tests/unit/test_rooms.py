@@ -120,6 +120,7 @@ IN_CHILDREN = {
     "oracles.performance.examiner",
     "oracles.primitives.examiner",
     "oracles.round_trip.examiner",
+    "oracles.schedule_calls",
     "oracles.schedule_trace",
     "oracles.schedules.documented",
     "oracles.schedules.examiner",

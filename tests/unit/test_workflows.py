@@ -20,7 +20,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from run_workflow import read_workflow, run_job, wanted  # noqa: E402 - it is a script
 
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TO_COPY = sorted((ROOT / "docs" / "workflows").glob("*.yml"))
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), *TO_COPY]
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
@@ -30,7 +31,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 def commands(path: Path) -> list[list[str]]:
     """The command lines of tzerlike, without the program."""
     lines = [shlex.split(line) for step in steps(path) for line in step.get("run", "").splitlines()]
-    return [line[1:] for line in lines if line[0].endswith("/tzerlike")]
+    return [line[1:] for line in lines if line[0].rpartition("/")[2] == "tzerlike"]
 
 
 def parsed(line: list[str]) -> click.Context:
@@ -97,8 +98,18 @@ def test_programs_and_actions_are_there(path: Path) -> None:
             assert re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step["uses"])
             continue
         program, *rest = shlex.split(step["run"].splitlines()[0])
-        assert program in ("make", "cat", ".venv/bin/tzerlike") or os.access(ROOT / program, os.X_OK), program
+        assert program in ("make", "cat", "pip", "tzerlike", ".venv/bin/tzerlike") or os.access(
+            ROOT / program, os.X_OK
+        ), program
         assert program != "make" or set(rest) <= targets
+
+
+@pytest.mark.parametrize("path", TO_COPY, ids=lambda path: path.name)
+def test_what_is_to_be_copied_needs_nothing_of_this_repository(path: Path) -> None:
+    programs = {shlex.split(line)[0] for step in steps(path) for line in step.get("run", "").splitlines()}
+    assert programs == {"pip", "tzerlike", "cat"}
+    assert read_workflow(path)["jobs"]["fuzz"]["env"]["TZERLIKE"]
+    assert list(read_workflow(path)["jobs"]) == ["fuzz"]
 
 
 def test_conditions(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
-from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, SECOND_TIER, Finding
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.storage import write_atomic
@@ -35,6 +35,7 @@ from tzerlike.findings.defining import defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
+from tzerlike.findings.likeness import same_failure
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.rescue import without_misuse
@@ -135,13 +136,24 @@ class ConfirmingWorker(ShardWorker):
 
     def confirm(self, findings: Sequence[Finding], stored: StoredCase, occasion: Occasion) -> list[str | None]:
         """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
-        if any(found.signature not in self.signatures for found in findings):
+        if not all(map(self._has_bundle, findings)):
             # Whatever ends this worker now, another one takes it up.
             self.state.in_hand = InHand.of(stored)
             self.save()
-        signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
+        with self.confirming():
+            signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
         self.state.in_hand = None
         return signatures
+
+    @contextmanager
+    def confirming(self) -> Iterator[None]:
+        """Book the time of what is done within as that of confirming and bundling."""
+        began, forks = time.perf_counter(), self.executor.fork_seconds
+        try:
+            yield
+        finally:
+            forked = self.executor.fork_seconds - forks
+            self.state.seconds["confirm"] += time.perf_counter() - began - forked
 
     def behind_misuse(self, case: Case, seen: Observation, occasion: Occasion) -> list[Finding]:
         """What shows otherwise of a case whose own wrong code is excused, since passes were misused."""
@@ -164,7 +176,7 @@ class ConfirmingWorker(ShardWorker):
         An internal error, or a pass that leaves invalid IR, is reported with as few passes as it takes; what takes many
         is only counted.
         """
-        if finding.signature in self.signatures:
+        if self._has_bundle(finding):
             self.reductions.seen_again(finding, stored)
         if self._reported(finding):
             return finding.signature
@@ -187,14 +199,20 @@ class ConfirmingWorker(ShardWorker):
     def _bundle_tiered(self, finding: Finding, stored: StoredCase) -> str | None:
         """Bundle a finding with its tier, on the plain program that shows it where there is one."""
         best, tier = self._tiered(finding, stored)
-        return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+        if best.signature == finding.signature:
+            return self._bundle(replace(best, apart=finding.apart), replace(stored, case=best.case), tier)
+        told = best.signature if self._reported(best) else self._bundle(best, replace(stored, case=best.case), tier)
+        if told is None:
+            return self._bundle(finding, stored, SECOND_TIER)
+        self.signatures.add(finding.signature)
+        return told
 
     def _carried(self, finding: Finding, stored: StoredCase) -> Finding | None:
         best, tier = self._tiered(finding, stored)
         return best if tier == FIRST_TIER else None
 
     def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
-        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge), "tier")
+        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge, same_failure), "tier")
         if isinstance(found, Fault):
             self.faults.note(found, Occasion(stored.provenance.iteration, stored))
             return finding, 0
@@ -215,14 +233,29 @@ class ConfirmingWorker(ShardWorker):
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""
         former = any(one in self.former for one in enumerate(finding.signatures, 1))
-        return former or finding.signature in self.signatures or self._known(finding)
+        return former or self._has_bundle(finding) or self._known(finding)
+
+    def _has_bundle(self, finding: Finding) -> bool:
+        """Whether a finding has a bundle; the first that turns out to have one of another worker's is counted."""
+        if finding.signature in self.signatures:
+            return True
+        if finding.signature not in self.directory.bundled():
+            return False
+        self._is_duplicate(finding)
+        return True
+
+    def _is_duplicate(self, finding: Finding) -> None:
+        self.state.duplicates[finding.kind] += 1
+        self.signatures.add(finding.signature)
 
     def _known(self, finding: Finding) -> bool:
         return self.known.hides(finding, finding.observation.message)
 
     def _bundled(self, finding: Finding, path: Path | None, what: str) -> str | None:
-        """Count a bundle that was written, or `what` did not show again."""
+        """Count a bundle that was written, or `what` did not show again, or was bundled meanwhile."""
         self._count_bundle(finding.kind, path)
+        if path is None and self._has_bundle(finding):
+            return finding.signature
         if path is None:
             self.state.unconfirmed[what] += 1
             return None
@@ -265,7 +298,8 @@ class ConfirmingWorker(ShardWorker):
         confirmation = confirmation.with_tier(tier, self._heard(finding, evidence, stored))
         if confirmation.withheld:
             return None
-        self.signatures.add(finding.signature)
+        if not finding.apart and self._has_bundle(finding):
+            return finding.signature
         into, what = self.directory.findings, (finding, stored, self.executor.limits, confirmation, evidence)
         bundle = partial(bundle_compilation, into, self.executor, self.programs, *what, self._judge, self._found_now)
         path = contained(lambda: self.room.keep(bundle), "bundle")
@@ -273,13 +307,16 @@ class ConfirmingWorker(ShardWorker):
             self.faults.note(path, Occasion(stored.provenance.iteration, stored))
             path = self.room.keep(lambda: bundle_plainly(into, *what, self._found_now))
         self._count_bundle(finding.kind, path)
-        if path is not None:
+        if path is None:
+            self._is_duplicate(finding)
+        else:
+            self.signatures.add(finding.signature)
             results = finding.observation.results
             if results is not None and results.device == "cuda" and (said := memcheck.checked(path / "repro.py")):
                 self.room.keep(lambda: write_atomic(path / memcheck.SANITIZER_REPORT, said))
                 self.room.keep(lambda: refresh_report(path))
             if not finding.apart:
-                self.reductions.found(path, finding)
+                self.reductions.found(path, finding, tier)
         self.save()
         return finding.signature
 
@@ -363,7 +400,7 @@ class ConfirmingWorker(ShardWorker):
                     self.executor,
                     self.programs,
                     self._found_now,
-                    self._known,
+                    lambda finding: self._known(finding) or self._has_bundle(finding),
                 )
             )
         except StorageError:

@@ -126,6 +126,10 @@ class CampaignDir:
         if self.findings.is_dir():
             yield from sorted(p for p in self.findings.iterdir() if is_directory(p) and not p.name.startswith("."))
 
+    def bundled(self) -> set[str]:
+        """The signatures that have a bundle, whichever worker wrote it."""
+        return {bundle.name.rpartition("-")[2] for bundle in self.bundles()}
+
     def read_environment(self) -> dict[str, Any]:
         """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""
         return read_environment(self.environment)

@@ -6,7 +6,7 @@ the same campaign does the same again. What is left when a campaign ends, the ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ from typing import Any
 from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import SCHEME, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
+from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Shrinking, Task
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.findings.reduction.record import Recorder
@@ -45,8 +47,14 @@ _RIVALS = 8
 _TRIES = 2
 """Workers that may end over a reduction."""
 
-_TOO_LONG = ("hang", "oom", "slow-code")
-"""Kinds that take all of some limit each time."""
+_UNFIT = ("slow-code",)
+"""Kinds that show only when nothing else is under way."""
+
+_COST = {"hang": 20, "oom": 20}
+"""How many cases each look at something counts as that takes all of some limit."""
+
+_HASTE = 0.2
+"""Part of its time limit that a hang gets while it is searched for a smaller one."""
 
 
 class Reductions:
@@ -75,9 +83,9 @@ class Reductions:
         self._bundle = bundle
         self._under_way: Iterator[int] | None = None
 
-    def found(self, bundle: Path, finding: Finding) -> None:
+    def found(self, bundle: Path, finding: Finding, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
-        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name))
+        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name, tier))
 
     def seen_again(self, finding: Finding, stored: StoredCase) -> None:
         """Have some of the findings that have a bundle compared with it: the first, the second, the fourth..."""
@@ -107,8 +115,9 @@ class Reductions:
     def _step(self) -> int:
         waiting = self._state.to_reduce
         if self._under_way is None:
-            # Bundles come first: what is compared with them needs them reduced.
-            waiting.sort(key=lambda one: not one.bundle)
+            # Bundles come first: what is compared with them needs them reduced. Of them, those that may yet be of the
+            # first tier.
+            waiting.sort(key=lambda one: (not one.bundle, one.tier == FIRST_TIER))
             waiting[0].tries += 1
             self._under_way = self._reduced(waiting[0])
         try:
@@ -127,30 +136,46 @@ class Reductions:
     def _reduced(self, item: ToReduce) -> Iterator[int]:
         """Reduce a bundle, or a rival of one; yields what each step cost, in cases."""
         bundle = read_bundle(self._findings / item.bundle) if item.bundle else self._as_bundle(item)
-        if bundle is None or item.tries > _TRIES or bundle.kind in _TOO_LONG:
+        if bundle is None or item.tries > _TRIES or bundle.kind in _UNFIT:
             return
         if bundle.probe is not None and bundle.probe.not_reduced:
             return
         if not item.bundle and not self._can_differ(item.signature):
             return
-        judge = FindingJudge(retrial_of(bundle, self._executor, self._oracles, self._programs), bundle, self._programs)
-        same, times = judge.times_shown(bundle.stored.case)
-        yield times
+        cost = _COST.get(bundle.kind, 1)
+        same, times = self._judge(bundle).times_shown(bundle.stored.case)
+        yield times * cost
         if same < times:
             return
-        reducers, size = tuple(self._programs.reducers.values()), self._programs.size
-        search = Shrinking(bundle.stored.case, Task(reducers, size, lambda case: case.id, judge.keeps))
-        asked = 0
-        for _ in search.steps():
-            yield search.asked - asked
-            asked = search.asked
+        bundle = yield from self._holding_less(bundle)
+        limits = self._executor.limits.relaxed(_HASTE) if bundle.kind == "hang" else None
+        task = Task(
+            tuple(self._programs.reducers.values()),
+            self._programs.size,
+            lambda case: case.id,
+            self._judge(bundle, limits).keeps,
+        )
+        search = Shrinking(bundle.stored.case, task)
+        yield from _costs(search, cost)
+        bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
+        judge = self._judge(bundle)
         if item.bundle:
             recorder = Recorder(bundle, judge, bundle.environment)
             if self._keep(lambda: recorder.save(search.best)):
                 self._keep(lambda: refresh_report(bundle.path))
         else:
             self._compare(search.best, bundle, judge)
-        yield _WRITING
+        yield _WRITING * cost
+
+    def _judge(self, bundle: Bundle, limits: Limits | None = None) -> FindingJudge:
+        retrial = retrial_of(bundle, self._executor, self._oracles, self._programs, limits)
+        return FindingJudge(retrial, bundle, self._programs)
+
+    def _holding_less(self, bundle: Bundle) -> Generator[int, None, Bundle]:
+        """Reduce what the environment of a bundle holds; yields what each step cost, and returns the bundle with it."""
+        search = search_held(bundle, self._executor, self._oracles, self._programs)
+        yield from _costs(search, 1)
+        return replace(bundle, environment=search.best)
 
     def _as_bundle(self, item: ToReduce) -> Bundle | None:
         """What a bundle of a rival would say; None where it does not show any more."""
@@ -172,6 +197,7 @@ class Reductions:
             scheme=SCHEME,
             marks=finding.marks,
             bare=finding.bare,
+            finer=finding.finer,
             apart=(),
             stored=replace(stored, case=finding.case),
         )
@@ -201,6 +227,14 @@ class Reductions:
             elif bundle.apart:
                 found.append(_essence(bundle.stored.case))
         return found
+
+
+def _costs(search: Shrinking[Any], cost: int) -> Iterator[int]:
+    """Search to the end, and yield what each step cost where a look costs so much."""
+    asked = 0
+    for _ in search.steps():
+        yield (search.asked - asked) * cost
+        asked = search.asked
 
 
 def _essence(case: Case) -> set[str]:

@@ -91,7 +91,7 @@ class ShardWorker(ABC):
 
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped, as far as that is more than the state."""
-        self.signatures = {bundle.name.rpartition("-")[2] for bundle in self.directory.bundles()}
+        self.signatures = self.directory.bundled()
 
     def run(self) -> None:
         """Work until it is time to stop; everything is saved on the way out, whatever the reason."""

@@ -58,6 +58,7 @@ class Tally(msgspec.Struct, kw_only=True):
     mutators: dict[Text, Yield] = {}
     passes: dict[Text, Yield] = {}
     unconfirmed: Counts = {}
+    duplicates: Counts = {}
     tiers: Counts = {}
     witness: Counts = {}
     known: Counts = {}
@@ -111,18 +112,19 @@ class InHand(msgspec.Struct):
 class ToReduce(msgspec.Struct):
     """What waits to be reduced: a `bundle` by its name, or the case of another finding of its signature.
 
-    `tries` counts the workers that have begun with it.
+    `tries` counts the workers that have begun with it; `tier` is that of the bundle, where it is known.
     """
 
     signature: Text
     bundle: Text = ""
+    tier: Count = 0
     case: dict[Text, Any] = {}
     provenance: dict[Text, Any] = {}
     tries: Count = 0
 
     @classmethod
     def rival(cls, signature: str, stored: StoredCase) -> ToReduce:
-        return cls(signature, "", stored.case.to_json(), stored.provenance.to_json())
+        return cls(signature, case=stored.case.to_json(), provenance=stored.provenance.to_json())
 
     @property
     def stored(self) -> StoredCase:

@@ -132,6 +132,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
     total = Tally.total(states)
     elapsed = max((state.elapsed for state in states), default=0.0)
     judged = sum(total.exits.get(exit_.value, 0) for exit_ in Exit)
+    more = sorted(total.seconds.keys() - set(STAGES))
     last = max(states, key=lambda state: (bool(state.last_finding), state.time), default=None)
     numbers = {
         "elapsed_s": round(elapsed, 3),
@@ -151,6 +152,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
         "faults": _by_count(total.faults),
         "fault_rate": round(len(total.recent_faults) / (WINDOW * max(1, len(states))), 4),
         "unconfirmed": dict(sorted(total.unconfirmed.items())),
+        "duplicates": dict(sorted(total.duplicates.items())),
         "witness": dict(sorted(total.witness.items())),
         "exits": dict(sorted(total.exits.items())),
         "rejected": _by_count(total.rejected),
@@ -159,7 +161,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
         "internal_errors": dict(sorted(total.internal_errors.items())),
         "mutators": _rows(total.mutators),
         "passes": _rows(total.passes),
-        "stage_seconds": {stage: round(total.seconds.get(stage, 0.0), 3) for stage in STAGES},
+        "stage_seconds": {stage: round(total.seconds.get(stage, 0.0), 3) for stage in (*STAGES, *more)},
         "seeds_pending": total.pending,
         "problems": sorted(set(total.problems)),
         "workers": len(states),

@@ -36,6 +36,9 @@ OVERTIME = 20.0
 """Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
+FINDING = "finding: "
+"""How the line of a finding begins."""
+
 FREE_ON_RESUME = ("budget", "iterations", "known")
 
 
@@ -289,7 +292,7 @@ class Supervisor:
         for path in self.directory.bundles():
             if path.name not in self._told_findings:
                 self._told_findings.add(path.name)
-                self.tell(f"finding: {path}")
+                self.tell(f"{FINDING}{path}")
 
     def _announce_faults(self, stats: Mapping[str, Any]) -> None:
         """Say once that tzerlike itself fails too often."""
@@ -316,13 +319,20 @@ def resolve(
     """Return the configuration to run.
 
     A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`. UserError when an
-    oracle is unknown, a new campaign's directory is not empty, or a resumed one is none.
+    oracle is unknown, a new campaign's directory is not empty, or a resumed one is none or would have to change.
     """
     if harness_named(config.harness).has_cases:
         make_oracles(config.oracles, config.harness)
     root = directory.root
     if resume:
         stored = CampaignConfig.from_toml(directory.config)
+        for name, value in asdict(stored).items():
+            if name in given and name not in FREE_ON_RESUME and getattr(config, name) != value:
+                option = "--" + name.removesuffix("s" if name == "plugins" else "").replace("_", "-")
+                raise UserError(
+                    f"{option}: {root} keeps the one that it has, {value!r}; "
+                    "leave the option out, or start a new campaign with another --out"
+                )
         return replace(stored, **{name: getattr(config, name) for name in FREE_ON_RESUME if name in given})
     try:
         if root.exists() and any(root.iterdir()):

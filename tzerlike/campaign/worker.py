@@ -152,11 +152,13 @@ class Worker(ConfirmingWorker):
                 self.state.superseded.append(parent)
         if seen.exit is Exit.UNKNOWN:
             self.directory.keep_aside(stored)
-        found = step.findings or self.behind_misuse(case, seen, step.trial.occasion)
+        with self.confirming():
+            found = step.findings or self.behind_misuse(case, seen, step.trial.occasion)
         signatures = self.confirm(found, stored, step.trial.occasion)
         looked = partial(self._looked, step.trial.occasion)
         if Check.REJECTIONS in self.executor.effort.checks and doubtful(seen):
-            signatures.append(looked("define", partial(self.define, case, seen, stored)))
+            with self.confirming():
+                signatures.append(looked("define", partial(self.define, case, seen, stored)))
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
         made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng)
         signatures += [looked(probe.label, partial(self.examine, probe, made, stored)) for probe in self.probes]
@@ -202,7 +204,8 @@ class Worker(ConfirmingWorker):
             return finding.signature
         how = (self.executor, self.programs, probe, look, stored, self._found_now)
         bundle = partial(bundle_examined, self.directory.findings, *how)
-        return self._bundled(finding, self.room.keep(bundle), probe.label)
+        with self.confirming():
+            return self._bundled(finding, self.room.keep(bundle), probe.label)
 
     def mutation_amiss(self, mutation: Mutation, amiss: str) -> None:
         """Look at a mutation in which the compiler seems to have failed: of those that say the same at a few."""

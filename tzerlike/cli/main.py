@@ -1,13 +1,11 @@
-"""The command line: the commands put together, and what their faults end in.
-
-Exit status: 0 done, 1 a finding (run) or one that did not show (replay), 2 usage or set-up error with one
-line, 3 flaky (replay), 130, 143, 129 after SIGINT, SIGTERM, SIGHUP with everything saved.
-"""
+"""The command line: the commands put together, and what their faults end in."""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+from typing import NoReturn
 
 import click
 
@@ -41,19 +39,61 @@ class _InOrder(click.Group):
         return list(self.commands)
 
 
+_STATUS = """\b
+Exit status:
+  0    done
+  1    run: a finding; replay, reduce, bisect: not all as recorded; ci: something new
+  2    a usage or set-up error, with one line that says what to do
+  3    replay: a finding that does not always show
+  70   a fault of tzerlike's own; please report it
+  130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP, with everything saved
+
+\b
+Every option can be set by a variable: TZERLIKE_FUZZ_BUDGET=1h is `fuzz --budget 1h`.
+Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh and fish."""
+
+_WELCOME = """\
+tzerlike finds bugs in TVM's tensor-level compiler: it mutates TIR programs and pass sequences, compiles them with the
+TVM that is installed here, and keeps what goes wrong as bundles that replay."""
+
+_FIRST_COMMANDS = """
+  tzerlike doctor              is this machine fit?
+  tzerlike fuzz --budget 2m    find bugs, into ./campaign
+  tzerlike report campaign     read what was found
+
+All commands: tzerlike --help"""
+
+
 @click.group(
-    cls=_InOrder, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=_InOrder,
+    commands=COMMANDS,
+    invoke_without_command=True,
+    epilog=_STATUS,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+        "auto_envvar_prefix": "TZERLIKE",
+    },
 )
-@click.version_option(__version__, prog_name="tzerlike")
-def cli() -> None:
+@click.version_option(__version__, "-V", "--version", prog_name="tzerlike")
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Find bugs in TVM's tensor-level compiler."""
+    if context.invoked_subcommand is None:
+        click.echo(click.wrap_text(_WELCOME.replace("\n", " "), min(shutil.get_terminal_size().columns, 110)))
+        click.echo(_FIRST_COMMANDS)
+
+
+def _out_of_memory() -> NoReturn:
+    click.echo("tzerlike: out of memory; allow it more (ulimit -v), or fewer --jobs", err=True)
+    sys.exit(2)
 
 
 def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
     try:
         signals.raise_stopped()
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="tzerlike", standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"tzerlike: {error.format_message()}", err=True)
         sys.exit(2)
@@ -68,8 +108,12 @@ def main() -> None:
             sys.stdout.close()
         sys.exit(2)
     except TzerlikeError as error:
+        if str(error).endswith("MemoryError"):
+            _out_of_memory()
         click.echo(f"tzerlike: internal error, please report it: {error}", err=True)
         sys.exit(70)
+    except MemoryError:
+        _out_of_memory()
     except (KeyboardInterrupt, click.Abort) as interruption:
         signals.end_at_once()
         click.echo("tzerlike: interrupted", err=True)

@@ -21,13 +21,14 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.harness import loaded
 from tzerlike.campaign.shard import Shard
 from tzerlike.campaign.shard_worker import Assignment
-from tzerlike.core.case import Case, content_hash
+from tzerlike.core.case import Case, Provenance, content_hash
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.harness import HARNESSES
 from tzerlike.core.limits import Limits
 from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import Coverage
 from tzerlike.execution.block_list import list_blocks
 from tzerlike.execution.executor import ForkExecutor
@@ -40,6 +41,7 @@ from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.faults.bundle import read_fault
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.reduction.role import reduce_bundle
+from tzerlike.findings.retrial import retrial_of_compilation
 from tzerlike.harnesses.tir.user_file import case_of_script
 from tzerlike.oracles import ORACLES, effort_for, examiner, judged, make_oracles, probes_for
 from tzerlike.oracles.examiner import examiner_of
@@ -129,7 +131,8 @@ def trace(lane: Lane, runner: socket.socket, report: Report, params: dict[str, A
 def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
     """Run a case file, on the archive `inputs` if it is given, or a function of a user's TVMScript file, once.
 
-    UserError when the file does not hold one.
+    The first finding that is confirmed goes to the directory `out`, unless that is "", as a bundle. UserError when the
+    file does not hold a case.
     """
     path = Path(params["path"])
     if path.suffix == ".json":
@@ -142,8 +145,30 @@ def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[s
     _case_harness(case).require_fit(executor, case, effort.inputs)
     (seen,) = executor.run([case], count=False)
     found = judged(make_oracles(oracles), case, seen)
-    blamed = [found_answer(finding) | {"blame": _blame(finding)} for finding in found]
-    report(judged_answer((), seen) | {"findings": blamed})
+    blamed = [found_answer(finding) | {"blame": _blame(finding), "detail": _detail(finding)} for finding in found]
+    bundle = _bundled(found[0], executor, lane, params) if found and params.get("out") else ""
+    report(judged_answer((), seen) | {"findings": blamed, "bundle": bundle})
+
+
+def _bundled(finding: Finding, executor: ForkExecutor, lane: Lane, params: dict[str, Any]) -> str:
+    """Write the bundle of a finding under the directory `out`, and return where; "" where it does not show again."""
+    programs = _case_harness(finding.case)
+    out = Path(params["out"])
+    out.mkdir(parents=True, exist_ok=True)
+    stored = StoredCase(finding.case, Provenance(f"run of {Path(params['path']).name}"))
+    retrial = retrial_of_compilation(finding.kind, executor, params["oracles"], programs)
+    found_in = environment(lane.coverage, randomised=False) | {"oracles": params["oracles"]}
+    path = retrial.write(out, finding, stored, found_in)
+    return "" if path is None else str(path)
+
+
+def _detail(finding: Finding) -> str:
+    """Of wrong code the element, its value and what it should be, and who it is due to; else what TVM says."""
+    results = finding.observation.results
+    if finding.kind != "wrong-code" or results is None:
+        return finding.observation.message
+    ran = results.optimised if results.optimised.ending.wrong else results.baseline
+    return f"{ran}{f'; {results.guilty} makes it so' if results.guilty else ''}"
 
 
 def _blame(finding: Finding) -> str | None:

@@ -14,12 +14,17 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tzerlike.campaign.supervisor import View
+from tzerlike.campaign.supervisor import FINDING, View
 from tzerlike.core.units import duration
 from tzerlike.findings.faults.book import tally, warning
 
 _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN_EVERY = 10.0
+_LOW = 30
+"""Lines from which on there is room for more than the last event."""
+
+_FACTS = 12
+"""Lines of the live screen that are no table's: frame, facts, last finding and problem."""
 
 
 class Screen(AbstractContextManager["Screen"]):
@@ -56,7 +61,7 @@ class PlainScreen(Screen):
 
 
 class RichScreen(Screen):
-    """The live screen; what was reported while it was up is printed again once it is gone."""
+    """The live screen; what was reported while it was up is printed again once it is gone, but for the findings."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -70,12 +75,14 @@ class RichScreen(Screen):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
         for line in self._reported:
+            if line.startswith(FINDING):
+                continue
             print_line(self._console, line)
 
     def show(self, view: View) -> None:
-        self._live.update(
-            Group(render(view, self._console.width), *(_cut(line, "dim") for line in self._reported[-5:]))
-        )
+        width, height = self._console.size
+        lines = self._reported[-1:] if height < _LOW else self._reported[-5:]
+        self._live.update(Group(render(view, width, height - len(lines)), *(_cut(line, "dim") for line in lines)))
 
     def tell(self, line: str) -> None:
         self._reported.append(line)
@@ -107,14 +114,17 @@ def stats_line(stats: Mapping[str, Any]) -> str:
     )
 
 
-def render(view: View, width: int) -> RenderableType:
-    """The live screen of a view, for a terminal of `width` columns."""
+def render(view: View, width: int, height: int) -> RenderableType:
+    """The live screen of a view, in `width` columns and `height` lines."""
     stats = view.stats
     config = view.config
     if not stats or not stats["workers"]:
         return Panel(Text(f"{view.status} ..."), title="tzerlike", subtitle=f"seed {config.seed}")
     wide = width >= 100
-    tables = [_yield_table(name, stats[name], 8 if wide else 5) for name in ("mutators", "passes")]
+    # What the facts and the last lines leave, for tables beside or above each other, each with two lines of its own.
+    room = height - _FACTS
+    rows = min(8, room - 2) if wide else min(5, room // 2 - 2)
+    tables = [_yield_table(name, stats[name], rows) for name in ("mutators", "passes") if rows > 0]
     parts: list[RenderableType] = [_facts(view), Columns(tables, expand=True) if wide else Group(*tables)]
     if stats["last_finding"]:
         parts.append(_cut(f"last finding  {stats['last_finding']}", "bold red"))

@@ -29,6 +29,9 @@ from tzerlike.core.untrusted import PROGRAM_BYTES
 TIR = "tir"
 """The harness of tensor IR."""
 
+GRAPH = "graph"
+"""The harness of whole models."""
+
 PIPELINES = ("default", "none")
 """What may run after the passes of a case; see ContextConfig."""
 

@@ -123,7 +123,9 @@ class CampaignConfig:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds of `4h`, `90s`, `1h30m`, `2d`; UserError otherwise."""
+    """Return the seconds of `4h`, `90s`, `1h30m`, `2d`, and of `90`; UserError otherwise."""
+    if re.fullmatch(r"\d+(\.\d+)?", text.strip()):
+        return float(text)
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         raise UserError(f"--budget: {text!r} is not a duration like 90s, 30m, 4h or 1h30m")

@@ -30,6 +30,8 @@ class Check(StrEnum):
     """Does each pass leave well-typed IR?"""
     IMMUTABILITY = "immutability"
     """Does each pass leave the module that it is given as it is?"""
+    SIGNATURES = "signatures"
+    """Does each pass leave the types of what goes in and comes out as they are?"""
 
 
 @dataclass(frozen=True, slots=True)

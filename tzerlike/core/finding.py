@@ -15,9 +15,9 @@ KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "inv
 FIRST_TIER, SECOND_TIER = 1, 2
 """What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
 
-SCHEME = 3
+SCHEME = 4
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
-by all `parts`."""
+by all `parts`; those of scheme 3 leave out `finer`."""
 
 
 def kind_of(directory: str) -> str:
@@ -30,15 +30,17 @@ class Signed:
     """What identifies a finding.
 
     `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell
-    apart what these words would not, and are in no title. `bare` are the parts without what says little of the cause,
-    dtypes and the names of operators and intrinsics, where there are such. `apart` is what the reduced program has,
-    where another finding of the same signature was reduced to one without: two causes that have one signature.
+    apart what these words would not, and are in no title; `finer` are marks that came later. `bare` are the parts
+    without what says little of the cause, dtypes and the names of operators and intrinsics, where there are such.
+    `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
+    two causes that have one signature.
     """
 
     kind: str
     parts: tuple[str, ...]
     marks: tuple[str, ...] = field(default=(), kw_only=True)
     bare: tuple[str, ...] = field(default=(), kw_only=True)
+    finer: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -50,7 +52,8 @@ class Signed:
     def signatures(self) -> tuple[str, ...]:
         """Its signature under each scheme, the first one's first."""
         marks = ("", *self.marks) if self.marks else ()
-        each = (self.parts, (*self.parts, *marks), (*(self.bare or self.parts), *marks))
+        third = (*(self.bare or self.parts), *marks)
+        each = (self.parts, (*self.parts, *marks), third, (*third, *(("", *self.finer) if self.finer else ())))
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-from tzerlike.core.case import TIR
+from tzerlike.core.case import GRAPH, TIR
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,13 @@ HARNESSES = {
             shape="tzerlike.tir.shape:shape_of",
             essence="tzerlike.tir.shape:essence_of",
             traced=True,
+        ),
+        HarnessRow(
+            GRAPH,
+            "Relax",
+            "tzerlike.harnesses.graph.harness:HARNESS",
+            check="tzerlike.graph.stored:require_model",
+            shape="tzerlike.graph.stored:operators_of",
         ),
         HarnessRow(
             "arith",

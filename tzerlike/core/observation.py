@@ -78,8 +78,14 @@ class Frame(NamedTuple):
 LEFTOVER = "leftover"
 """The `check` of an Offence whose pass leaves some of what it is there to remove."""
 
+READS_BACK = "round-trip"
+"""The check that what is written down is read as it was."""
+
 ILL_FORMED = "ill-formed"
 """That of one whose pass leaves what TVM's own verifiers refuse."""
+
+NOT_KEPT = "not-kept"
+"""That of one whose pass does not keep what later ones go by, and without which all is well."""
 
 
 @dataclass(frozen=True, slots=True)

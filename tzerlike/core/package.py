@@ -9,4 +9,12 @@ PACKAGE: Final = Path(__file__).resolve().parents[1]
 """The directory `tzerlike` itself."""
 
 MEMCOV: Final = PACKAGE / "_memcov" / "libmemcov.so"
-"""The coverage library, which `make setup` compiles."""
+"""The coverage library: in a wheel, or compiled by `make setup` in a checkout."""
+
+NOT_BUILT: Final = "has not been built: install the wheel, or run `make setup` in a checkout"
+"""What to do where the library, or what is built with it, is missing."""
+
+_SEEDS = (PACKAGE / "seeds", PACKAGE.parent / "seeds")
+
+SEEDS: Final = next((path for path in _SEEDS if path.is_dir()), _SEEDS[0])
+"""The hand-written seeds: in the package where it is installed, beside it in a checkout."""

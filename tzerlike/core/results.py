@@ -18,6 +18,9 @@ NOT_ALLOWED = "not-allowed"
 BASELINE: Final = "reference"
 """The baseline build in files and signatures, which outlive a change of words."""
 
+DEFAULT_PIPELINE: Final = "default pipeline"
+"""Who is guilty where no more is known than that code is wrong without a pass of the case's own."""
+
 
 class Ending(StrEnum):
     """What a build of a program came to, compared with the interpreter."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 
 import numpy as np
 
-from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.coverage.native import NativeCoverage, load_memcov, u32_p
 from tzerlike.coverage.protocol import CoveredLibrary, Indices
 
@@ -34,6 +35,10 @@ class BreakpointCoverage(NativeCoverage):
         chains_p = None if chains is None else chains.ctypes.data_as(u32_p)
         handle = load_memcov().memcov_create(base, blocks.ctypes.data_as(u32_p), chains_p, len(blocks), slots)
         if not handle:
-            raise TzerlikeError(f"cannot prepare breakpoint coverage: {os.strerror(ctypes.get_errno())}")
+            number = ctypes.get_errno()
+            why = f"cannot prepare breakpoint coverage: {os.strerror(number)}"
+            if number in (errno.EFBIG, errno.ENOMEM):
+                raise UserError(f"{why}; allow larger files and more memory (ulimit -f, ulimit -v), or --coverage none")
+            raise TzerlikeError(why)
         super().__init__("memcov_", handle, len(blocks))
         self.libraries: tuple[CoveredLibrary, ...] = (CoveredLibrary(path, 0, blocks),)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.core.package import MEMCOV
+from tzerlike.core.package import MEMCOV, NOT_BUILT
 from tzerlike.coverage.protocol import Indices
 
 _ABI: Final = 7
@@ -85,7 +85,7 @@ def load_memcov() -> ctypes.CDLL:
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "AMD64"):
         raise UserError(f"coverage needs x86-64 Linux, this is {platform.machine()} {sys.platform}")
     if not MEMCOV.exists():
-        raise UserError(f"{MEMCOV.name} has not been built: run `make setup`")
+        raise UserError(f"{MEMCOV.name} {NOT_BUILT}")
     lib = ctypes.CDLL(str(MEMCOV), use_errno=True)
     if (found := lib.memcov_abi()) != _ABI:
         raise UserError(f"{MEMCOV.name} has ABI {found} where {_ABI} is needed: run `make setup`")

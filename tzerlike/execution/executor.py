@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tzerlike.core.case import Case, content_hash
+from tzerlike.core.case import TIR, Case, content_hash
 from tzerlike.core.effort import COMPILE_ONLY, THOROUGH_STEPS, Check, Effort
 from tzerlike.core.errors import Fault, contained
 from tzerlike.core.limits import Limits
@@ -125,7 +125,12 @@ class ForkExecutor:
         return seen
 
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
-        """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails."""
+        """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails.
+
+        They are those of tensor IR: the children of other harnesses say all that there is to say.
+        """
+        if case.harness != TIR:
+            return seen
         stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
             ("thorough run", self._thorough),
             ("weighing", partial(weighed, self.call)),

@@ -11,11 +11,15 @@ from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import LEFTOVER, Offence
+from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
-from tzerlike.tir.promises import MADE
-from tzerlike.tir.tree import Tree, defines_once
+from tzerlike.tir.kept import KeptForm, form_of, not_kept
+from tzerlike.tir.promises import MADE, TRUSTED
+from tzerlike.tir.tree import Tree, defines_once, jumps_nowhere
 from tzerlike.tir.typecheck import TypeChecker
+
+_CODE_GENERATION = ""
+"""In place of the name of a pass."""
 
 SHARES = {Check.TYPES: 4, Check.IMMUTABILITY: 8}
 """Of the cases of a campaign one in so many is looked at: what a pass does, it does to many programs."""
@@ -61,14 +65,22 @@ class TypeWatch:
 
 @tvm_api.tvm.ir.instrument.pass_instrument
 class FormWatch:
-    """Notes the first pass that leaves what TVM's verifiers refuse; of nested passes it is the inner."""
+    """Notes the first pass that leaves what is not `sound`: what TVM's verifiers refuse, where nothing else is said; of
+    nested passes it is the inner."""
 
-    def __init__(self) -> None:
+    def __init__(self, sound: Callable[[Any], bool] | None = None) -> None:
         self.maker = ""
+        self._sound = sound or _well_formed
 
     def run_after_pass(self, module: Any, info: Any) -> None:
-        if not self.maker and not _well_formed(module):
+        if not self.maker and not self._sound(module):
             self.maker = str(info.name)
+
+
+def jumps_within_loops(module: Any) -> bool:
+    """Whether no break or continue is outside of all loops."""
+    functions = module.functions.values()
+    return not any(jumps_nowhere(Tree(func)) for func in functions if isinstance(func, tvm_api.PrimFunc))
 
 
 def _well_formed(module: Any) -> bool:
@@ -121,7 +133,8 @@ class OriginWatch:
     """Notes which pass is to blame for what the pass under way is given, while that is ill-typed, or holds what an
     earlier one was there to remove. Nobody is where the passes began with ill-typed IR.
 
-    `note` is told each time that this changes: the pass under way may kill the process.
+    `suspicion` is of the first pass that did not keep what later ones go by (tzerlike.tir.kept), as long as nothing was
+    ill-typed. `note` is told each time that one of the two changes: the pass under way may kill the process.
     """
 
     def __init__(
@@ -132,22 +145,29 @@ class OriginWatch:
         self._left: dict[str, Offence] = {}
         self._names = tvm_api.PassNames(own)
         self._checker = TypeChecker()
+        self.suspicion: Offence | None = None
         self._sound: bool | None = None
+        self._functions: set[str] = set()
+        self._forms: list[KeptForm | None] = []
+        self._latest: tuple[int, KeptForm | None] = 0, None
         self._note = note
 
     def run_before_pass(self, module: Any, info: Any) -> None:
         self._names.begin(info)
         if self._sound is None:
             self._sound = self._checker.check_module(module) is None
+            self._functions = _functions(module)
+        self._forms.append(self._form(module))
         self._blame(self._ill_typed or self._left.get(str(info.name)))
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         name = self._names.end()
+        self._suspect(name, self._forms.pop(), self._form(module))
         # Those of a device's functions say nothing of the one that the program is.
         if any(var.name_hint == tvm_api.ENTRY for var in module.functions):
             self._look_at_types(name, module)
             self._hold_to_promise(name, module)
-            self._blame(self._ill_typed)
+            self._blame(self._ill_typed or self._left.get(_CODE_GENERATION))
 
     def _look_at_types(self, name: str, module: Any) -> None:
         bad = self._checker.check_module(module) if self._sound else None
@@ -157,18 +177,42 @@ class OriginWatch:
             self._ill_typed = Offence(Check.TYPES.value, name, bad.rule, bad.where)
 
     def _hold_to_promise(self, name: str, module: Any) -> None:
-        promise = MADE.get(name)
+        promise = MADE.get(name) or TRUSTED.get(name)
         if promise is None:
             return
         left = promise.broken_by(tvm_api.entry_of(module))
-        self._left.pop(promise.trusted_by, None)
-        if left:
+        before = self._left.pop(promise.trusted_by, None)
+        if not left:
+            return
+        if name == promise.by:
             self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
+        elif before is not None:
+            self._left[_CODE_GENERATION] = before
+
+    def _form(self, module: Any) -> KeptForm | None:
+        """What counts of the form of a program; None where it no longer counts, or device and host are apart."""
+        counts = self._sound and self._ill_typed is None and self.suspicion is None
+        if not counts or tvm_api.ENTRY not in self._functions or _functions(module) != self._functions:
+            return None
+        hashed = tvm_api.structural_hash(module)
+        if hashed != self._latest[0]:
+            self._latest = hashed, form_of(tvm_api.entry_of(module))
+        return self._latest[1]
+
+    def _suspect(self, name: str, before: KeptForm | None, after: KeptForm | None) -> None:
+        rule, where = ("", "") if before is None or after is None else not_kept(before, after)
+        if rule:
+            self.suspicion = Offence(NOT_KEPT, name, rule, where)
+            self._note(self.offence)
 
     def _blame(self, offence: Offence | None) -> None:
         if offence != self.offence:
             self.offence = offence
             self._note(offence)
+
+
+def _functions(module: Any) -> set[str]:
+    return {str(var.name_hint) for var in module.functions}
 
 
 WATCHES: Mapping[Check, type[TypeWatch] | type[InputWatch]] = {Check.TYPES: TypeWatch, Check.IMMUTABILITY: InputWatch}

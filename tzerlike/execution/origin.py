@@ -11,7 +11,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.core.observation import Exit, Observation, Offence, Stage, message_template
 from tzerlike.core.schema import converted
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import OriginWatch
@@ -19,10 +19,12 @@ from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import Job
+from tzerlike.systems import tvm_api, under_test
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 
 _JOB = "trace-origin"
+_SUSPICION, _BUILT = "suspicion", "built"
 
 
 def with_origin(call: Call, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
@@ -34,18 +36,52 @@ def with_origin(call: Call, case: Case, seen: Observation, limits: Limits, effor
         return seen
     if seen.stage not in (Stage.PASSES, Stage.BUILD):
         return seen
-    records, death = call(_JOB, {"case": case.to_json(), "layout": effort.layout}, limits)
-    return replace(seen, origin=origin_in(records[-1])) if records and death is not None else seen
+    item = {"case": case.to_json(), "layout": effort.layout}
+    records, death = call(_JOB, item, limits)
+    if not records or death is None:
+        return seen
+    suspicion = _offence_in(records[-1], _SUSPICION)
+    if suspicion is not None and suspicion.pass_name != seen.pass_name:
+        spared, died = call(_JOB, item | {"case": without_pass(case, suspicion.pass_name).to_json()}, limits)
+        if died is None and spared and _BUILT in spared[-1]:
+            return replace(seen, origin=suspicion)
+    return replace(seen, origin=origin_in(records[-1]))
 
 
 def origin_in(record: Mapping[str, Any]) -> Offence | None:
     """The offence in a record of a child."""
-    found = record.get("origin")
-    return None if found is None else converted(found, Offence, "origin")
+    return _offence_in(record, "origin")
+
+
+def _offence_in(record: Mapping[str, Any], key: str) -> Offence | None:
+    found = record.get(key)
+    return None if found is None else converted(found, Offence, key)
 
 
 def as_record(offence: Offence | None) -> dict[str, Any]:
     return {"origin": None if offence is None else asdict(offence)}
+
+
+def without_pass(case: Case, name: str) -> Case:
+    """Return the case without a pass, be it one of its own or one of the default pipeline."""
+    disabled = (*case.config.disabled_passes, name)
+    left = tuple(spec for spec in case.passes if under_test().name_in_tvm(spec.name) != name and spec.name != name)
+    return replace(case, passes=left, config=replace(case.config, disabled_passes=disabled))
+
+
+def borne_out(case: Case, suspicion: Offence | None, failed_in: str, message: str) -> Offence | None:
+    """Return the suspicion where what failed with `message` in the pass `failed_in` does not without the pass that is
+    under it: all goes well, or that one fails of something else. In a child."""
+    if suspicion is None or suspicion.pass_name == failed_in:
+        return None
+    rest, under_way = without_pass(case, suspicion.pass_name), [""]
+    watch = tvm_api.PassWatch(lambda name: under_way.append(name))
+    try:
+        Compilation(rest.target, rest.config, steps_of(rest.passes), [watch]).build(load(rest.ir))
+    except CompilerRefused as refusal:
+        other = message_template(refusal.message) != message_template(message)
+        return suspicion if other and under_way[-1] == failed_in else None
+    return suspicion
 
 
 def _trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -53,9 +89,16 @@ def _trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     stir(item["layout"])
     channel.enter_stage(Stage.PASSES)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    watch = OriginWatch([spec.name for spec in case.passes], lambda offence: channel.add_result(as_record(offence)))
+    names = [spec.name for spec in case.passes]
+
+    def note(offence: Offence | None) -> None:
+        suspicion = None if watch.suspicion is None else asdict(watch.suspicion)
+        channel.add_result(as_record(offence) | {_SUSPICION: suspicion})
+
+    watch = OriginWatch(names, note)
     try:
         Compilation(case.target, case.config, steps_of(case.passes), [watch]).build(load(case.ir))
+        channel.add_result({_BUILT: True})
     except CompilerRefused:
         return
     finally:

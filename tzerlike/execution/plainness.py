@@ -11,7 +11,7 @@ from typing import Any
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
-from tzerlike.core.targets import kind_of_target
+from tzerlike.core.targets import kind_of_target, target_text
 from tzerlike.execution.definedness import verdict_of
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import rendered
@@ -21,12 +21,13 @@ from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.hints import HINTED, hinted
 from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.oddities import mended, oddities
-from tzerlike.tir.plain import odd_in
+from tzerlike.tir.plain import binds_threads, odd_in
 from tzerlike.tir.typecheck import is_well_typed
 
-_PLAIN, _AFTER, _MENDED = "plain-program", "program-after", "program-mended"
+_PLAIN, _AFTER, _MENDED, _HINTED = "plain-program", "program-after", "program-mended", "program-hinted"
 
 
 def plain_program(executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
@@ -51,6 +52,19 @@ def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | Non
     fails, or leaves no entry."""
     records, _ = executor.call(_AFTER, {"case": replace(case, passes=case.passes[:passes]).to_json()})
     return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
+
+
+def program_hinted(executor: ForkExecutor, case: Case) -> Case | None:
+    """Return the plain case of the program of `case` that asks for its options itself; None where it cannot."""
+    if not HINTED.keys() & dict(case.config.options):
+        return None
+    records, _ = executor.call(_HINTED, {"case": case.to_json()})
+    return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
+
+
+def case_of_device(case: Case) -> Case | None:
+    """Return the case for a device where its program has loops for threads, which its target has not, else None."""
+    return None if _has_threads(case) or not binds_threads(case.ir) else replace(case, target=target_text("cuda"))
 
 
 def mended_programs(executor: ForkExecutor, case: Case) -> list[Case]:
@@ -98,6 +112,15 @@ def _apply(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.add_result({"ir": ir})
 
 
+def _hint(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    case = Case.from_json(item["case"])
+    func = hinted(tvm_api.entry_of(load(case.ir)), dict(case.config.options))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    if func is not None:
+        channel.add_result({"ir": tvm_api.dump_ir(tvm_api.module_of(func))})
+
+
 def _mend(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     case = Case.from_json(item["case"])
@@ -113,4 +136,4 @@ def _mend(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-JOBS: Mapping[str, Job] = MappingProxyType({_PLAIN: _look, _AFTER: _apply, _MENDED: _mend})
+JOBS: Mapping[str, Job] = MappingProxyType({_PLAIN: _look, _AFTER: _apply, _MENDED: _mend, _HINTED: _hint})

@@ -22,8 +22,8 @@ from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
-from tzerlike.execution.offences import FormWatch, OriginWatch
-from tzerlike.execution.origin import as_record, origin_in
+from tzerlike.execution.offences import FormWatch, OriginWatch, jumps_within_loops
+from tzerlike.execution.origin import as_record, borne_out, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, divides_by_zero, label
@@ -97,6 +97,8 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     if maker is None:
         return
     origin = Offence(ILL_FORMED, maker, "well-formed", "") if maker else watch.offence
+    if not item["of source"]:
+        origin = borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
     internal = Rejection(Label.INTERNAL_ERROR.value, well_formed=True)
     excused = rejection.label != internal.label
     rejection = rejection if excused else internal
@@ -152,14 +154,15 @@ def _maker_of_ill_formed(case: Case, of_source: bool, origin: OriginWatch) -> st
         if not of_source:
             return None
         given = compilation.lower(module)
-    if tvm_api.well_formed(given):
+    if not tvm_api.well_formed(given):
+        return None if of_source or case.passes else _first_to_break(case, FormWatch())
+    if case.passes or jumps_within_loops(given) or not jumps_within_loops(module):
         return ""
-    return None if of_source or case.passes else _first_ill_formed(case)
+    return _first_to_break(case, FormWatch(jumps_within_loops)) or ""
 
 
-def _first_ill_formed(case: Case) -> str | None:
-    """The pass of a pipeline after which a program is ill-formed; None where its passes come through."""
-    watch = FormWatch()
+def _first_to_break(case: Case, watch: FormWatch) -> str | None:
+    """The pass of a pipeline that leaves what `watch` looks for; None where its passes come through."""
     try:
         Compilation(case.target, case.config, instruments=[watch]).build(tvm_api.load_ir(case.ir))
     except CompilerRefused:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tzerlike.core.archive import read_arrays
-from tzerlike.core.case import Case
+from tzerlike.core.case import TIR, Case
 from tzerlike.core.errors import Fault
 from tzerlike.core.finding import Finding
 from tzerlike.execution.compare.evidence import Evidence
@@ -19,7 +19,8 @@ OBJECTION = "WitnessObjects"
 
 def heard(finding: Finding, evidence: Evidence) -> Deposition | None:
     """Return what the witness says of the values that wrong code was compared with; None for another finding."""
-    return testimony(finding.case, evidence) if finding.kind == "wrong-code" else None
+    asked = finding.kind == "wrong-code" and finding.case.harness == TIR
+    return testimony(finding.case, evidence) if asked else None
 
 
 def testimony(case: Case, evidence: Evidence) -> Deposition:

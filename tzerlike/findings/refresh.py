@@ -58,6 +58,7 @@ def _subject(path: Path) -> Subject:
         memcheck=_text(memcheck) if memcheck.exists() else "",
         tier=tier_of(record, bundle),
         witness=bundle.confirmed.witness,
+        held=bundle.environment,
         repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 

@@ -42,7 +42,8 @@ def replaying(title: str) -> str:
 def manner_of(repro: str) -> str:
     """Return in a few words what the text of a repro.py takes, and how it ends."""
     needs = "it takes tzerlike" if '"tzerlike"' in repro else "tvm and numpy alone"
-    return f"({needs}); it {'always exits 0' if ALWAYS_ZERO in repro else 'exits non-zero when the bug shows'}"
+    zero = "prints the lowered kernel and always exits 0, since it takes a GPU to see the bug"
+    return f"({needs}); it {zero if ALWAYS_ZERO in repro else 'exits non-zero when the bug shows'}"
 
 
 def quotable(text: str) -> str:

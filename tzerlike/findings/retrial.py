@@ -13,6 +13,7 @@ from typing import Protocol
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
@@ -22,7 +23,7 @@ from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
 from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
-from tzerlike.findings.tiers import tiered
+from tzerlike.findings.tiers import tier_of_look, tiered
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.examiner import Look
 from tzerlike.oracles.protocol import Environment, Probe
@@ -39,29 +40,37 @@ class Retrial:
 
     `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, a hang
     has an end, or the witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a
-    smaller case has to show it on before it is taken.
+    smaller case has to show it on before it is taken. `tier` is that of what a probe found.
     """
 
     look: LookAt
     write: Callable[[Path, Finding, StoredCase, Environment], Path | None]
     layouts: tuple[int, ...] = (0, 0)
     few: tuple[int, ...] = (0,)
+    tier: Callable[[Finding], int] = lambda finding: 0
 
 
-def retrial_of(bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
-    """Return how the cases of a bundle are tried again; `oracles` are those of its campaign."""
+def retrial_of(
+    bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
+) -> Retrial:
+    """Return how the cases of a bundle are tried again; `oracles` are those of its campaign.
+
+    `limits` are those of a compilation that is looked at, other than the executor's.
+    """
     if bundle.probe is not None:
-        return _of_probe(bundle.probe, bundle.environment, executor, programs)
-    return _of_compilation(bundle.kind, executor, oracles, programs)
+        return _of_probe(bundle.kind, bundle.probe, bundle.environment, executor, programs)
+    return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits)
 
 
-def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs) -> Retrial:
+def retrial_of_compilation(
+    kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
+) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
     def look(case: Case, layout: int = 0, inputs: str = "") -> Look:
         effort = replace(executor.effort, layout=layout, inputs=inputs)
-        (seen,) = executor.run([case], count=False, effort=effort)
+        (seen,) = executor.run([case], count=False, limits=limits, effort=effort)
         return Look(tuple(judged(judges, case, seen)), seen=seen)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
@@ -101,7 +110,7 @@ def _of_compilation(kind: str, executor: ForkExecutor, oracles: Sequence[str], p
     return Retrial(look, write, layouts, few)
 
 
-def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
+def _of_probe(kind: str, probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
     look = partial(look_again, executor, probe, held)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
@@ -110,4 +119,6 @@ def _of_probe(probe: Probe, held: Environment, executor: ForkExecutor, programs:
             return None
         return bundle_examined(directory, executor, programs, probe, found, stored, environment)
 
-    return Retrial(look, write)
+    # What is wrong with a schedule may be that it reads fresh memory.
+    few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0],)
+    return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs))

@@ -30,9 +30,12 @@ def answers(
     wide = [_widened(one) for one in inputs]
     found = _outputs(row.meaning(*wide, **attributes))
     rounding = row.rounding
+    beside = 0.0
+    if rounding.deviation is not None and "float" in types[0].dtype:
+        beside = rounding.deviation(_unit([*inputs], types[0]), *wide, **attributes)
     sums = _outputs(row.meaning(*map(np.abs, wide), **attributes)) if rounding.terms else found
     return [
-        (_fitted(value, kind), _bound(rounding, known, value, total, [*inputs], kind))
+        (_fitted(value, kind), _bound(rounding, known, value, total, [*inputs], kind) + beside)
         for value, total, kind in zip(found, sums, types, strict=True)
     ]
 
@@ -44,7 +47,7 @@ def differs(answer: Array, bound: Array, built: Array) -> bool:
     if answer.dtype.kind != "f":
         return bool(np.any(answer != built))
     wide = built.astype(np.float64)
-    near = np.abs(wide - answer) <= bound
+    near = (np.abs(wide - answer) <= bound) | np.isinf(bound)
     return not bool(np.all(near | (wide == answer) | (np.isnan(wide) & np.isnan(answer))))
 
 
@@ -69,14 +72,19 @@ def _fitted(value: Array, kind: TensorType) -> Array:
     return value.astype(dtype).astype(np.float64) if _is_float(dtype) else value.astype(dtype)
 
 
+def _unit(inputs: Sequence[Array], kind: TensorType) -> float:
+    """The distance of 1 to the next number in the coarsest dtype of a call."""
+    widths = [x.dtype for x in inputs] + [numpy_dtype(kind.dtype)]
+    return float(max(_finfo(dtype).eps for dtype in widths if _is_float(dtype)))
+
+
 def _bound(
     rounding: Rounding, known: Bindings, value: Array, total: Array, inputs: Sequence[Array], kind: TensorType
 ) -> Array:
     """One ulp for the last rounding, and what the row says."""
-    widths = [x.dtype for x in inputs if _is_float(x.dtype)] + [numpy_dtype(kind.dtype)]
     if not _is_float(numpy_dtype(kind.dtype)):
         return np.zeros(value.shape)
-    epsilon = max(_finfo(dtype).eps for dtype in widths if _is_float(dtype))
+    epsilon = _unit(inputs, kind)
     terms = compiled(rounding.terms.source)(known) if isinstance(rounding.terms, Integer) else rounding.terms
     size = np.maximum(np.abs(value.astype(np.float64)), 1.0 if rounding.absolute else 0.0)
     least = _finfo(numpy_dtype(kind.dtype)).tiny

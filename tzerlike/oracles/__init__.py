@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tzerlike.core.case import TIR, Case
+from tzerlike.core.case import GRAPH, TIR, Case
 from tzerlike.core.config import DEFAULT_ORACLES
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, performance, primitives, round_trip
+from tzerlike.oracles import crash, metamorphic, model_steps, models, performance, primitives, round_trip
 from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -35,7 +35,22 @@ ORACLES: dict[str, Oracle] = {
     ),
     "primitives": Oracle(primitives.judge_primitives, probe=primitives.PROBE, harness=TIR),
     "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
+    "model-results": Oracle(models.judge_results, frozenset({Check.RESULTS}), harness=GRAPH),
+    "model-errors": Oracle(models.judge_errors, frozenset({Check.REJECTIONS}), harness=GRAPH),
+    "model-form": Oracle(models.judge_form, frozenset({Check.TYPES}), harness=GRAPH, account=models.account_of_form),
+    "model-types": Oracle(
+        model_steps.judge_signatures,
+        frozenset({Check.SIGNATURES}),
+        harness=GRAPH,
+        account=model_steps.account_of_signature,
+    ),
+    "model-input": Oracle(judge_immutability, frozenset({Check.IMMUTABILITY}), harness=GRAPH),
+    "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
+    "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
 }
+
+_OF_MODELS = ("model-results", "model-errors", "model-form")
+"""Oracles of models where none are named."""
 
 
 def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
@@ -51,8 +66,9 @@ def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
 
 
 def default_oracles(harness: str) -> tuple[str, ...]:
-    """Return those of DEFAULT_ORACLES that understand the cases of a harness."""
-    return tuple(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness))
+    """Return those of DEFAULT_ORACLES that understand the cases of a harness, and for models three of their own."""
+    own = _OF_MODELS if harness == GRAPH else ()
+    return (*(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness)), *own)
 
 
 def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from random import Random
@@ -74,7 +74,11 @@ class Look:
 
 
 class Examiner(Protocol):
-    """A module with these functions. One that asks children has `examine` as well, a Job, which is what they do."""
+    """A module with these functions.
+
+    One that asks children has `examine` as well, a Job, which is what they do; one whose environment can be reduced
+    has `smaller`, which yields what it might hold instead.
+    """
 
     def wants(self, made: Made) -> bool:
         """Whether to look at a case of a campaign; draws only from `made.rng`."""
@@ -92,6 +96,12 @@ class Examiner(Protocol):
 def examiner_of(probe: Probe) -> Examiner:
     """Import the examiner of a probe."""
     return cast("Examiner", import_module(probe.examiner))
+
+
+def smaller_held(probe: Probe, held: Environment) -> Iterator[dict[str, Any]]:
+    """Yield what the environment of a bundle might hold instead that is less; of most probes there is nothing."""
+    offer = getattr(examiner_of(probe), "smaller", None)
+    return iter(()) if offer is None else offer(held)
 
 
 def ask_for(probe: Probe, call: Callable[[str, Mapping[str, Any]], Records]) -> Ask:

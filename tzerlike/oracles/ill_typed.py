@@ -10,26 +10,40 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
+from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import Observation, Offence
 from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
+_EXPECTED = {
+    "strides": "A buffer has as many strides as dimensions, or none: TVM's own Buffer.offset_of insists on that.",
+    "axis": "An axis of a block is given values of its own dtype, since passes put these in its place.",
+}
+"""What no constructor of TVM's holds a program to, by rule."""
+
+
+def expected_of(rule: str, maker: str) -> str:
+    """What a report expects of what a `maker`, such as "a pass", leaves."""
+    usual = f"In what {maker} leaves of a well-typed program, the types of each node and of its parts go together."
+    return _EXPECTED.get(rule, usual)
+
 
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
-    """Return the invalid-ir finding of the first pass that left ill-typed IR: its name and the rule."""
+    """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
     if found is None or misused(case):
         return None
     parts = ("ill-typed", short_name(found.pass_name), found.rule)
-    return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
+    seen = replace(observation, offences=(found,), backtrace=())
+    return Finding("invalid-ir", parts, case, seen, finer=manners_of(found))
 
 
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
         headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
-        expected="Each node that a pass leaves has the type that TVM's own constructor gives it.",
+        expected=expected_of(found.rule, "a pass"),
         place=found.pass_name,
-        actual="leaves a node of another type, or of operands that do not go together:",
+        actual="leaves ill-typed IR (the rule that it breaks, and where):",
         quoted=f"{found.rule}: {found.where}",
     )

@@ -24,8 +24,26 @@ computes when none does: no build has to bear it out."""
 PADDING = "padding"
 """What is wrong with a program that gives garbage to elements which the original never writes, and to no others."""
 
+UNINITIALISED = "uninitialised"
+"""The rule that a program breaks which reads what nobody wrote."""
+
 HELD = "schedule"
 """What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
+
+
+_MADE = {
+    OTHER_VALUES: "computes something else",
+    LIES: "does not declare what its blocks access",
+    PADDING: "gives garbage to elements which the original never writes",
+    UNINITIALISED: "reads memory that nobody has written",
+    "out-of-bounds": "strays out of bounds",
+    "block-domain": "executes a block outside of its domain",
+    "negative-extent": "has a negative extent",
+    "alias": "accesses one buffer through another",
+}
+"""What a primitive does, by what is wrong with the outcome."""
+
+_CHANCE = ", so that what it computes is chance"
 
 
 def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
@@ -51,13 +69,14 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     held = environment[HELD]
     calls = held.get("calls") if isinstance(held, dict) else None
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
-    lies = said.startswith(LIES)
-    kept = "declares what its blocks access" if lies else "leaves what the program computes as it was"
+    rule, _, where = said.partition(":")
+    made = _MADE.get(rule, f"breaks the rule {rule}")
+    kept = "declares what its blocks access" if rule == LIES else "leaves what the program computes as it was"
     return Account(
         expected=f"The schedule primitive {kept}.",
         place=seen.pass_name,
-        actual=f"{'does not' if lies else 'changes it'}: {said}.",
-        headline=f"{seen.pass_name} leaves blocks that do not declare what they access" if lies else "",
+        actual=f"makes a program that {made}{_CHANCE if rule not in (OTHER_VALUES, LIES) else ''}:{where}.",
+        headline=f"{seen.pass_name} makes a program that {made}" if rule != OTHER_VALUES else "",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=60,
@@ -77,5 +96,4 @@ PROBE = Probe(
     _owns,
     _account,
     _check,
-    not_reduced="it is about a schedule, which the program alone does not show",
 )

@@ -29,6 +29,7 @@ from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import callers_variables, fixed_environment
 from tzerlike.processes.vitals import STOPPED, STOPPED_SECONDS, Lasting, SlotProcess, Vital, Watchdog, state_of
 from tzerlike.systems import TVM
+from tzerlike.systems.pair import require_pair
 
 _START_SECONDS = 300.0
 _LOOK_EVERY = 0.2
@@ -66,8 +67,8 @@ class Client:
 
     `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
     take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and `system` the
-    name of the compiler that they load there. StartCancelled when `cancelled` says so before the zygote is ready,
-    ZygoteEnded when it dies before.
+    name of the compiler that they load there. UserError where this interpreter's TVM cannot work; StartCancelled when
+    `cancelled` says so before the zygote is ready, ZygoteEnded when it dies before.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class Client:
         system: str = TVM.name,
         cancelled: Cancelled = _never,
     ) -> None:
+        if python is None and system == TVM.name:
+            require_pair()
         # A run that has to write byte code lays its heap out differently from the next one.
         compileall.compile_dir(PACKAGE, quiet=2, legacy=False)
         self._of_the_caller = callers_variables(environment)

@@ -105,7 +105,7 @@ def _reporting(control: socket.socket) -> Iterator[None]:
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": str(error)})
     except ModuleNotFoundError as error:
         advice = (
-            f"no module {error.name!r} in this Python; run `make setup`, or pip install -c constraints.txt tzerlike"
+            f"no module {error.name!r} in this Python; install tzerlike with pip, or run `make setup` in a checkout"
         )
         _send(control, {"event": "failed", "slot": -1, "user": True, "message": advice})
     except BaseException:  # noqa: BLE001 - the supervisor must hear of every fault of ours

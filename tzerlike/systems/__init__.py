@@ -44,6 +44,9 @@ TVM = System(
             "non-virtual thunk to ",
         ),
         shared=r"tvm::(sym::|prim::|operator|[a-z]\w*$)",
+        constants=r"tvm::(IntImm::IntImm|FloatImm::FloatImm|prim::MakeConstScalar|ffi::BigInt|ffi::details::int_ops::)",
+        simplifiers=r"tvm::sym::\w+Simplifier::operator",
+        arithmetic=r"<tvm::ExprMutator, tvm::prim::(Add|Sub|Mul|Div|Mod|FloorDiv|FloorMod|Min|Max|Cast)Node>",
     ),
     # with a newer ffi, saving IR as JSON dies
     releases={"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0": "0.1.12"},

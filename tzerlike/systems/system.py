@@ -15,7 +15,9 @@ class Code:
     `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Source
     paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
     through: in a signature they would hide one failure behind another. `shared` matches the names of functions that
-    passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
+    passes share and that are at fault themselves when they fail: the analyzer and the folding of constants. `constants`
+    matches those that make a constant, `simplifiers` those by which simplification is entered, and `arithmetic` is
+    found in those that visit a node of arithmetic.
     """
 
     library: str
@@ -23,6 +25,9 @@ class Code:
     sources: str
     visitors: tuple[str, ...]
     shared: str = r"(?!)"
+    constants: str = r"(?!)"
+    simplifiers: str = r"(?!)"
+    arithmetic: str = r"(?!)"
 
     def owns(self, frame: Frame) -> bool:
         """Whether a frame is the compiler's; others (libc, Python, ours) say how a process died, not why."""

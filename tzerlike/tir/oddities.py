@@ -6,6 +6,7 @@ and who is shown a bug with one in it will ask whether it takes that.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +15,12 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, function_with, is_buffer, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.tir.buffers import like
+from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
-from tzerlike.tir.reducers.program import Make, block_with, number
+from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, VECTORIZED
+from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
@@ -25,6 +29,7 @@ from tzerlike.tir.tree import (
     Kind,
     Site,
     Tree,
+    dtype_of,
     key,
     left_early,
     loop_with,
@@ -39,6 +44,9 @@ EXTREME = 1 << 20
 MOST_MENDS = 200
 
 _UNSIGNED = "an unsigned loop"
+_NEVER = "what no execution may come to"
+_UNFOLDED = "an unfolded constant"
+_UNUSED = "an unused name"
 
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
@@ -48,7 +56,8 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
-_PLACES = ("indices", "iter_values", "min", "extent", "step")
+_PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
+_ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 _CONDITIONS = ("condition", "predicate")
 
 
@@ -75,8 +84,13 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
+            other = _OTHER_WAYS.get(what)
             ways = (partial(_with_node, tree, site, plainer),)
-            yield Oddity(what, (*ways, partial(_as_parameter, tree, site)) if what == _UNSIGNED else ways)
+            yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
+    for buffer in buffers_of(tree):
+        if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
+            aligned = {key(buffer): like(buffer, alignment=USUAL_ALIGNMENT)}
+            yield Oddity("an alignment below that of an element", (partial(with_values, func, aligned),))
 
 
 def mended(func: Any, way: int, *, threads: bool) -> Any | None:
@@ -105,6 +119,37 @@ def _as_parameter(tree: Tree, site: Site) -> Any:
     params = [*array_items(tree.func.params), site.node.loop_var]
     return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
 
+
+def _as_name(tree: Tree, site: Site) -> Any | None:
+    """The function with a name for a number that is calculated, as people have for those that they calculate with."""
+    value = _folded(site.node, site.dtype)
+    if type(value) is not tirx.IntImm:
+        return None
+    name = tirx.Var("c", site.dtype)
+    return _beginning_with(tirx.Bind(name, value), tree.replace(site, name))
+
+
+def _used(tree: Tree, site: Site) -> Any | None:
+    """The function with the name for what is calculated with it, where that is of its type."""
+    node = site.node
+    if type(node) is not tirx.Let or str(type_of(node.var).dtype) != site.dtype:
+        return None
+    return tree.replace(site, tirx.Let(node.var, node.body, node.var))
+
+
+def _beginning_with(stmt: Any, func: Any) -> Any:
+    root = func.body
+    if type(root) is not s_tir.SBlockRealize:
+        return function_with(func, seq([stmt, root]))
+    block = block_with(root.block, body=seq([stmt, root.block.body]))
+    return function_with(func, s_tir.SBlockRealize(array_items(root.iter_values), root.predicate, block))
+
+
+_OTHER_WAYS: Mapping[str, Callable[[Tree, Site], Any | None]] = {
+    _UNSIGNED: _as_parameter,
+    _UNFOLDED: _as_name,
+    _UNUSED: _used,
+}
 
 _Found = Iterator[tuple[str, Make]]
 
@@ -141,6 +186,25 @@ def _loop(program: _Program, site: Site) -> _Found:
         yield "an annotation", partial(loop_with, node, annotations=rest)
 
 
+def _store(program: _Program, site: Site) -> _Found:
+    """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
+    written = site.node.buffer
+    if not program.threads or str(type_of(written).storage_scope) == "local":
+        return
+    launches = [above for above in site.ancestors() if tag_of(above.node)]
+    if not launches or any(map(_of_one_block, launches)):
+        return
+    threads = filter(_of_one_block, program.tree.below(launches[-1]))
+    accesses = (other for thread in threads for other in program.tree.below(thread) if type(other.node) in _ACCESSES)
+    if any(key(_buffer(other.node)) == key(written) for other in accesses):
+        yield "a write that is left to all threads", partial(seq, [])
+
+
+def _of_one_block(site: Site) -> bool:
+    """Whether a loop is over the threads of a block."""
+    return tag_of(site.node).startswith("threadIdx")
+
+
 def _branch(program: _Program, site: Site) -> _Found:
     if is_fixed(site.node.condition):
         yield "a constant condition", lambda: site.node.then_case
@@ -173,31 +237,45 @@ def _not(program: _Program, site: Site) -> _Found:
 def _binary(program: _Program, site: Site) -> _Found:
     node = site.node
     if is_fixed(node.a) and is_fixed(node.b):
-        yield "an unfolded constant", partial(_folded, node, site.dtype)
+        yield _UNFOLDED, partial(_folded, node, site.dtype)
+    elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and not int(node.b.value):
+        yield _NEVER, lambda: node.a
+
+
+def _cast(program: _Program, site: Site) -> _Found:
+    source, wanted = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
+    if not (source and source.is_float and wanted and wanted.is_int and wanted.base != "bool"):
+        return
+    value = _float_in(site.node.value)
+    if _in_index_or_divisor(site):
+        yield "a float in an index", partial(number, site.dtype, 1)
+    elif value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
+        yield _NEVER, partial(number, site.dtype, 1)
+
+
+def _float_in(node: Any) -> float | None:
+    """The number that an expression is, or a float or vector of; None where it is something else."""
+    while type(node) is tirx.Broadcast or (type(node) is tirx.Cast and "float" in dtype_of(node)):
+        node = node.value
+    return float(node.value) if type(node) is tirx.FloatImm else None
 
 
 def _bind(program: _Program, site: Site) -> _Found:
     if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
-        yield "an unused name", partial(seq, [])
-
-
-def _cast(program: _Program, site: Site) -> _Found:
-    source, whole = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
-    if source and source.is_float and whole and not whole.is_float and _in_index_or_divisor(site):
-        yield "a float in an index", partial(number, site.dtype, 1)
+        yield _UNUSED, partial(seq, [])
 
 
 def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
-        yield "an unused name", lambda: node.body
+        yield _UNUSED, lambda: node.body
     elif _in_condition(site):
         yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
 
 
 def _integer(program: _Program, site: Site) -> _Found:
     above = site.parent
-    if site.role == "indices" and above is not None and type(above.node) in (tvm.ir.TensorLoad, tirx.BufferStore):
+    if site.role == "indices" and above is not None and type(above.node) in _ACCESSES:
         extent = array_items(type_of(_buffer(above.node)).shape)[site.index]
         if not _within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)
@@ -217,6 +295,8 @@ def _assertion(program: _Program, site: Site) -> _Found:
 _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     s_tir.SBlockRealize: _realize,
     tirx.For: _loop,
+    tirx.BufferStore: _store,
+    tirx.Cast: _cast,
     tirx.IfThenElse: _branch,
     tirx.Select: _select,
     tvm.ir.Call: _call,
@@ -290,6 +370,12 @@ def _signed(loop: Any) -> Any | None:
 
 def _buffer(access: Any) -> Any:
     return source_of(access) if type(access) is tvm.ir.TensorLoad else access.buffer
+
+
+def _bits(text: str) -> int:
+    """Of one number of a dtype; 0 for what is none."""
+    dtype = parse(text)
+    return 0 if dtype is None else dtype.bits
 
 
 def _of_lanes(site: Site) -> bool:

@@ -45,6 +45,15 @@ def odd_in(ir: str, *, threads: bool) -> str:
         return "no program"
 
 
+def binds_threads(ir: str) -> bool:
+    """Whether a program in canonical JSON has loops that are bound to threads."""
+    try:
+        nodes = json.loads(ir)["nodes"]
+        return any(node["type"] == "tirx.For" and node["data"]["kind"] == _THREAD_BINDING for node in nodes)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return False
+
+
 def _odd(node: dict[str, Any], nodes: list[dict[str, Any]], threads: bool) -> str:
     kind: str = node["type"]
     data: Any = node.get("data")

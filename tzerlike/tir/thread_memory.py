@@ -41,8 +41,8 @@ def launches_threads(func: Any) -> bool:
     found: list[str] = []
     structural_walk(
         func.body,
-        (tirx.For, lambda node, *_: found.append(_tag(node))),
-        (tirx.AttrStmt, lambda node, *_: found.append(_tag(node))),
+        (tirx.For, lambda node, *_: found.append(tag_of(node))),
+        (tirx.AttrStmt, lambda node, *_: found.append(tag_of(node))),
     )
     return any(found)
 
@@ -59,10 +59,11 @@ def _home(site: Site, memory: str) -> tuple[int, ...]:
 
 def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:
     """The sites above that launch threads of `axes`, by number."""
-    return tuple(above.number for above in site.ancestors() if _tag(above.node).startswith(axes))
+    return tuple(above.number for above in site.ancestors() if tag_of(above.node).startswith(axes))
 
 
-def _tag(node: Any) -> str:
+def tag_of(node: Any) -> str:
+    """The threads that a statement launches or binds a loop to, such as threadIdx.x; "" for none."""
     if type(node) is tirx.For and node.thread_binding is not None:
         return str(node.thread_binding.thread_tag)
     if type(node) is tirx.AttrStmt and isinstance(node.node, tirx.IterVar):

@@ -540,6 +540,12 @@ def jumps_out(tree: Tree, site: Site) -> bool:
     return False
 
 
+def jumps_nowhere(tree: Tree) -> bool:
+    """Whether there is a break or continue outside of all loops, which TVM's verifiers do not look for."""
+    jumps = (site for site in tree.sites if is_jump(site.node))
+    return any(all(type(above.node) not in (tirx.For, tirx.While) for above in jump.ancestors()) for jump in jumps)
+
+
 def left_early(tree: Tree, loop: Site) -> bool:
     """Whether a break or continue acts on the loop at `loop`: TVM wants such loops serial and bare."""
     return jumps_out(tree, next(s for s in tree.below(loop) if s.parent is loop and s.role == "body"))

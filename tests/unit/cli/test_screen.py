@@ -49,9 +49,9 @@ def view(stats: dict[str, Any]) -> View:
     return View(CampaignConfig(seed=1), CampaignDir(Path("campaign")), stats, curve, "fuzzing")
 
 
-def drawn(stats: dict[str, Any], width: int) -> str:
+def drawn(stats: dict[str, Any], width: int, height: int = 40) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
-    console.print(render(view(stats), width))
+    console.print(render(view(stats), width, height))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -79,6 +79,16 @@ def test_the_screen_fits_every_width(width: int) -> None:
     assert all(len(line) <= width for line in text.splitlines())
     assert "elapsed" in text
     assert "2 crash" in text
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 20), (80, 24), (120, 40), (200, 60)])
+def test_the_screen_fits_every_height(width: int, height: int) -> None:
+    many = {f"name{number}": [50, 30, 5] for number in range(20)}
+    full = stats(last_finding="crash-" + "x" * 200, problems=["p"], mutators=many, passes=many)
+    lines = drawn(full, width, height - 1).splitlines()
+    assert len(lines) <= height - 1, "a line of what happened last stands below"
+    assert "last finding" in lines[-3]
+    assert "name0" in "".join(lines)
 
 
 def test_a_screen_before_the_first_numbers() -> None:

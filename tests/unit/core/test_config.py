@@ -9,13 +9,14 @@ from tzerlike.core.errors import UserError
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("30m", 1800), ("4h", 14400), ("1h30m", 5400), ("1d", 86400), ("0.5h", 1800)]
+    ("text", "seconds"),
+    [("90s", 90), ("30m", 1800), ("4h", 14400), ("1h30m", 5400), ("1d", 86400), ("0.5h", 1800), ("90", 90)],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "4", "h", "4x", "4h later", "-4h", "1 h 2", "4h;"])
+@pytest.mark.parametrize("text", ["", "4 4", "h", "4x", "4h later", "-4h", "1 h 2", "4h;"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(UserError, match="--budget"):
         parse_duration(text)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
@@ -91,6 +92,25 @@ def test_a_crash_is_due_to_what_was_left_to_the_pass(answer: Answer, culprit: st
     finding = judge_crash(Case("{}"), seen)
     assert finding is not None
     assert finding.parts[:2] == ("passes", culprit.removeprefix("tirx."))
+
+
+@pytest.mark.parametrize(
+    ("without", "culprit"),
+    [(([{"built": True}], None), "tirx.Q"), (([], DIED), "tirx.P"), (([as_record(None)], None), "tirx.P")],
+    ids=["all is well without it", "it dies without it too", "it is refused without it"],
+)
+def test_who_is_under_suspicion_of_a_crash_is_blamed_where_there_is_none_without(without: Answer, culprit: str) -> None:
+    crash = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11)
+    asked: list[Case] = []
+
+    def call(job: str, item: Mapping[str, Any], limits: Limits | None = None) -> Answer:
+        asked.append(Case.from_json(item["case"]))
+        suspicion = asdict(replace(ORIGIN, check=NOT_KEPT))
+        return without if len(asked) > 1 else ([as_record(None) | {"suspicion": suspicion}], DIED)
+
+    seen = with_origin(call, Case("{}", (PassSpec("tirx.Q"),)), crash, Limits(), EFFORT)
+    assert seen.culprit == culprit
+    assert (asked[1].passes, asked[1].config.disabled_passes) == ((), ("tirx.Q",))
 
 
 def test_nothing_else_is_looked_at() -> None:

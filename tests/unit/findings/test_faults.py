@@ -156,7 +156,7 @@ def test_faults_are_on_the_screen_and_in_the_line() -> None:
     assert total["faults"] == {"a" * 12: 3, "b" * 12: 1}
     assert stats_line(total).endswith("faults 4 (2 distinct)")
     console = Console(file=io.StringIO(), width=100)
-    console.print(render(view(total), 100))
+    console.print(render(view(total), 100, 40))
     assert isinstance(console.file, io.StringIO)
     assert "4 (2 distinct)" in console.file.getvalue()
     assert "fault" not in stats_line(stats({}, 0))

@@ -31,7 +31,7 @@ HANG = Observation(Exit.TIMEOUT, Stage.BUILD)
 def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
     stored = StoredCase(Case("{}"), Provenance("seed"))
     return Bundle(
-        Path("/b"), kind, "0" * 12, ("x",), Limits(), Confirmation(2, 2), seen, environment, 2, (), (), (), stored
+        Path("/b"), kind, "0" * 12, ("x",), Limits(), Confirmation(2, 2), seen, environment, 2, (), (), (), (), stored
     )
 
 

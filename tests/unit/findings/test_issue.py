@@ -8,7 +8,7 @@ import pytest
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Signed
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Frame, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
@@ -115,6 +115,25 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     text = report(subject("ice-on-valid", replace(made, rejection=Rejection("internal-error", True, "defined"))))
     assert "because of `s_tir.CompactBufferAllocation`: what it leaves is ill-formed." in text
     assert "TVM's verifiers accept it, and it runs" in text
+
+
+def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -> None:
+    origin = Offence(NOT_KEPT, "s_tir.P", "extent", "t of shape (2147483647)")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
+    text = report(subject("ice-on-valid", seen))
+    assert "P leaves IR that Q fails on: t of shape (2147483647)" in text
+    assert "because of `s_tir.P`: it leaves `t of shape (2147483647)`. Without it this does not occur." in text
+
+
+def test_that_nobody_is_known_to_be_guilty_is_said() -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no")
+    assert "No pass is known to have left anything wrong to it." in report(subject("ice-on-valid", seen))
+    assert "No pass is known" not in report(subject("ice-on-valid", replace(seen, pass_name="tirx.Q")))
+    found = wrong("optimised")
+    assert found.results is not None
+    told = subject("wrong-code", replace(found, results=replace(found.results, guilty="default pipeline")))
+    assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is 8, not 7"
+    assert "which one is not known." in report(told)
 
 
 def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
@@ -224,12 +243,23 @@ def test_the_other_build_is_called_right_only_where_it_ran() -> None:
     assert "is right" not in report(subject("wrong-code", skipped))
 
 
+def test_a_kernel_that_no_gpu_ran_is_said_to_be_interpreted() -> None:
+    about = subject("wrong-code", wrong())
+    said = "no GPU ran it"
+    assert said not in report(about)
+    kernel = replace(about, case=replace(about.case, target='{"kind": "cuda", "arch": "sm_90"}'))
+    assert said in report(kernel)
+    assert about.seen.results is not None
+    ran = replace(about.seen, results=replace(about.seen.results, device="cuda"))
+    assert said not in report(replace(kernel, seen=ran))
+
+
 @pytest.mark.parametrize(
     ("repro", "words"),
     [
         ("import tvm\n", "`python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows."),
         (replaying("x"), "`python repro.py` (it takes tzerlike); it exits non-zero when the bug shows."),
-        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "`python repro.py` (tvm and numpy alone); it always exits 0."),
+        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "always exits 0, since it takes a GPU to see the bug."),
     ],
 )
 def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: str) -> None:

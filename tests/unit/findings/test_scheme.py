@@ -1,4 +1,4 @@
-"""Signatures of three schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of four schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from tests.bundles import add_bundle, crashed, refused, wrong
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
-from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.findings.bundles.bundle import Confirmation, observation_text, read_record
 from tzerlike.findings.known import Known, KnownEntry
+from tzerlike.oracles.ill_typed import judge_ill_typed
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.oracles.metamorphic import judge_metamorphic
@@ -54,7 +56,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 4))
+        read_record(with_scheme(new.path, MARKED, 5))
 
 
 def test_an_entry_of_either_scheme_hides_a_finding(tmp_path: Path) -> None:
@@ -151,6 +153,29 @@ def test_what_the_second_scheme_took_for_several() -> None:
             seen = replace(seen, results=results, stage=stage, message="other values: A[0]", pass_name="PadEinsum")
             found.append(judge(CASE, seen))
         assert alike(*found)
+
+
+def test_what_the_third_scheme_took_for_one(tmp_path: Path) -> None:
+    """Two ways in which a pass leaves ill-typed IR; a bundle of before is shown by both."""
+    first, other, same = (
+        judge_ill_typed(CASE, Observation(Exit.OK, Stage.DONE, offences=(Offence("types", "tirx.C", "buffer", where),)))
+        for where in ("a buffer of a negative extent", "a buffer laid out by int32x8", "a buffer laid out by int8x4")
+    )
+    assert first is not None and other is not None and same is not None
+    assert first.signatures[:3] == other.signatures[:3]
+    assert first.signature != other.signature == same.signature
+    old = Signed(first.kind, first.parts)
+    record = read_record(with_scheme(add_bundle(tmp_path, old, first.observation), old, 3))
+    assert record.shown_by(first.signatures) and record.shown_by(other.signatures)
+    today = read_record(write(tmp_path / "today", other))
+    assert today.signed.signature == other.signature and not today.shown_by(first.signatures)
+
+
+def write(directory: Path, finding: Finding) -> Path:
+    directory.mkdir()
+    text = observation_text(finding, finding.observation, Limits(5.0, 1 << 30), Confirmation(2, 2), {"tvm": "0.27.0"})
+    (directory / "observation.json").write_text(text)
+    return directory
 
 
 def test_a_bundle_of_the_second_scheme_is_shown_by_what_is_found_today(tmp_path: Path) -> None:

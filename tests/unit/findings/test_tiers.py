@@ -68,6 +68,13 @@ def test_what_no_plain_program_shows_stays_as_it_was_found() -> None:
     assert tiered(FOUND, NOBODY, Named(), shown_by()) == (FOUND, 2)
 
 
+def test_what_is_alike_takes_its_place_where_that_is_asked_for() -> None:
+    other = replace(FOUND, parts=("passes", "UnrollLoop", "SIGSEGV", "from elsewhere"))
+    judge = shown_by(first=other)
+    found, tier = tiered(FOUND, NOBODY, Named("first"), judge, lambda one, two: one.parts == two.parts[:3])
+    assert (found.signature, tier) == (other.signature, 1)
+
+
 @pytest.mark.parametrize(("blamed", "tier"), [("optimised", 1), ("both", 1), (BASELINE, 2)])
 def test_a_wrong_baseline_build_is_met_by_nobody(blamed: str, tier: int) -> None:
     wrong = Ran(Ending.DIFFERS, difference=Difference(1, "B", "float32", (0,), "2.0", "0.0", "1.0", 1, 4, "value"))

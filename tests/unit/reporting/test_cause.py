@@ -8,15 +8,20 @@ from dataclasses import replace
 import pytest
 
 from tests.bundles import crashed, program, refused, wrong
-from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.reporting.triage.cause import cause_of, failed_check
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.reporting.triage.cause import cause_of, failed_check, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"
 BIND = "void tvm::sym::TransitiveComparisonAnalyzer::Impl::Bind(const tvm::Var&, const tvm::Range&, bool)"
 VISIT = "tvm::ObjectVisitor::Visit(tvm::ffi::AnyView)"
 FOLD = "tvm::ffi::Optional<tvm::PrimExpr> tvm::prim::detail::TryConstFold(tvm::PrimExpr, tvm::PrimExpr) [with Op = X]"
-CTOR = "tvm::IntImm::IntImm(tvm::PrimType, tvm::ffi::BigInt, tvm::Span)"
+CTOR = "tvm::prim::Mul::Mul(tvm::PrimExpr, tvm::PrimExpr, tvm::Span)"
+INT_IMM = "tvm::IntImm::IntImm(tvm::PrimType, tvm::ffi::BigInt, tvm::Span)"
+FLOAT_IMM = "tvm::FloatImm::FloatImm(tvm::PrimType, double, tvm::Span)"
+BIG_INT = "tvm::ffi::BigInt tvm::ffi::details::int_ops::FromDoubleFallback(double)"
+UNSIGNED = "tvm::PrimExpr tvm::prim::MakeConstScalar(tvm::PrimType, ValueType, tvm::Span) [with ValueType = double]"
+CAST = "tvm::prim::cast(tvm::PrimType, tvm::PrimExpr, tvm::Span)"
 SIMPLIFY = "tvm::sym::CanonicalSimplifier::operator()(tvm::PrimExpr const&)"
 REWRITE = "tvm::sym::RewriteSimplifier::operator()(tvm::PrimExpr const&)"
 
@@ -107,6 +112,85 @@ def test_a_node_that_cannot_be_made_is_the_fault_of_who_makes_it() -> None:
     assert ice("a.B", text, CTOR, NARROW) != ice("a.C", text, CTOR, NARROW)
 
 
+def test_a_constant_that_does_not_fit_is_the_fault_of_who_asks_for_it() -> None:
+    """Which bound of which type it exceeds is the program's."""
+    below = "ValueError: Check failed: value >= -bound (-1e9 vs. -448) : Literal value -1e9 below minimum of float8"
+    unsigned = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1.5"
+    cast = ice("a.B", below, FLOAT_IMM, CAST, SIMPLIFY)
+    assert cast == ice("a.C", unsigned, UNSIGNED, CAST, REWRITE)
+    visits = "tvm::ffi::UnchangedOr<x> tvm::ObjectMutator::DispatchNode<tvm::{}, tvm::{}Node>(x)"
+    folded = visits.format("ExprMutator", "prim::Cast")
+    assert cast == ice("a.B", "RuntimeError: Cannot convert infinity to BigInt", BIG_INT, CAST, folded)
+    own = (CAST, "tvm::prim::detail::BinaryOpMatchTypes(tvm::PrimExpr&, tvm::PrimExpr&, tvm::Span)", "tvm::mul(x)")
+    for asked in (own, (CAST, visits.format("tirx::StmtExprMutator", "tirx::For"))):
+        assert ice("a.B", unsigned, UNSIGNED, *asked) not in (cast, ice("a.C", unsigned, UNSIGNED, *asked))
+    assert cast != ice("a.B", below, FLOAT_IMM, NARROW)
+    assert cast != ice("a.B", "InternalError: Check failed: lanes == 1 (2 vs. 1) :", CAST, SIMPLIFY)
+    wide = "ValueError: Check failed: (small) is false: Literal value 6442450941 exceeds range of int32"
+    assert ice("a.B", wide, INT_IMM, NARROW) != ice("a.C", wide, INT_IMM, NARROW)
+
+
+def test_a_constant_made_in_the_visit_of_arithmetic_is_the_simplification_that_passes_share() -> None:
+    wide = "ValueError: Check failed: (small) is false: Literal value 6442450941 exceeds range of int32"
+    visits = "tvm::ffi::UnchangedOr<x> tvm::ObjectMutator::DispatchNode<tvm::ExprMutator, tvm::{}Node>(x)"
+    shared = ice("a.B", wide, INT_IMM, VISIT, SIMPLIFY)
+    assert shared is not None
+    assert shared == ice("a.C", wide, INT_IMM, visits.format("prim::FloorMod"), visits.format("TensorLoad"))
+    assert shared != ice("a.C", wide, INT_IMM, visits.format("tirx::For"))
+    assert ice("a.B", wide, INT_IMM, visits.format("tirx::For")) != ice(
+        "a.C", wide, INT_IMM, visits.format("tirx::For")
+    )
+
+
+def test_an_error_on_ill_typed_ir_is_the_ill_typed_ir() -> None:
+    """However a later step fails on it; a call is how its type differs, whatever the intrinsic is called."""
+    narrowed = "{} of int32, {} typed int64"
+    cttz = Offence("types", "tirx.Force", "call", narrowed.format("llvm.cttz", "bool"))
+    sadd = replace(cttz, where=narrowed.format("llvm.sadd.sat", "int32"))
+    lanes = replace(cttz, where="prim.if_then_else of boolx4, uint8x4, uint8x4 typed uint8x4")
+    error = refused("", CHECK, NARROW)
+    causes = [cause_of("ice-on-valid", replace(error, origin=cttz))] + [
+        cause_of("invalid-ir", Observation(Exit.OK, Stage.DONE, offences=(offence,)))
+        for offence in (cttz, sadd, lanes, replace(cttz, rule="operands"), replace(cttz, pass_name="tirx.Other"))
+    ]
+    assert causes[0] == causes[1] == causes[2]
+    assert len(set(causes)) == 4
+
+
+def test_ill_typed_ir_is_told_apart_by_what_is_said_of_it_without_what_the_program_chose() -> None:
+    def ill_typed(rule: str, where: str) -> object:
+        return cause_of("invalid-ir", Observation(Exit.OK, Stage.DONE, offences=(Offence("types", "B", rule, where),)))
+
+    assert ill_typed("buffer", "a buffer of a negative extent") != ill_typed("buffer", "a buffer laid out by int32x8")
+    axes = "axes of {} for int32"
+    assert ill_typed("axis", axes.format("int64, int64")) == ill_typed("axis", axes.format("int16"))
+    operands = "{} of int32 and int64"
+    assert ill_typed("operands", operands.format("Add")) == ill_typed("operands", operands.format("Mul"))
+    assert ill_typed("strides", "1 strides for 2 dimensions") == ill_typed("strides", "1 strides for 4 dimensions")
+
+
+def test_ill_formed_ir_is_the_cause_only_of_what_fails_on_a_definition() -> None:
+    broken = Offence("ill-formed", "a.Breaker", "well-formed", "")
+    lost, lanes = "variable v1 has been used before definition!", "Check failed: (index) is false:"
+    assert named_by(replace(refused("a.C", lost, NARROW), origin=broken)) == "a.Breaker"
+    assert named_by(replace(refused("a.C", lanes, NARROW), origin=broken)) == ""
+    assert named_by(replace(refused("a.C", lanes, NARROW), origin=replace(broken, check="types"))) == "a.Breaker"
+    assert named_by(refused("a.C", lost, NARROW)) == ""
+
+
+def test_an_error_on_ill_formed_ir_stays_where_it_is_seen() -> None:
+    """That it is ill-formed does not say in what way."""
+    broken = Offence("ill-formed", "a.B", "well-formed", "")
+    seen = [replace(refused("a.C", CHECK, frame), origin=broken) for frame in (NARROW, BIND)]
+    assert cause_of("ice-on-valid", seen[0]) != cause_of("ice-on-valid", seen[1])
+
+
+def test_an_operator_of_a_container_does_not_tell() -> None:
+    index = "const tvm::ffi::Any& tvm::ffi::SeqBaseObj::operator[](int64_t) const"
+    text = "IndexError: Index 0 out of bounds 0"
+    assert ice("a.B", text, index, NARROW) == ice("a.B", text, NARROW) != ice("a.B", text, index, BIND)
+
+
 def test_without_a_telling_frame_the_condition_is_the_cause() -> None:
     one = ice("a.B", CHECK, VISIT, "TVMFFIPyCallManager::ForwardPyErrorToFFI()")
     assert one is not None and one == ice("a.B", CHECK.format("x"))
@@ -128,6 +212,30 @@ def test_a_round_trip_is_the_construct_that_does_not_come_back() -> None:
     ]
     assert causes[0] == causes[1] == causes[2] != causes[3]
     assert causes[4] == causes[5] not in causes[:4]
+
+
+def lost(message: str) -> object:
+    return cause_of("ice-on-valid", Observation(Exit.REJECTED, Stage.TEXT, message, "parser"))
+
+
+def test_a_field_is_what_it_comes_back_as() -> None:
+    scope = "storage_scope: {} becomes {}\n<root>.body"
+    assert lost(scope.format("global", "local")) == lost(scope.format("shared", "local"))
+    assert lost(scope.format("global", "local")) != lost(scope.format("local", "global"))
+    assert lost(scope.format("global", "local")) != lost(scope.replace("storage_", "").format("global", "local"))
+
+
+def test_the_type_of_a_part_is_that_part_whatever_types_it_had() -> None:
+    text = "dtype: {0} becomes {1}\n<root>.body.{2}.ty.dtype: {0}\n<root>.body.{2}.ty.dtype: {1}"
+    loop = lost(text.format("int16", "int32", "loop_var"))
+    assert loop == lost(text.format("uint8", "uint32", "loop_var")) != lost(text.format("int16", "int32", "value"))
+
+
+def test_a_literal_that_does_not_fit_is_one_and_so_is_a_dtype_that_the_parser_lacks() -> None:
+    bound = "error: Check failed: value {} () (<n> vs. <n>) : Literal value <n> exceeds {} of float<n>"
+    assert lost(bound.format("<= max", "maximum")) == lost(bound.format(">= lowest", "minimum"))
+    lacks = "error: module <string> has no attribute <string>\nDiagnosticError: error: module 'p' has no attribute '{}'"
+    assert lost(lacks.format("bfloat16x4")) == lost(lacks.format("boolx2")) != lost(lacks.format("sblock"))
 
 
 def crash(seen: Observation, guilty: str = "") -> object:
@@ -176,6 +284,32 @@ def test_a_stack_overflow_is_the_classes_of_its_recursion() -> None:
     )
 
 
+def test_what_recurses_without_a_name_counts_where_nothing_has_one() -> None:
+    visit, add, mul = "tvm::ObjectVisitor::Visit(x)", "libtvm.so+0x1", "libtvm.so+0x2"
+    named = "tvm::tirx::Pass::F(x)"
+    one = crashed("a.B", add, visit, named, add, visit, named, stack_overflow=True)
+    assert crash(one) == crash(crashed("a.B", visit, mul, named, mul, named, stack_overflow=True))
+    assert crash(one) != crash(crashed("a.C", visit, mul, named, mul, named, stack_overflow=True))
+    bare = crashed("a.B", add, visit, mul, add, visit, mul, stack_overflow=True)
+    assert crash(bare) == crash(crashed("a.B", mul, add, visit, mul, add, stack_overflow=True)) != crash(one)
+
+
+def test_a_recursion_of_the_analyzer_alone_is_of_no_pass() -> None:
+    frames = ("tvm::sym::Simplifier::VisitAdd(x)",) * 4
+    assert crash(crashed("a.B", *frames, stack_overflow=True)) == crash(crashed("a.C", *frames, stack_overflow=True))
+
+
+def test_a_hang_is_the_innermost_function_that_it_never_leaves() -> None:
+    def hang(pass_name: str, *functions: str) -> object:
+        return cause_of("hang", replace(crashed(pass_name, *functions), exit=Exit.TIMEOUT))
+
+    first = hang("a.B", VISIT, NARROW, "tvm::tirx::Outer::F(x)")
+    assert first is not None and first == hang("a.B", NARROW) != hang("a.C", NARROW)
+    assert first != hang("a.B", "tvm::tirx::Outer::F(x)")
+    assert hang("a.B", SIMPLIFY) == hang("a.C", SIMPLIFY)
+    assert hang("a.B") is None
+
+
 def test_wrong_code_is_what_the_guilty_pass_does() -> None:
     """The statements that it takes away count, not what it puts in their place."""
     deeds = [("value", "-tirx.For of kind 2"), ("value", "-tirx.For of kind 2", "+tirx.For of kind 0")]
@@ -186,6 +320,8 @@ def test_wrong_code_is_what_the_guilty_pass_does() -> None:
     assert seen.results is not None
     noted = replace(seen, results=replace(seen.results, deed=deeds[0]))
     assert first == cause_of("wrong-code", noted, "Vectorize")
+    for chance in ("exceptional-value", "integer-overflow"):
+        assert first == cause_of("wrong-code", seen, "Vectorize", deed=(chance, *deeds[0][1:]))
     assert first != cause_of("wrong-code", seen, "Vectorize", deed=("out-of-bounds", *deeds[0][1:]))
     assert first != cause_of("wrong-code", seen, "Vectorize", deed=("value", "-tirx.AllocBuffer"))
     assert first != cause_of("wrong-code", seen, "Other", deed=deeds[0])
@@ -200,6 +336,8 @@ def test_wrong_code_of_a_schedule_is_its_primitive_and_what_is_wrong() -> None:
     assert first == cause_of("wrong-code", other, marks=("read",))
     assert first != cause_of("wrong-code", other, marks=("write",))
     assert first != cause_of("wrong-code", replace(seen, message="uninitialised: A"), marks=("read",))
+    beyond = [replace(seen, message=f"{outcome}: A") for outcome in ("block-domain", "out-of-bounds")]
+    assert cause_of("wrong-code", beyond[0]) == cause_of("wrong-code", beyond[1]) != cause_of("wrong-code", seen)
 
 
 def test_wrong_code_needs_a_guilty_pass_and_a_reduced_program() -> None:

@@ -60,6 +60,8 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
         "B[n] = T.Let(x * x, where={x: A[n] + 1})",
         "if n < 3:\n    B[n] = T.if_then_else(n > 1, A[n], 0)",
         "while n < 3:\n    T.evaluate(0)",
+        "B[n] = T.Cast('int32', T.float32(7.5))",
+        "C = T.alloc_buffer((4,), 'int32', align=4)\nC[0] = 1\nB[n] = C[0]",
     ],
 )
 def test_what_people_write(statement: str) -> None:
@@ -97,6 +99,22 @@ def test_odd_forms_and_what_is_left_of_them(statement: str, odd: str, left: str)
 
 
 @pytest.mark.parametrize(
+    ("value", "left"),
+    [("T.Cast('int32', T.float32('inf'))", "1"), ("T.Cast('int32', T.float32(1e10))", "1"), ("T.FloorDiv(n, 0)", "n")],
+)
+def test_what_no_execution_may_come_to_is_odd_even_where_none_does(value: str, left: str) -> None:
+    func = bare(f"B[n] = T.if_then_else(n > 1, {value}, 0)")
+    assert names(func) == ["what no execution may come to"]
+    assert f"n > 1, {left}, 0" in text_without_oddities(func)
+
+
+def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:
+    func = bare("C = T.alloc_buffer((4,), 'int32', align=2)\nC[0] = 1\nB[n] = C[0]")
+    assert names(func) == ["an alignment below that of an element"]
+    assert "align" not in text_without_oddities(func)
+
+
+@pytest.mark.parametrize(
     ("parts", "odd"),
     [
         ({"root": "T.bool(False)"}, "a root block under a condition"),
@@ -117,3 +135,30 @@ def test_an_unsigned_variable_may_become_a_parameter() -> None:
 
 def test_threads_are_not_odd_where_there_are_some() -> None:
     assert names(bare("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1"), threads=True) == []
+
+
+LAUNCHES = """
+C = T.alloc_buffer((4,), "int32")
+for b in T.thread_binding(2, thread="blockIdx.x"):
+    for t in T.thread_binding(4, thread="threadIdx.x"):
+        B[b * 4 + t] = A[t]
+{beside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "odd"),
+    [
+        ("    for i in range(3):\n        A[i] = 1", ["a write that is left to all threads"]),
+        ("    for i in range(3):\n        C[i] = 1", []),
+        ("    for u in T.thread_binding(3, thread='threadIdx.x'):\n        A[u] = 1", []),
+        ("for c in T.thread_binding(3, thread='blockIdx.x'):\n    A[c] = 1", []),
+    ],
+    ids=["of what they read", "of what they do not", "by other threads", "of another launch"],
+)
+def test_what_no_thread_is_bound_to_is_odd_where_threads_are_launched(beside: str, odd: list[str]) -> None:
+    func = bare(LAUNCHES.format(beside=beside).strip("\n"))
+    assert names(func, threads=True) == odd
+    better = mended(func, 0, threads=True)
+    assert better is not None
+    assert names(better, threads=True) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tzerlike.cli.commands.shared import unconfined_option
+from tzerlike.cli.named import named_bundles
 from tzerlike.findings.bisect.bundles import Bisected, bisect_bundles
 from tzerlike.processes.caller import open_client
 
@@ -20,7 +21,10 @@ from tzerlike.processes.caller import open_client
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: bool) -> None:
-    """Find the culprit pass of each bundle, with what it changes, and write it to bisect.json and report.md."""
+    """Find the culprit pass of each bundle, with what it changes, and write it to bisect.json and report.md.
+
+    BUNDLES are bundles, their ids, or campaigns.
+    """
 
     def tell(result: Bisected) -> None:
         if as_json:
@@ -32,7 +36,7 @@ def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: boo
         if diff and found is not None and found.diff:
             click.echo(found.diff)
 
-    results = bisect_bundles(bundles, partial(open_client, unconfined=unconfined), tell)
+    results = bisect_bundles(named_bundles(bundles), partial(open_client, unconfined=unconfined), tell)
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     sys.exit(0 if all(result.bisection is not None for result in results) else 1)

@@ -22,15 +22,19 @@ from tzerlike import api
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.fuzz import known_file
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
+from tzerlike.cli.named import named
 from tzerlike.cli.screen import make_screen
+from tzerlike.core.case import TIR
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import default_oracles, make_oracles
+from tzerlike.plugins import harness_named
 from tzerlike.processes.signals import exit_status
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
+from tzerlike.reporting.ci.earlier import make_room
 from tzerlike.reporting.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
 from tzerlike.reporting.ci.files import make_output, write_files
 from tzerlike.reporting.ci.outcome import CiOutcome
@@ -57,7 +61,8 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
         system_option,
         click.option("--known", default="", help="known.toml of findings that are no news."),
-        click.option("--oracles", default=",".join(DEFAULT_ORACLES), show_default=True),
+        click.option("--harness", default=TIR, show_default=True, help="tir, graph, or plugin:name."),
+        click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names."),
         click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
         click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case."),
         click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate."),
@@ -107,10 +112,14 @@ def pr(carry: Path, seed: int, **options: Any) -> None:
 def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconfined: bool, as_json: bool) -> None:
     """Replay bundles: each must still show its finding, or with --expect fixed none may show anything.
 
-    DIRS are campaigns, directories of bundles, or bundles.
+    DIRS are campaigns, directories of bundles, bundles, or their ids.
     """
     make_output(output)
-    _conclude(judged_replay(dirs, times, expect, partial(api.open_tvm, unconfined=unconfined)), output, as_json)
+    _conclude(
+        judged_replay([named(path) for path in dirs], times, expect, partial(api.open_tvm, unconfined=unconfined)),
+        output,
+        as_json,
+    )
 
 
 def _run(
@@ -125,7 +134,8 @@ def _run(
     tvm: str,
     system: str,
     known: str,
-    oracles: str,
+    harness: str,
+    oracles: str | None,
     jobs: int | None,
     timeout: float,
     memory_limit: str,
@@ -133,7 +143,10 @@ def _run(
 ) -> None:
     """Run a campaign under `output`, judge it, and end with the status that this comes to."""
     choose(system)
-    make_oracles(comma_separated(oracles))
+    if not harness_named(harness).has_cases:
+        raise UserError(f"--harness {harness}: has no corpus to carry")
+    judges = default_oracles(harness) if oracles is None else comma_separated(oracles)
+    make_oracles(judges, harness)
     entries = read_known(Path(known)) if known else Known()
     config = CampaignConfig(
         seed=seed,
@@ -144,7 +157,8 @@ def _run(
         known=str(known_file(Path(known))) if known else "",
         tvm=tvm,
         system=system,
-        oracles=comma_separated(oracles),
+        oracles=judges,
+        harness=harness,
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
@@ -152,8 +166,7 @@ def _run(
     campaign = CampaignDir(output / "campaign")
     api.tvm_of(tvm)
     make_output(output)
-    if campaign.root.exists():
-        raise UserError(f"--output: {campaign.root} is there already; remove it, or name another directory")
+    make_room(campaign)
     screen = make_screen("none" if as_json else "plain", Console())
     if not as_json:
         click.echo(

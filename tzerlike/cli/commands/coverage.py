@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
 from tzerlike.api import tvm_of
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import read_stats
 from tzerlike.cli.commands.shared import print_table
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
@@ -50,7 +52,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
     elif by == "line":
         _print_lines(tally, match)
     else:
-        _print_rows(tally, by, match)
+        _print_rows(tally, by, match, _tried(covered.directory))
 
 
 def _places(covered: CampaignCoverage) -> Places:
@@ -80,7 +82,13 @@ def _everything(covered: CampaignCoverage, tally: BlockTally, match: str) -> dic
     }
 
 
-def _print_rows(tally: BlockTally, by: str, match: str) -> None:
+def _tried(directory: CampaignDir) -> Container[str]:
+    """The passes that were in a sequence of the campaign's."""
+    passes = read_stats(directory.stats).get("passes", {}) if directory.stats.is_file() else {}
+    return {name for name, row in passes.items() if row["tried"]}
+
+
+def _print_rows(tally: BlockTally, by: str, match: str, tried: Container[str]) -> None:
     whole = tally.everything()
     rows = _named(_TABLES[by](tally), match)
     compared = tally.other is not None
@@ -103,9 +111,9 @@ def _print_rows(tally: BlockTally, by: str, match: str) -> None:
     click.echo(f"{whole.covered:,} of {whole.total:,} reached ({percent(whole)})")
     if compared:
         click.echo(f"{whole.unique:,} only here, {whole.missed:,} only there")
-    never = [row.name for row in tally.passes() if not row.covered]
+    never = [row.name for row in tally.passes() if not row.covered and row.name not in tried]
     if by == "pass" and never:
-        click.echo(f"{len(never)} passes that no case has reached: {', '.join(never)}")
+        click.echo(f"{len(never)} pass{'' if len(never) == 1 else 'es'} that no case has reached: {', '.join(never)}")
 
 
 def _print_lines(tally: BlockTally, match: str) -> None:

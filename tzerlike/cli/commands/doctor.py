@@ -8,18 +8,18 @@ import platform
 import shutil
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
 
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.core.health import HealthCheck
-from tzerlike.core.package import MEMCOV
+from tzerlike.core.package import MEMCOV, NOT_BUILT
 from tzerlike.execution.cuda.doctor import examine_cuda
 from tzerlike.processes.caller import cache_directory, zygote_environment
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
+from tzerlike.systems.pair import installed_pair, mismatch
 
 
 @click.command()
@@ -54,23 +54,16 @@ def _python() -> HealthCheck:
 
 
 def _tvm_pair() -> HealthCheck:
-    try:
-        tvm, ffi = version("apache-tvm"), version("apache-tvm-ffi")
-    except PackageNotFoundError as error:
-        return HealthCheck("tvm", False, f"{error.name} is missing", "make setup, or pip install -r constraints.txt")
-    wanted = TVM.releases.get(tvm)
-    seen = f"apache-tvm {tvm} with apache-tvm-ffi {ffi}"
-    if wanted is None:
-        advice = f"this TVM was never tried; tried ones are {', '.join(TVM.releases)}"
-        return HealthCheck("tvm", False, seen, advice, needed=False)
-    return HealthCheck(
-        "tvm", ffi == wanted, seen, f"saving IR dies with this pair; pip install apache-tvm-ffi=={wanted}"
-    )
+    seen = installed_pair()
+    if advice := mismatch(seen):
+        return HealthCheck("tvm", False, str(seen), advice)
+    never_tried = f"this TVM was never tried; tried ones are {', '.join(TVM.releases)}"
+    return HealthCheck("tvm", seen.tvm in TVM.releases, str(seen), never_tried, needed=False)
 
 
 def _memcov() -> HealthCheck:
     built = MEMCOV.is_file()
-    return HealthCheck("memcov", built, "built" if built else "not built", "make setup (needs g++)")
+    return HealthCheck("memcov", built, "built" if built else "not built", f"it {NOT_BUILT}")
 
 
 def _cache(cache_dir: Path) -> HealthCheck:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,9 @@ from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import resolve
+from tzerlike.cli.commands.ending import ending
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
+from tzerlike.cli.grouped import Grouped
 from tzerlike.cli.screen import make_screen, print_line, stats_line
 from tzerlike.core.case import TIR
 from tzerlike.core.config import (
@@ -40,28 +43,57 @@ from tzerlike.plugins import harness_named
 from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
+_GROUPS = {
+    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
+    "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
+    "Where programs come from": ("seed", "seeds", "corpus", "mutators", "plugins", "mutator_choice", "n_max"),
+    "How a case runs": ("pass_mode", "coverage", "timeout", "memory_limit", "pairs_per_fork", "unconfined"),
+    "What is shown": ("ui", "quiet", "verbose"),
+}
 
-@click.command()
-@click.option("--budget", default="4h", show_default=True, help="Time for the whole campaign: 90s, 30m, 4h, 1h30m.")
+
+@click.command(cls=Grouped, groups=_GROUPS)
+@click.option("--budget", default="4h", show_default=True, help="Time for all of it: 90s or 90, 30m, 4h, 1h30m.")
 @click.option("--iterations", type=int, default=None, help="Stop after so many pairs.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory."
+)
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
-@click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed.")
+@click.option(
+    "--seed", "-s", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed."
+)
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @system_option
-@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="What is compiled for.")
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
-@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True)
-@click.option("--seeds", default="builtin", show_default=True, help="builtin, none, or a directory.")
+@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True, help="What is followed.")
+@click.option(
+    "--seeds",
+    default="builtin",
+    show_default=True,
+    help="builtin, graph (what drawn models are lowered to), none, or a directory.",
+)
 @click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
 @click.option("--known", default="", help="known.toml of findings to count and not to bundle; see triage.")
 @click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
 @click.option("--mutators", default="", help="Comma-separated names; all when not given.")
 @click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
-@click.option("--mutator-choice", type=click.Choice(MUTATOR_CHOICES), default="adaptive", show_default=True)
-@click.option("--pass-mode", type=click.Choice(PASS_MODES), default="joint", show_default=True)
+@click.option(
+    "--mutator-choice",
+    type=click.Choice(MUTATOR_CHOICES),
+    default="adaptive",
+    show_default=True,
+    help="By what they have brought, or all alike.",
+)
+@click.option(
+    "--pass-mode",
+    type=click.Choice(PASS_MODES),
+    default="joint",
+    show_default=True,
+    help="Mutate passes with programs, draw them anew, or run the default pipeline alone.",
+)
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
-@click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
 @click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Most cases that a child takes.")
@@ -69,11 +101,13 @@ from tzerlike.systems import system_named
     "--harness",
     default=TIR,
     show_default=True,
-    help="tir: programs and passes; arith: TVM's arithmetic analyzer alone, on random integer expressions; "
-    "plugin:name is a plug-in's.",
+    help="tir: programs and passes; graph: whole models and passes of Relax; arith: TVM's arithmetic analyzer "
+    "alone, on random integer expressions; plugin:name is a plug-in's.",
 )
 @unconfined_option
-@click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True)
+@click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True, help="A screen, lines, or nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="The same as --ui none.")
+@click.option("--verbose", "-v", is_flag=True, help="The same as --ui plain: a line for everything that happens.")
 def fuzz(
     budget: str,
     iterations: int | None,
@@ -101,8 +135,11 @@ def fuzz(
     harness: str,
     unconfined: bool,
     ui: str,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Run a coverage-guided campaign."""
+    ui = "none" if quiet else "plain" if verbose else ui
     if not harness_named(harness).has_cases:
         _refuse_options_of_cases(harness)
         coverage = "none"
@@ -115,7 +152,7 @@ def fuzz(
         target=target,
         arch=arch,
         coverage=coverage,
-        seeds=seeds if seeds in ("builtin", "none") else str(_existing_directory(seeds)),
+        seeds=seeds if seeds in _NAMED_SEEDS else str(_existing_directory(seeds)),
         corpus=str(corpus_directory(Path(corpus))) if corpus else "",
         known=str(known_file(Path(known))) if known else "",
         n_max=n_max,
@@ -145,7 +182,8 @@ def fuzz(
             print_line(console, line)
     if done.stopped_by:
         if ui != "none":
-            console.print(f"interrupted; everything is saved, go on with: tzerlike fuzz --out {out} --resume")
+            go_on = f"tzerlike fuzz --out {shlex.quote(str(out))} --resume"
+            print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
 
 
@@ -181,10 +219,13 @@ def _refuse_options_of_cases(harness: str) -> None:
             raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 
 
+_NAMED_SEEDS = ("builtin", "graph", "none")
+
+
 def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
-        raise UserError(f"--seeds: {text!r} is neither builtin, none nor a directory")
+        raise UserError(f"--seeds: {text!r} is neither builtin, graph, none nor a directory")
     return path.resolve()
 
 
@@ -204,8 +245,4 @@ def _summary(directory: CampaignDir, stats: Mapping[str, Any]) -> Iterator[str]:
         yield f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
     if line := warning(stats):
         yield line
-    bundles = list(directory.bundles())
-    for path in bundles:
-        yield f"  {path}"
-    if bundles:
-        yield f"see one again: tzerlike replay {bundles[0]}"
+    yield from ending(directory)

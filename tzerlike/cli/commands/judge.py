@@ -15,12 +15,14 @@ import msgspec
 from tzerlike import api
 from tzerlike.api import JUDGES, Replayed, judge, open_tvm
 from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
+from tzerlike.cli.named import named, named_bundles
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.faults.bundle import FaultBundle
+from tzerlike.findings.reduction.place import is_bundle
 from tzerlike.findings.versions.history import History, Word, histories
 from tzerlike.findings.versions.host import Guest
 from tzerlike.processes.caller import zygote_environment
@@ -37,9 +39,12 @@ from tzerlike.processes.caller import zygote_environment
 @click.option(
     "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance is another."
 )
-@click.option("--input-seed", type=int, default=0, show_default=True)
+@click.option("--input-seed", type=int, default=0, show_default=True, help="Of the values that it runs on.")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
-@click.option("--memory-limit", default="2G", show_default=True)
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory that it may allocate.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), default=None, help="Directory for a bundle of the finding."
+)
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def run(
@@ -54,18 +59,21 @@ def run(
     input_seed: int,
     timeout: float,
     memory_limit: str,
+    out: Path | None,
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Judge one case: a case.json, or a TVMScript file of yours."""
+    """Judge one case: a TVMScript file of yours, a case.json, a bundle, or the id of one."""
+    file = named(file)
     judgement = judge(
-        file,
+        file / "case.json" if is_bundle(file) else file,
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
         oracles=comma_separated(oracles),
         input_seed=input_seed,
         limits=Limits(timeout, parse_size(memory_limit)),
+        out=out,
         client=partial(open_tvm, tvm, unconfined=unconfined, system=system),
     )
     finding = judgement.finding
@@ -79,6 +87,10 @@ def run(
         if finding is not None:
             blame = f", blame: {finding.blame}" if finding.blame else ""
             click.echo(f"finding: {finding.kind} {finding.signature}{blame}")
+            for line in finding.detail.splitlines()[:1]:
+                click.echo(f"  {one_line(line, 300)}")
+            if out is not None:
+                click.echo(f"bundle: {judgement.bundle or 'none, it does not show every time'}")
     sys.exit(1 if finding is not None else 0)
 
 
@@ -98,9 +110,12 @@ def run(
 def replay(
     bundles: tuple[Path, ...], times: int, tvm: str, pythons: tuple[Path, ...], unconfined: bool, as_json: bool
 ) -> None:
-    """Run bundles again in a fresh process and compare signatures."""
+    """Run bundles again in a fresh process and compare signatures.
+
+    BUNDLES are bundles, their ids, or campaigns.
+    """
     api.tvm_of(tvm)  # a build that is missing is reported before anything is read
-    results = api.replay(bundles, times, partial(open_tvm, tvm, unconfined=unconfined))
+    results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined))
     missing: dict[str, str] = {}
     if pythons:
         _print_histories(_histories(results, pythons, times, missing), missing, as_json)

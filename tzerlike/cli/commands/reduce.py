@@ -11,6 +11,7 @@ import click
 import psutil
 
 from tzerlike.cli.commands.shared import unconfined_option
+from tzerlike.cli.named import named_bundles
 from tzerlike.core.config import parse_duration
 from tzerlike.findings.reduction.run import Reduction, reduce_bundles
 from tzerlike.findings.refresh import refresh_report
@@ -25,7 +26,10 @@ from tzerlike.processes.signals import exit_status
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
-    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md then describes."""
+    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md then describes.
+
+    BUNDLES are bundles, their ids, or campaigns.
+    """
 
     def tell(reduction: Reduction) -> None:
         if reduction.after is not None:
@@ -34,7 +38,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined:
             click.echo(reduction.line())
 
     results, stopped_by = reduce_bundles(
-        bundles,
+        named_bundles(bundles),
         jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         parse_duration(budget),
         partial(open_client, unconfined=unconfined),

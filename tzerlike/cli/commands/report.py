@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tzerlike.cli.named import named
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.findings.reduction.place import is_bundle
@@ -23,8 +24,10 @@ from tzerlike.reporting.text import summary
 def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
     """Show a campaign: coverage, speed, yields and findings. It may be running, or interrupted.
 
-    Of a bundle, print the report as it stands, with the reduced program and the culprit pass where they are known.
+    Of a bundle, or of an id, print the report as it stands, with the reduced program and the culprit pass where
+    they are known.
     """
+    directory = named(directory)
     if is_bundle(directory):
         if html_file is not None:
             raise UserError(f"--html: {directory} is a bundle; a page is made of a campaign")

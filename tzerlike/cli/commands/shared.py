@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -9,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tzerlike.systems import TVM
+
+_WHOLE = 100_000
+"""Columns that no row fills."""
 
 
 def comma_separated(text: str) -> tuple[str, ...]:
@@ -28,11 +32,18 @@ system_option = click.option(
 
 
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
-    """Print rows as a table: numbers to the right, long texts folded."""
+    """Print rows as a table: numbers to the right; long texts are folded on a terminal, and whole elsewhere."""
     table = Table(box=None, padding=(0, 1))
     for column in columns:
         numeric = bool(rows) and isinstance(rows[0].get(column, 0), int)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(str(row.get(column, "")) for column in columns))
-    Console().print(table)
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    console = Console(width=_WHOLE, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())

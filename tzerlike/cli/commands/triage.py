@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tzerlike.cli.named import named
 from tzerlike.core.units import duration
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
@@ -23,10 +24,10 @@ from tzerlike.reporting.triage.sightings import collect
 def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:
     """Gather the bundles of campaigns into groups of one bug each.
 
-    DIRS are campaigns, directories of bundles, or bundles; their order does not matter.
+    DIRS are campaigns, directories of bundles, bundles, or their ids; their order does not matter.
     """
     known = read_known(known_file) if known_file is not None else Known()
-    found = gather(collect(dirs), known)
+    found = gather(collect(map(named, dirs)), known)
     if as_json:
         click.echo(json.dumps(found.to_json()))
     else:

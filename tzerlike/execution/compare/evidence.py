@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tzerlike.core.archive import no_arrays
-from tzerlike.core.case import Case
+from tzerlike.core.case import TIR, Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Results
 from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs
@@ -29,8 +29,11 @@ class Evidence:
 
 
 def evidence_for(case: Case, results: Results | None) -> Evidence:
-    """Return the evidence for `results`, which occurred on the inputs that the case's seed gives."""
-    if results is None or not results.defined:
+    """Return the evidence for `results`, which occurred on the inputs that the case's seed gives.
+
+    Of programs that are not in tensor IR the seed says it all.
+    """
+    if case.harness != TIR or results is None or not results.defined:
         return Evidence(no_arrays())
     func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
     inputs, judgement, _ = interpret_seeded(func, case.input_seed, Effort().thorough())

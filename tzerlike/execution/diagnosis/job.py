@@ -18,6 +18,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
+from tzerlike.execution.diagnosis.kernel import KernelMeaning, kernel_turns
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
@@ -59,7 +60,7 @@ def walk_one(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.enter_stage(Stage.INTERPRET)
     meaning = None if module is None else meaning_of(case, module, item["inputs"])
     if item["stop"] is None and refusal is None:
-        walk, pair = where_meaning_is_lost(meaning, trail)
+        walk, pair = where_meaning_is_lost(meaning, trail, kind_of_target(case.target) != "llvm")
     else:
         walk, pair = _where_it_fails(meaning, module, trail, refusal, _Verifiers(channel, item["fatal"]))
     if misuse and (walk.index is None or walk.index >= misuse[0]):
@@ -95,15 +96,17 @@ def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
     return Meaning(func, drawn, judgement, once) if drawn and judgement and results.defined else None
 
 
-def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail) -> tuple[Walk, Pair | None]:
+def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: bool = False) -> tuple[Walk, Pair | None]:
     """Return the walk along a trail that was followed to its end, and the modules before and after the culprit step."""
-    turns = trail.turns
+    turns = kernel_turns(trail) if kernel else trail.turns
     if meaning is None:
         return _where_types_are_lost(trail, turns) or (Walk(trail.begun, unjudged=_names(turns)), None)
 
+    looker = KernelMeaning(meaning, turns[-1].after) if kernel and turns else meaning
+
     @cache
     def look(step: int) -> Inspection:
-        return meaning.look(turns[step].after)
+        return looker.look(turns[step].after)
 
     def state(step: int) -> Correctness:
         return look(step).state

@@ -13,16 +13,13 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.core.results import BASELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.execution.compare.slowdown import slower
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
-
-DEFAULT_PIPELINE = "default pipeline"
-"""No more is known than that it is wrong without a pass of its own."""
 
 CODE_GENERATION = "code generation"
 """No pass is known to change the program's meaning, and LLVM's level makes no difference.
@@ -79,8 +76,10 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk, bas
         return seen
     if results.blame:
         at_fault = to_blame(case, results.blame, baseline)
-        # Between the passes that make threads of loops and those that place barriers, every kernel races.
-        walk = take_walk(at_fault) if kind_of_target(at_fault.target) == "llvm" else None
+        walk = take_walk(at_fault)
+        # Between the passes that make threads of loops and those that place barriers, little is known.
+        if kind_of_target(at_fault.target) != "llvm" and (walk is None or len(walk.suspects) != 1):
+            walk = None
         results = replace(results, guilty=_of_wrong_code(at_fault, run, walk, _marginal(results.blamed)))
         if walk is not None:
             deed = walk.deed if len(walk.suspects) == 1 else ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import Case
-from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
 from tzerlike.core.results import BASELINE, Ending
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import CODE_GENERATION, first_fault, to_blame
@@ -66,9 +66,12 @@ def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection
     """Put together what was seen of a case and of the walk along its passes, if there was one.
 
     Where the walk does not name one pass, the answer for wrong and slow code is that of building with less, and a death
-    or an exception outside of all passes is code generation's.
+    or an exception outside of all passes is code generation's. Who did not keep what a later pass goes by is known
+    already.
     """
     walk = walk or Walk(0)
+    if seen.origin is not None and seen.origin.check == NOT_KEPT:
+        return Bisection(signature, seen.culprit, passes=walk.passes, detail=seen.origin.where)
     guilty = seen.results.guilty if seen.results is not None else ""
     if len(walk.suspects) == 1:
         guilty = walk.suspects[0]

@@ -130,6 +130,7 @@ def observation_text(
         "parts": list(finding.parts),
         "marks": list(finding.marks),
         "bare": list(finding.bare),
+        "finer": list(finding.finer),
         "apart": list(finding.apart),
         "limits": {"seconds": limits.seconds, "memory": limits.memory},
         "confirmed": {"runs": confirmation.runs, "same": confirmation.same, "flaky": confirmation.flaky},
@@ -179,6 +180,7 @@ class _StoredRecord(msgspec.Struct):
     scheme: Annotated[int, Meta(ge=1, le=SCHEME)] = 1
     marks: tuple[Text, ...] = ()
     bare: tuple[Text, ...] = ()
+    finer: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
@@ -204,11 +206,12 @@ class Record:
     scheme: int
     marks: tuple[str, ...]
     bare: tuple[str, ...]
+    finer: tuple[str, ...]
     apart: tuple[str, ...]
 
     @property
     def signed(self) -> Signed:
-        return Signed(self.kind, self.parts, marks=self.marks, bare=self.bare, apart=self.apart)
+        return Signed(self.kind, self.parts, marks=self.marks, bare=self.bare, finer=self.finer, apart=self.apart)
 
     @property
     def tier(self) -> int:
@@ -263,7 +266,7 @@ def read_record(bundle: Path) -> Record:
     return Record(**_fields(bundle))
 
 
-_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "apart")
+_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "finer", "apart")
 
 
 def _fields(bundle: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tier_of_look
 from tzerlike.oracles.examiner import Look, ask_for, examiner_of
 from tzerlike.oracles.protocol import Environment, Probe
+from tzerlike.processes.heap import layouts_for
 
 _CONFIRMATIONS = 3
 
@@ -54,12 +55,13 @@ def bundle_examined(
     """
     look, tier = tiered_look(executor, programs, probe, look)
     (finding,) = look.findings
-    again = [look_again(executor, probe, look.held, finding.case) for _ in range(_CONFIRMATIONS)]
+    layouts = layouts_for(finding.kind)[:_CONFIRMATIONS]
+    again = [look_again(executor, probe, look.held, finding.case, layout=layout) for layout in layouts]
     same = sum(other.shows(finding) for other in again)
     # Speed is the one thing that noise alone could fake.
     if same < (len(again) if finding.kind == "slow-code" else 1):
         return None
-    confirmation = Confirmation(_CONFIRMATIONS, same, tier)
+    confirmation = Confirmation(len(again), same, tier)
     texts = programs.texts_of_look(executor, finding, look)
     kept = StoredCase(finding.case, stored.provenance)
     held = {**environment, **look.held}

@@ -34,22 +34,20 @@ def bundle_mutation(
 ) -> Path | None:
     """Repeat a mutation of `stored` that died of signal `number`, and bundle it under `directory` if it dies again.
 
-    None when it does not, when it is `known`, or when its signature has a bundle already.
+    None when it does not, when it is `known`, which is asked as soon as it dies, or when its signature has a bundle.
     """
     ask = ask_for(PROBE, executor.call)
-    repetitions = [repeat(ask, mutation, stored.case, layout) for layout in LAYOUTS]
-    same = [tried for tried in repetitions if tried.signal == number]
-    if not same:
-        return None
-    finding = same[0].finding(stored.case)
-    if known(finding):
+    repetitions = (repeat(ask, mutation, stored.case, layout) for layout in LAYOUTS)
+    same = (tried for tried in repetitions if tried.signal == number)
+    first = next(same, None)
+    if first is None or known(finding := first.finding(stored.case)):
         return None
     return write_bundle(
         directory,
         finding,
         StoredCase(stored.case, mutation.descent(stored.provenance)),
         executor.limits,
-        Confirmation(len(repetitions), len(same), tier_of_look(finding, executor, programs)),
-        programs.texts_of_calls(executor, finding, same[0].culprit, same[0].calls),
+        Confirmation(len(LAYOUTS), 1 + len(list(same)), tier_of_look(finding, executor, programs)),
+        programs.texts_of_calls(executor, finding, first.culprit, first.calls),
         {**environment, "mutation": mutation.to_json()},
     )

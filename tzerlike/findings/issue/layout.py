@@ -103,8 +103,8 @@ def environment_lines(environment: Mapping[str, Any]) -> list[str]:
 
 
 _TIERS = {
-    1: " Tier 1: default pipeline and options, or one schedule primitive, on a program as people write them.",
-    2: " Tier 2: it takes an order of passes, an option or a program that hardly anybody uses.",
+    1: " Tier 1: default pipeline and options, or one schedule primitive, on a valid program without odd forms.",
+    2: " Tier 2: in all that was tried it takes passes of its own, an option, or an odd form of program.",
 }
 
 

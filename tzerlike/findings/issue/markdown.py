@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran
+from tzerlike.core.case import GRAPH
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.targets import kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -51,7 +53,7 @@ def headline(subject: Subject) -> str:
         text = account.headline
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-        due = f" ({short_name(culprit)})" if culprit else ""
+        due = f" ({short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
@@ -68,7 +70,7 @@ def headline(subject: Subject) -> str:
             "oom": f"{place} runs out of memory",
             "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
         }.get(kind, subject.finding.title)
-    text = " ".join(text.split())
+    text = " ".join(text.split()).rstrip(":")
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
 
 
@@ -82,7 +84,7 @@ _STAGES = {
 
 
 def _account(subject: Subject) -> Account:
-    return account_of(subject.finding, subject.seen, subject.environment)
+    return account_of(subject.finding, subject.seen, {**subject.environment, **subject.held})
 
 
 def _death(subject: Subject) -> str:
@@ -114,7 +116,7 @@ def _wrong(ran: Ran) -> str:
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
     place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
-    kept = " (what it was before the call)" if difference.nature == "unwritten" else ""
+    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     return f"{place} is {difference.got}{kept}, not {difference.expected}"
 
 
@@ -135,6 +137,8 @@ def _expected(subject: Subject) -> str:
             bound = "" if float(difference.bound or 0) == 0 else f", give or take {difference.bound} for rounding"
             place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
             value = f"{code(place)} is {difference.expected}{bound}. "
+        if subject.case.harness == GRAPH:
+            return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
         return (
             f"{value}The program is defined on the inputs below: an interpreter of TIR runs it without an overflow, "
             "an access out of bounds, a race, a division by zero or a read of what was never written."
@@ -158,6 +162,8 @@ def _second_reading(subject: Subject) -> str:
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
+    if subject.case.harness == GRAPH:
+        return "it is well-typed and well-formed" + (", and builds without these passes" if subject.case.passes else "")
     if seen.exit is Exit.OK:
         return "it is defined on its inputs, and the optimised build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""
@@ -166,7 +172,7 @@ def _why_valid(subject: Subject) -> str:
         "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
-    given = "" if broken else " and what the failing pass was given"
+    given = "" if broken or not seen.pass_name else " and what the failing pass was given"
     return f"TVM's verifiers accept it{given}{more}"
 
 
@@ -193,8 +199,10 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
-    if seen.origin is not None:
+    if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
+    elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
+        lines += ["", "No pass is known to have left anything wrong to it."]
     if shown := trace(seen.backtrace):
         lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
     return lines
@@ -209,9 +217,11 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
+    where = f", {code(_first_line(origin.where))}" if origin.where else ""
+    if origin.check == NOT_KEPT:
+        return f"That is because of {code(origin.pass_name)}: it leaves {where[2:]}. Without it this does not occur."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
-    where = f", {code(_first_line(origin.where))}" if origin.where else ""
     return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where}."
 
 
@@ -237,14 +247,21 @@ def _wrong_results(subject: Subject) -> list[str]:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
-    baseline = f"baseline build ({in_words(subject.environment.get('baseline'))})"
+    if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
+        text += " That is what an interpreter of TIR makes of the kernel as the device passes leave it; no GPU ran it."
+    words = (
+        "it legalises and lowers" if subject.case.harness == GRAPH else in_words(subject.environment.get("baseline"))
+    )
+    baseline = f"baseline build ({words})"
     text += {
         "both": f" The {baseline} is wrong as well.",
         "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
         "reference": f" This is the {baseline}"
         + ("; the optimised one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
-    if results.guilty and subject.guilt is None:
+    if results.guilty == DEFAULT_PIPELINE:
+        text += " It is one of the default pipeline's passes, which one is not known."
+    elif results.guilty and subject.guilt is None:
         text += f" Due to {code(results.guilty)}."
     return [text]
 

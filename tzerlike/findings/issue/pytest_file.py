@@ -9,6 +9,16 @@ from collections.abc import Sequence
 TEST_FILE = "test_regression.py"
 """What the test is called in a bundle."""
 
+PROBLEMS = {
+    "crash": "crash",
+    "hang": "hang",
+    "oom": "memory",
+    "wrong-code": "wrong_code",
+    "ice-on-valid": "internal_error",
+    "invalid-ir": "invalid_ir",
+}
+"""What the name of a test ends in, by kind; there is no test of speed."""
+
 _BOTH = {"from tvm import s_tir", "from tvm import tirx"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -30,7 +30,8 @@ class Subject:
     where there is none. `folder` is the place of both in the bundle, and `original_lines` the length of the program
     that was found, where they are reduced ones. `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
     "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
-    `tier` is that of tzerlike.findings.tiers, 0 where it is not known.
+    `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `held` is what the bundle of the program that is
+    shown has in its environment.
     """
 
     finding: Signed
@@ -48,3 +49,4 @@ class Subject:
     tier: int = 0
     witness: Deposition | None = None
     repro: str = ""
+    held: Mapping[str, Any] = field(default_factory=dict)

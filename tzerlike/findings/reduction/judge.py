@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.core.finding import Finding
+from tzerlike.core.finding import FIRST_TIER, Finding
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.retrial import Retrial
@@ -13,8 +13,8 @@ from tzerlike.findings.retrial import Retrial
 class FindingJudge:
     """Says whether a case shows the finding of a bundle, on the inputs that its seed gives.
 
-    Definedness is the oracles' to demand. What accepts the program that was found, TVM's verifiers and the
-    checker of types, has to accept smaller ones.
+    Definedness is the oracles' to demand. What a probe found in the first tier stays there. What accepts the program
+    that was found, TVM's verifiers and the checker of types, has to accept smaller ones.
     """
 
     def __init__(self, retrial: Retrial, bundle: Bundle, programs: Programs) -> None:
@@ -23,6 +23,7 @@ class FindingJudge:
         self._start = bundle.stored.case
         self._programs = programs
         self._accepted = programs.accepted(self._start)
+        self._tiered = bundle.probe is not None and bundle.tier == FIRST_TIER
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
 
@@ -43,8 +44,9 @@ class FindingJudge:
             # Few cases get past the first run. The verifiers come next: they take a process of their own, since some
             # programs kill them, and that is still less than a run.
             return (
-                self.finding(case, first) is not None
+                (found := self.finding(case, first)) is not None
                 and self._accepted <= self._programs.accepted(case)
+                and (not self._tiered or self.retrial.tier(found) == FIRST_TIER)
                 and all(self.finding(case, layout) is not None for layout in others)
             )
         except UserError:

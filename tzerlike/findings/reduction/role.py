@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -14,6 +15,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.programs import CaseSize, Programs
 from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import recovered
 from tzerlike.findings.reduction.record import Recorder
@@ -63,7 +65,6 @@ def reduce_bundle(
     witness = ForkExecutor(lane, runner, bundle.limits, effort_for(params["oracles"], bundle.baseline))
     environment = {**bundle.environment, **params["environment"], "oracles": params["oracles"]}
     environment["baseline"] = bundle.baseline
-    recorder = Recorder(bundle, judge_by(witness), environment)
 
     def tell(status: str, size: CaseSize | None, asked: int = 0, why: str = "") -> None:
         report(
@@ -86,7 +87,18 @@ def reduce_bundle(
         why = "" if seen.results is None else seen.results.not_run
         tell("flaky" if same else "does not show", None, why=why)
         return
-    start = first
+
+    def holding_less(bundle: Bundle) -> Bundle:
+        """The bundle with less in its environment, where that will do."""
+        found = search_held(bundle, executor, params["oracles"], programs)
+        for _ in found.steps():
+            if patience.ended():
+                break
+        return replace(bundle, environment=found.best)
+
+    bundle = holding_less(bundle)
+    judge, start = judge_by(executor), first
+    recorder = Recorder(bundle, judge_by(witness), environment)
     if earlier is not None and programs.size(earlier) < before and judge.keeps(earlier):
         start = recorder.saved = earlier
 
@@ -104,6 +116,10 @@ def reduce_bundle(
             start = found.value
     outcome = searched(start, judge)
     asked += outcome.asked
+    lesser = holding_less(replace(bundle, stored=replace(bundle.stored, case=outcome.value)))
+    if lesser.environment != bundle.environment:
+        bundle = lesser
+        recorder = Recorder(bundle, judge_by(witness), environment)
     if not recorder.save(outcome.value):
         tell("flaky", None if recorder.saved is None else programs.size(recorder.saved), asked)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tzerlike.graph.meaning import deviation
 from tzerlike.graph.meaning import elementwise as numpy_of
 from tzerlike.graph.spec.domains import Exactly, OneOf
 from tzerlike.graph.spec.language import (
@@ -33,6 +34,8 @@ UNIT = Values(-0.9, 0.9)
 SMALL = Values(-1, 1)
 DIVISOR = Values(1, 4, must=WHOLE_DTYPES)
 SHIFT = Values(0, 6, must=WHOLE_DTYPES)
+QUOTIENT = Rounding(deviation=deviation.float_quotient)
+REMAINDER = Rounding(ulps=4, absolute=True, deviation=deviation.float_remainder)
 SINGLE = ("float32", "float64", "float16")
 """Dtypes of functions that a library of mathematics computes."""
 
@@ -118,8 +121,8 @@ ROWS = (
     binary("subtract", np.subtract, rounding=CLOSE),
     binary("multiply", np.multiply, rounding=CLOSE),
     binary("divide", np.divide, FLOAT_DTYPES, second=POSITIVE, rounding=CLOSE),
-    binary("floor_divide", np.floor_divide, (*SINGLE, *WHOLE_DTYPES), second=DIVISOR),
-    binary("floor_mod", np.mod, (*SINGLE, *WHOLE_DTYPES), second=DIVISOR, rounding=CLOSE),
+    binary("floor_divide", np.floor_divide, (*SINGLE, *WHOLE_DTYPES), second=DIVISOR, rounding=QUOTIENT),
+    binary("floor_mod", np.mod, (*SINGLE, *WHOLE_DTYPES), second=DIVISOR, rounding=REMAINDER),
     binary("mod", np.fmod, (*SINGLE, *WHOLE_DTYPES), second=DIVISOR, rounding=CLOSE),
     binary("power", np.power, SINGLE, POSITIVE, Values(-2, 2), rounding=CLOSE),
     binary("atan2", np.arctan2, SINGLE, second=POSITIVE, rounding=CLOSE),

@@ -45,23 +45,26 @@ def tensor(dtype: Symbol | str, *shape: Integer | Integers | int, values: Values
     return Port(dtype, shape, values)
 
 
+Computation = Callable[..., Any]
+"""What an operator computes: arrays and keyword attributes to an array, or a tuple of arrays."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rounding:
     """How far a result may be from the exact one: `ulps` of the result, and of the sum of `terms` absolute values.
 
-    `absolute`: one ulp is that of 1 at least, as of what is computed as a difference.
+    `absolute`: one ulp is that of 1 at least, as of what is computed as a difference. `deviation` says how far off it
+    may be beside: it takes the unit of roundings, the inputs and the attributes (tzerlike.graph.meaning.deviation).
     """
 
     ulps: float = 0.0
     terms: Integer | int = 0
     absolute: bool = False
+    deviation: Computation | None = None
 
 
 EXACT = Rounding()
 CLOSE = Rounding(ulps=4, absolute=True)
-
-Computation = Callable[..., Any]
-"""What an operator computes: arrays and keyword attributes to an array, or a tuple of arrays."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

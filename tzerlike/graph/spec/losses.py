@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tzerlike.graph.meaning import deviation
 from tzerlike.graph.meaning import losses as numpy_of
 from tzerlike.graph.spec.axes import Behind
 from tzerlike.graph.spec.domains import Between, Choice, Divisors, OneOf
@@ -61,7 +62,7 @@ ROWS = (
             EPSILON: OneOf(1e-05, 0.001),
         },
         meaning=numpy_of.group_norm,
-        rounding=Rounding(ulps=512, absolute=True),
+        rounding=Rounding(ulps=512, absolute=True, deviation=deviation.group_norm),
     ),
     Specification(
         name="nn.instance_norm",
@@ -74,7 +75,7 @@ ROWS = (
             DTYPE: dtypes("float32"), S: Shapes(1), shape("axes"): Behind(2, S.rank + 2), EPSILON: OneOf(1e-05, 0.001),
         },
         meaning=numpy_of.instance_norm,
-        rounding=Rounding(ulps=512, absolute=True),
+        rounding=Rounding(ulps=512, absolute=True, deviation=deviation.instance_norm),
     ),
     Specification(
         name="nn.attention",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tzerlike.graph.meaning import deviation
 from tzerlike.graph.meaning import nn as numpy_of
 from tzerlike.graph.spec.axes import Axes, Axis
 from tzerlike.graph.spec.domains import Between, Choice, Divisors, Each, Exactly, Multiples, OneOf, Such
@@ -233,7 +234,7 @@ ROWS = (
         outputs=(tensor(DTYPE, S),),
         where={DTYPE: dtypes("float32", "float64"), S: Shapes(1), AXES: Axes(S.rank), EPSILON: OneOf(1e-05, 0.001)},
         meaning=numpy_of.layer_norm,
-        rounding=Rounding(ulps=512, absolute=True),
+        rounding=Rounding(ulps=512, absolute=True, deviation=deviation.layer_norm),
     ),
     Specification(
         name="nn.rms_norm",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tzerlike.graph.meaning import deviation as off
 from tzerlike.graph.meaning import reduction as numpy_of
 from tzerlike.graph.spec.axes import AnyAxes, Axis, NewAxes
 from tzerlike.graph.spec.domains import Each, Exactly, NewExtent, OneOf
@@ -110,8 +111,8 @@ ROWS = (
     *over_axes("prod", np.prod, FEW, NEAR_ONE, rounding=SUM),
     *over_axes("max", np.max, NUMBER_DTYPES),
     *over_axes("min", np.min, NUMBER_DTYPES),
-    *over_axes("variance", np.var, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
-    *over_axes("std", np.std, ("float32", "float64"), rounding=Rounding(ulps=2, terms=2 * S.size + 8)),
+    *over_axes("variance", np.var, ("float32", "float64"), rounding=Rounding(deviation=off.variance)),
+    *over_axes("std", np.std, ("float32", "float64"), rounding=Rounding(ulps=2, deviation=off.std)),
     Specification(
         name="median",
         inputs=(tensor(DTYPE, S),),
@@ -143,7 +144,7 @@ ROWS = (
             outputs=(tensor(DTYPE, S),),
             where={DTYPE: dtypes(*FLOAT_DTYPES), S: Shapes(1), axis: Axis(S.rank)},
             meaning=meaning,
-            rounding=Rounding(ulps=16 + 0, terms=S[axis] + 8) if name == "log_softmax" else CLOSE,
+            rounding=Rounding(16, S[axis] + 8, deviation=off.log_softmax) if name == "log_softmax" else CLOSE,
         )
         for name, meaning in (("softmax", numpy_of.softmax), ("log_softmax", numpy_of.log_softmax))
     ),

@@ -84,24 +84,34 @@ class TirHarness(CaseHarness):
         return plainness.plain_program(executor, case, printed=printed)
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The program itself; then what it is before the guilty pass of the sequence, or behind all of it, and before a
-        pass that was misused.
+        """The program itself, and with the options that it may ask for; then what it is before the guilty pass of the
+        sequence, or behind all of it, and before a pass that was misused.
 
-        Where one has something odd about its form, what it is without that.
+        Where one has something odd about its form, what it is without that; and where one is for threads, all of that
+        for a device.
         """
         case, results = finding.case, finding.observation.results or Results("")
         guilty = _places(case, finding.observation.culprit or results.guilty) or [len(case.passes)]
         counts = dict.fromkeys([*guilty, *_places(case, results.misused)])
         programs = chain(
-            [plainness.plain_case(case)], (plainness.program_after(executor, case, n) for n in counts if n)
+            [plainness.plain_case(case)],
+            (plainness.program_hinted(executor, case) for _ in range(1)),
+            (plainness.program_after(executor, case, n) for n in counts if n),
         )
-        for other in programs:
-            if other is not None and self.plain(executor, other, printed=True):
-                yield other
-            elif other is not None:
-                yield from (
-                    better for better in self.mended(executor, other) if self.plain(executor, better, printed=True)
-                )
+        for other in filter(None, programs):
+            yield from self._plainly(executor, other)
+            for_device = plainness.case_of_device(other)
+            if for_device is not None:
+                yield from self._plainly(executor, for_device)
+
+    def _plainly(self, executor: ForkExecutor, case: Case) -> Iterator[Case]:
+        """The case if its program is plain, else with what is odd about it mended."""
+        if self.plain(executor, case, printed=True):
+            yield case
+            return
+        for better in self.mended(executor, case):
+            if self.plain(executor, better, printed=True):
+                yield better
 
     def mended(self, executor: ForkExecutor, case: Case) -> Iterator[Case]:
         return iter(plainness.mended_programs(executor, case))

@@ -61,7 +61,19 @@ def dtype_of(expr):
     return str(expr.ty.dtype) if kind is tvm.ir.PrimType else "handle" if kind is tvm.ir.PointerType else ""
 
 
+def is_bad_buffer(buffer):
+    layout = buffer.ty
+    sizes = [*layout.shape, *layout.strides, *([] if layout.elem_offset is None else [layout.elem_offset])]
+    negative = any(isinstance(extent, tirx.IntImm) and extent.value < 0 for extent in layout.shape)
+    whole = all(dtype_of(size).lstrip("u").startswith("int") and "x" not in dtype_of(size) for size in sizes)
+    return negative or not whole or len(layout.strides) not in (0, len(layout.shape))
+
+
 def is_bad(node):
+    holders = (tvm.ir.TensorLoad, tirx.BufferStore, tirx.AllocBuffer, tirx.DeclBuffer)
+    buffers = [node.source if hasattr(node, "source") else node.buffer] if isinstance(node, holders) else []
+    if any(map(is_bad_buffer, [*buffers, *getattr(node, "alloc_buffers", ())])):
+        return True
     if isinstance(node, tvm.ir.Call):
         # The constructor of calls checks nothing: this is the call that was found.
         name, operands = getattr(node.op, "name", ""), [dtype_of(operand) for operand in node.args]

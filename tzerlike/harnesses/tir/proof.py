@@ -19,6 +19,7 @@ from tzerlike.core.observation import Stage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import LAYOUTS, stir
 from tzerlike.processes.job import Job
 
 _JOB = "try-test"
@@ -33,7 +34,8 @@ class Regression:
 
 
 def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"") -> str:
-    """Return the text of a test if it fails and its cured stand-in passes, each once in a child; else "".
+    """Return the text of a test if it fails, with fresh memory as it comes and filled, and its cured stand-in passes,
+    each once in a child; else "".
 
     `archive` is the contents of inputs.npz, which lies next to the test, as case.json does.
     """
@@ -44,17 +46,20 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
         path.with_name("case.json").write_text(json.dumps({"case": case.to_json()}))
         path.with_name("inputs.npz").write_bytes(archive)
 
-        def passes(text: str) -> bool:
+        def passes(text: str, layout: int = 0) -> bool:
             path.write_text(text)
-            records, _ = executor.call(_JOB, {"path": str(path)}, executor.limits.relaxed(3))
+            item = {"path": str(path), "layout": layout}
+            records, _ = executor.call(_JOB, item, executor.limits.relaxed(3))
             return bool(records)
 
-        return test.text if not passes(test.text) and passes(test.cured) else ""
+        failed = not any(passes(test.text, layout) for layout in (LAYOUTS[0], LAYOUTS[-1]))
+        return test.text if failed and passes(test.cured) else ""
 
 
 def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Run the tests of a file, and lay down that they pass."""
     channel.enter_stage(Stage.RUN)
+    stir(item["layout"])
     sys.dont_write_bytecode = True
     signal.setitimer(signal.ITIMER_PROF, seconds)
     spec = importlib.util.spec_from_file_location("test_regression", item["path"])

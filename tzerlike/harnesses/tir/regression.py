@@ -23,26 +23,18 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.execution.cuda.toolchain import CudaCompiler
 from tzerlike.findings.issue.literal import python_source
-from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.harnesses.tir.checks import Run, run_of
 from tzerlike.harnesses.tir.proof import Regression
-from tzerlike.harnesses.tir.script import case_of
+from tzerlike.harnesses.tir.script import case_of, refusing_compiler
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
 from tzerlike.systems.tvm_api import grouped_options
 
 _DEFAULT_OPT_LEVEL = 2
-"""What TVM takes where no PassContext says otherwise."""
-
-_PROBLEMS = {
-    "crash": "crash",
-    "hang": "hang",
-    "oom": "memory",
-    "wrong-code": "wrong_code",
-    "ice-on-valid": "internal_error",
-}
-"""What the name of a test ends in, by kind; there is no test of speed."""
+"""What TVM takes where no PassContext says otherwise; no pass of tensor IR asks for more."""
 
 _ALARM = """\
 # TVM does not come back to Python here: the alarm ends the process.
@@ -56,7 +48,11 @@ resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
 _OFFERED = """\
 with target:
     for device in executable.mod.imports:
-        nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="nvcc")
+        nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler={compiler})
+"""
+
+_WITH_NVRTC = """\
+pytest.importorskip("cuda.bindings", reason="TVM calls NVRTC with cuda-bindings")
 """
 
 _STAND_IN = """\
@@ -107,13 +103,13 @@ def regression_test(
     """
     seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
     wrong = finding.kind == "wrong-code"
-    if finding.kind not in _PROBLEMS or (kernel and wrong):
+    if finding.kind not in PROBLEMS or (kernel and wrong):
         return Regression()
     run, name = Run(), ""
     if wrong:
         run, name = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive)))), "func"
     if seen.stage is Stage.COMPILE_DEVICE:
-        run, name = Run(_OFFERED, imports=("from tvm.support import nvcc",), cured=_OFFERED), "executable"
+        run, name = _offered(), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
     lookup = wrong or (finding.kind != "ice-on-valid" and seen.results is not None)
     build, imports = build_statements(case_of(finding, baseline), name, lookup)
@@ -122,7 +118,7 @@ def regression_test(
 
     def written(program: ProgramPieces, check: str) -> str:
         return pytest_file(
-            f"{snake_case(place) or 'compile'}_{_PROBLEMS[finding.kind]}",
+            f"{snake_case(place) or 'compile'}_{PROBLEMS[finding.kind]}",
             [program.inside, guard + build, check],
             [*program.imports, *imports, *guard_imports, *run.imports],
             [run.helpers, program.outside],
@@ -132,6 +128,16 @@ def regression_test(
     return Regression(
         written(program, run.body), written(program if wrong else stand_in(finding.case.target), run.cured)
     )
+
+
+def _offered() -> Run:
+    """Hands the source to the compiler that refused it; another one may take it."""
+    refuser = refusing_compiler()
+    offered = _OFFERED.format(compiler=python_source(refuser))
+    imports = ["from tvm.support import nvcc"]
+    if refuser == CudaCompiler.NVRTC:
+        offered, imports = _WITH_NVRTC + offered, [*imports, "import pytest"]
+    return Run(offered, imports=tuple(imports), cured=offered)
 
 
 def stand_in(target: str) -> ProgramPieces:
@@ -220,7 +226,7 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
 def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
     config = case.config
-    arguments = [f"opt_level={config.opt_level}"] if config.opt_level != _DEFAULT_OPT_LEVEL else []
+    arguments = [f"opt_level={config.opt_level}"] if config.opt_level < _DEFAULT_OPT_LEVEL else []
     if options := grouped_options(config):
         arguments.append(f"config={python_source(options)}")
     if config.disabled_passes:

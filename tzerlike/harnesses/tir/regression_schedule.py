@@ -1,6 +1,7 @@
-"""The regression tests of schedule primitives: one kills the process, or makes another program.
+"""The regression tests of schedule primitives: one kills the process, raises what it should not, leaves ill-typed IR,
+or makes another program.
 
-Cured is the schedule without the last call where it kills or where regions lie, else the right results.
+Cured is the schedule without the last call, or with the right results where it makes another program.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 import numpy
 
 from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.tir.checks import Run, run_of
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of
 from tzerlike.oracles.metamorphic import LIES
+from tzerlike.oracles.primitives.script import ill_typed_source
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.examiner import UNDECLARED, intrinsics_in
 
@@ -38,15 +41,34 @@ assert not [f"{{block.name_hint}}: {{buffer.name}}" for block in blocks for buff
 
 def crash_test(method: str, script: str, calls: Sequence[str]) -> Regression:
     """Return the test of a schedule primitive that kills the process: the last of `calls`, statements on `sch`."""
+    return _of_calls(f"{method.rpartition('.')[2]}_crash", script, calls)
+
+
+def primitive_test(finding: Finding, script: str, calls: Sequence[str]) -> Regression:
+    """Return the test of a schedule primitive that raises something else than a ScheduleError, or leaves ill-typed IR.
+
+    It is that of the last of `calls`.
+    """
+    name = finding.observation.pass_name.rpartition(".")[2]
+    if finding.observation.exit is Exit.REJECTED:
+        return _of_calls(f"{name}_internal_error", script, calls)
+    imports = ["import tvm_ffi", "from tvm import tirx"]
+    check, source = f"assert not ill_typed({SCHEDULE}.mod)\n", ill_typed_source(finding.observation.offences[0].rule)
+    return _of_calls(f"{name}_ill_typed", script, calls, check, source, imports)
+
+
+def _of_calls(
+    name: str, script: str, calls: Sequence[str], check: str = "", helpers: str = "", imports: Sequence[str] = ()
+) -> Regression:
+    """The test of the last of `calls`, which may say no: of what it does, or of the `check` behind it."""
     program = pieces_of(script)
     calls = _needed(calls)
     last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
 
     def written(*end: str) -> str:
         body = "\n".join((f"{SCHEDULE} = s_tir.Schedule(Module, seed=1, debug_mask=0)", *calls[:-1], *end))
-        imports = ["import contextlib", "from tvm import s_tir", *program.imports]
-        name = f"schedule_{method.rpartition('.')[2]}_crash"
-        return pytest_file(name, [program.inside, body], imports, [program.outside])
+        needed = ["import contextlib", "from tvm import s_tir", *program.imports, *imports]
+        return pytest_file(f"schedule_{name}", [program.inside, body, check], needed, [helpers, program.outside])
 
     return Regression(written(last), written())
 

@@ -12,6 +12,7 @@ from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.execution.cuda.toolchain import CudaCompiler, find_cuda_toolchain
 from tzerlike.findings.repro import ALWAYS_ZERO, quotable
 from tzerlike.harnesses.tir import invalid
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
@@ -79,21 +80,36 @@ print(printer.module.script())
 
 _REFUSED = """\
 Shows that a CUDA compiler refuses the source that TVM generates for a well-formed program, and exits non-zero.
-Exits 0 when it compiles. It takes nvcc on the PATH, or NVRTC with the package cuda-bindings."""
+Exits 0 when it compiles. The compiler is the one that was asked: {compiler}."""
+
+_WHERE = {"nvcc": "nvcc on the PATH", "nvrtc": "NVRTC and the package cuda-bindings"}
+
+_BINDINGS = """
+import sys
+
+try:
+    import cuda.bindings.nvrtc
+except ImportError:
+    print("cannot tell: TVM calls NVRTC with cuda-bindings, which is not installed")
+    sys.exit(2)
+"""
 
 _REFUSED_END = """
-import shutil
-
 from tvm.support import nvcc
 
 with tvm.target.Target(json.loads({target!r})):
     for device in build().mod.imports:
         source = device.inspect_source()
         print(source)
-        compiler = "nvcc" if shutil.which("nvcc") else "nvrtc"
-        nvcc.compile_cuda(source, target_format="cubin", arch={arch!r}, compiler=compiler)
+        nvcc.compile_cuda(source, target_format="cubin", arch={arch!r}, compiler={compiler!r})
 print("the CUDA compiler takes the source: the bug does not show")
 """
+
+
+def refusing_compiler() -> str:
+    """The CUDA compiler that source is offered to on this machine, by the name that TVM has for it."""
+    toolchain = find_cuda_toolchain()
+    return (CudaCompiler.NVCC if toolchain is None else toolchain.compiler).value
 
 
 def repro_script(
@@ -118,7 +134,10 @@ def repro_script(
         behaviour, end = SLOW, build_source("build_reference", _faster(finding)) + SLOW_END
     elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
         target = finding.case.target
-        behaviour, end = _REFUSED, _REFUSED_END.format(target=target, arch=arch_of_target(target))
+        compiler = refusing_compiler()
+        behaviour = _REFUSED.format(compiler=_WHERE[compiler])
+        end = _BINDINGS if compiler == CudaCompiler.NVRTC else ""
+        end += _REFUSED_END.format(target=target, arch=arch_of_target(target), compiler=compiler)
     elif kind == "ice-on-valid":
         behaviour, end = _RAISES, _RAISES_END
     else:

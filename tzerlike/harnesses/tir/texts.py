@@ -21,11 +21,12 @@ from tzerlike.harnesses.tir.parts import build_source, head_source, program_sour
 from tzerlike.harnesses.tir.proof import Regression, proved
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
-from tzerlike.harnesses.tir.regression_schedule import crash_test, schedule_tests
+from tzerlike.harnesses.tir.regression_schedule import crash_test, primitive_test, schedule_tests
 from tzerlike.harnesses.tir.running import RUN_IMPORTS, WRONG_END, run_source
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Pieces
 from tzerlike.oracles.metamorphic import HELD
+from tzerlike.oracles.primitives import CALLS
 from tzerlike.systems.tvm_api import entry_of, load_ir
 
 
@@ -75,7 +76,9 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
     """The tests of what a probe found, the best to read first; none of what takes tzerlike to see."""
     if finding.observation.stage is Stage.TEXT:
-        yield round_trip_test(finding.case)
+        yield round_trip_test(finding)
+    elif CALLS in look.held and look.repro is not None:
+        yield primitive_test(finding, script, look.held[CALLS])
     elif HELD in look.held and look.repro is not None and look.archive is not None:
         parameters = parameters_of(entry_of(load_ir(finding.case.ir)), rng_for(finding.case.input_seed, "inputs"))
         yield from schedule_tests(finding, script, look.held[HELD], parameters or (), look.archive)

@@ -11,15 +11,18 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.manner import manners_of
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
+from tzerlike.oracles.ill_typed import expected_of
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.passes.naming import short_name
 
 HELD, CALLS = "mutation", "calls"
-"""What a bundle's environment holds: the coordinates of the mutation that makes the calls, and these, to read."""
+"""What a bundle's environment holds: the coordinates of the mutation that made the calls, and these, which are made
+again where they can be, in place of the mutation."""
 
 
 def judge_primitives(case: Case, observation: Observation) -> Finding | None:
@@ -31,7 +34,8 @@ def judge_primitives(case: Case, observation: Observation) -> Finding | None:
         said = refusal_in(observation.message).condition or message_template(observation.message)
         return of_error(case, observation, ("schedule", short_name(observation.pass_name)), said)
     for offence in observation.offences:
-        return Finding("invalid-ir", ("schedule", short_name(observation.pass_name), offence.rule), case, observation)
+        parts = ("schedule", short_name(observation.pass_name), offence.rule)
+        return Finding("invalid-ir", parts, case, observation, finer=manners_of(offence))
     return None
 
 
@@ -54,8 +58,8 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     return replace(
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {offence.where}",
-        expected="Each node that a schedule primitive leaves has the type that TVM's own constructor gives it.",
-        actual=f"leaves {offence.where} (the rule `{offence.rule}`) in the last of these calls:",
+        expected=expected_of(offence.rule, "a schedule primitive"),
+        actual=f"leaves {offence.where} (`{offence.rule}`) in the last of these calls:",
     )
 
 
@@ -72,5 +76,4 @@ PROBE = Probe(
     _owns,
     _account,
     _check,
-    not_reduced="it is about calls on a schedule, which the program alone does not show; repro.py has them",
 )

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
+from tzerlike.core.errors import UserError
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.plainness import plain_case
 from tzerlike.mutators import MutationEnv, make_mutators
+from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made
 from tzerlike.oracles.primitives import CALLS, HELD, judge_primitives
 from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
 from tzerlike.oracles.schedule_trace import record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -46,12 +49,11 @@ def look(ask: Ask, made: Made) -> Look:
 
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
-    """Repeat a mutation of the program of a case."""
+    """Make the calls of a bundle on the program of a case, or repeat the mutation that made them."""
     mutation = Mutation.from_json(held[HELD])
     target = kind_of_target(case.target)
-    records, death = ask(
-        {"mutation": mutation.to_json(), "ir": case.ir, "target": target, "seed": case.input_seed, "layout": layout}
-    )
+    item = {"mutation": mutation.to_json(), "ir": case.ir, "target": target, "seed": case.input_seed, "layout": layout}
+    records, death = ask({**item, "calls": _calls_in(held)})
     if death is not None or not records or "primitive" not in records[-1]:
         return Look(word="nothing wrong")
     last = records[-1]
@@ -67,6 +69,22 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
         return Look(word="nothing wrong")
     calls = without_refused([record["call"] for record in records if "call" in record])
     return Look((finding,), "wrong", held={HELD: held[HELD], CALLS: calls}, repro=script_of_calls(finding, calls))
+
+
+def smaller(held: Environment) -> Iterator[Environment]:
+    """The calls without some of them."""
+    return ({HELD: held[HELD], CALLS: calls} for calls in fewer_calls(_calls_in(held)))
+
+
+def _calls_in(held: Environment) -> list[str]:
+    """The calls that a bundle holds, none where one of them cannot be made again."""
+    lines = held.get(CALLS)
+    calls = [str(line) for line in lines] if isinstance(lines, list) else []
+    try:
+        read_calls(calls)
+    except UserError:
+        return []
+    return calls
 
 
 class _Seen(Exception):
@@ -111,12 +129,24 @@ class _Watch:
         return interpret_seeded(func, self._seed, Effort())[2].verdict != Verdict.UNDEFINED
 
 
-def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Repeat a mutation, lay down each call on a schedule before it is made, and then what is wrong with one."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    channel.enter_stage(Stage.INTERPRET)
+def _steps(item: Mapping[str, Any]) -> Callable[[Any], object]:
+    """What is done to a program: the calls, or the mutation where there are none."""
+    if item["calls"]:
+        product_intrinsic(False), product_intrinsic(True)
+        calls = read_calls(item["calls"])
+        return lambda func: make_calls(
+            s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none"), calls
+        )
     mutation = Mutation.from_json(item["mutation"])
     (mutator,) = make_mutators([mutation.mutator])
+    return lambda func: mutator(func, mutation.rng, MutationEnv(target=item["target"]))
+
+
+def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Make calls, or those of a mutation, lay down each before it is made, and then what is wrong with one."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    channel.enter_stage(Stage.INTERPRET)
+    steps = _steps(item)
     try:
         func = tvm_api.entry_of(load(item["ir"]))
     except CompilerRefused:
@@ -128,8 +158,8 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         return
     record_schedule_calls(lambda line: channel.add_result({"call": line}), watch.after)
     try:
-        mutator(func, mutation.rng, MutationEnv(target=item["target"]))
-    except (_Seen, CompilerRefused):
+        steps(func)
+    except (_Seen, CompilerRefused, UserError):
         pass
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -85,7 +86,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
         return Look()
     seen = Observation(Exit.REJECTED, Stage.TEXT, f"{fault.cause}\n{fault.detail}", fault.stage)
     finding = judge_round_trip(baseline_case(case), seen)
-    return Look(() if finding is None else (finding,), repro=_repro)
+    return Look(() if finding is None else (finding,), repro=partial(_repro, fault.stage))
 
 
 REPRO = '''\
@@ -97,8 +98,7 @@ A well-formed program that TVM does not read back from its own TVMScript. Exits 
 import sys
 
 import tvm
-from tvm_ffi import get_first_structural_mismatch
-
+{imports}
 {program}
 try:
     script = module.script()
@@ -107,13 +107,20 @@ try:
 except Exception as error:
     print(f"the program does not survive its text: {{error}}")
     sys.exit(1)
-mismatch = get_first_structural_mismatch(module, again)
-if mismatch is not None:
-    print(f"another program comes back: it differs first at {{mismatch[0]}}")
-    sys.exit(1)
-print("the program comes back from its text: the bug does not show")
+{compared}
 '''
 
+_COMPARED = """\
+mismatch = get_first_structural_mismatch(module, again)
+if mismatch is not None:
+    print(f"another program comes back: it differs first at {mismatch[0]}")
+    sys.exit(1)
+print("the program comes back from its text: the bug does not show")"""
 
-def _repro(pieces: Pieces) -> str:
-    return REPRO.format(title=pieces.title, program=pieces.program)
+_PARSED = 'print("its text is parsed: the bug does not show")'
+
+
+def _repro(stage: str, pieces: Pieces) -> str:
+    compared = _COMPARED if stage == UNEQUAL else _PARSED
+    imports = "from tvm_ffi import get_first_structural_mismatch\n" if stage == UNEQUAL else ""
+    return REPRO.format(title=pieces.title, program=pieces.program, compared=compared, imports=imports)

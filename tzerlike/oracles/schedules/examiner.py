@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,13 +15,14 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Results
 from tzerlike.core.rng import rng_for
+from tzerlike.core.shrink import spans
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
-from tzerlike.oracles.metamorphic import HELD, LIES, judge_metamorphic
+from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, PADDING, UNINITIALISED, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, due_to_schedule, judge_mutation, judge_trace
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -43,7 +44,24 @@ def look(ask: Ask, made: Made) -> Look:
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
     """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
-    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs}))
+    case = baseline_case(case, LEVELS)
+    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs, "layout": layout}))
+
+
+def smaller(held: Environment) -> Iterator[Environment]:
+    """The schedule without some of its instructions, but with the last, which is the one that goes wrong."""
+    try:
+        trace = json.loads(held[HELD]["trace"])
+        nodes = trace["nodes"]
+        place, decisions = nodes[trace["root_index"]]["data"]
+        steps = nodes[place]["data"]
+        if nodes[decisions]["data"]:
+            return
+    except (ValueError, LookupError, TypeError):
+        return
+    for start, stop in spans(len(steps) - 1):
+        fewer = [*nodes[:place], {**nodes[place], "data": steps[:start] + steps[stop:]}, *nodes[place + 1 :]]
+        yield {HELD: {**held[HELD], "trace": json.dumps({**trace, "nodes": fewer}, separators=(",", ":"))}}
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -64,7 +82,7 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     if len(records) > 1:
         results = Results.from_json(records[1]["results"])
     elif death is not None and death.results is not None:
-        results = death.results
+        results = due_to_schedule(death.results)
     else:
         return Look(word="died")
     seen = Observation(
@@ -103,6 +121,17 @@ module = schedule.mod
 print(module.script())
 """
 
+
+_CHANCE = """
+What that does is chance: it may take more than one run, or another machine, to see it in the results.
+"""
+
+_FILLED = """
+# Fresh memory is filled from here on: zeros might pass for results.
+import ctypes
+
+ctypes.CDLL(None).mallopt(-6, 0xA5)
+"""
 
 UNDECLARED = """\
 def undeclared(block):
@@ -161,7 +190,9 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
     )
     if finding.observation.message.startswith(LIES):
         return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
-    return pieces.run(_BEHAVIOUR + finding.observation.message, steps, parameters)
+    rule = finding.observation.message.partition(":")[0]
+    behaviour = _BEHAVIOUR + finding.observation.message + _CHANCE * (rule != OTHER_VALUES)
+    return pieces.run(behaviour, steps + _FILLED * (rule in (UNINITIALISED, PADDING)), parameters)
 
 
 def intrinsics_in(trace: str) -> str:

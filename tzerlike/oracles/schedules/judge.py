@@ -11,11 +11,13 @@ import base64
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tzerlike.core.effort import Effort
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Stage
+from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs, parameters_of
 from tzerlike.execution.compare.memory import compare
@@ -27,10 +29,11 @@ from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
-from tzerlike.systems.optional import LEVELS
+from tzerlike.systems.optional import LEVELS, baseline_named
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import array_items, s_tir, tvm
+from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
 
@@ -269,10 +272,14 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
     """Judge a schedule of `parent` that is given as `trace`, on the archive of `inputs` where there is one."""
     paced = _pace(seconds)
     channel.enter_stage(Stage.INTERPRET)
-    effort = Effort(steps=STEPS, inputs=item["inputs"])
+    effort = Effort(steps=STEPS, inputs=item["inputs"], layout=item["layout"])
+    stir(effort.layout)
     base = base_of(item["parent"], item["input_seed"], effort)
     if isinstance(base, str):
         channel.add_result({"word": base})
+        return
+    if not honest(base.func(), base.inputs.arguments, 4 * STEPS):
+        channel.add_result({"word": "dishonest before"})
         return
     paced(True)
     try:
@@ -296,6 +303,12 @@ def _pace(seconds: float) -> Callable[[bool], None]:
         signal.setitimer(signal.ITIMER_PROF, seconds if limited else 0)
 
     return paced
+
+
+def due_to_schedule(results: Results) -> Results:
+    """Results of a build alone, right where one without optimisations is: what else it does wrong is due to these."""
+    ran = results.baseline if results.baseline.ending in (Ending.AGREES, Ending.DIED) else results.optimised
+    return replace(results, baseline=Ran(), optimised=ran)
 
 
 def _bear_out(
@@ -327,6 +340,7 @@ def _bear_out(
     }
     channel.add_result(record)
     module = tvm_api.module_of(suspect.child)
-    builds = Builds(None, lambda: compile_baseline(module, channel, LEVELS))
+    plain, built = (partial(compile_baseline, module, channel, name) for name in (baseline_named(TVM_VERSION), LEVELS))
+    builds = Builds(None if suspect.claim.what == LIES else plain, built)
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
-    channel.add_result({"word": "judged", "results": results.to_json()})
+    channel.add_result({"word": "judged", "results": due_to_schedule(results).to_json()})

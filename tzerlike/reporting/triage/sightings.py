@@ -24,7 +24,7 @@ from tzerlike.findings.bundles.bisection import Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.reduction.place import reduced_in
-from tzerlike.reporting.triage.cause import Cause, cause_of
+from tzerlike.reporting.triage.cause import Cause, cause_of, named_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +164,9 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
     shape = harness.load("shape")(reduced) if harness.shape else ()
     bisection = _bisected(path, signature)
     guilty, deed = ("", ()) if bisection is None else (bisection.guilty, bisection.deed)
-    localised = seen.results.guilty if seen.results is not None else "" if seen.origin is None else seen.culprit
+    named = named_by(seen)
     # What has a blank in it is no pass.
-    known = guilty or ("" if " " in localised else localised)
+    known = guilty or ("" if " " in named else named)
     cause = cause_of(record.kind, seen, harness.culprit or known, shape, deed, record.marks)
     if record.bare and not harness.has_cases and record.kind != "crash":
         # The harness has looked for the cause itself.

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.package import MEMCOV
+from tzerlike.core.package import MEMCOV, NOT_BUILT
 from tzerlike.core.storage import write_atomic, write_json
 from tzerlike.systems.builds.environment import finished
 from tzerlike.systems.builds.ninja import Progress, run_ninja
@@ -109,7 +109,7 @@ class Maker:
         """Return a copy of what is linked into each library, so that a newer one of tzerlike's has all linked anew."""
         origin = self.hooks / name
         if not origin.is_file():
-            raise UserError(f"{name} has not been built: run `make setup`")
+            raise UserError(f"{name} {NOT_BUILT}")
         content = origin.read_bytes()
         copy = build.root / f"{origin.stem}-{_digest(content)}{origin.suffix}"
         if not copy.is_file():

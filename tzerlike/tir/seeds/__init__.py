@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tzerlike.core.errors import TzerlikeError, UserError
-from tzerlike.core.package import PACKAGE
+from tzerlike.core.package import PACKAGE, SEEDS
 from tzerlike.core.targets import kind_of_target
 from tzerlike.tir.seeds import handwritten
 from tzerlike.tir.seeds.cache import Collection, key_of, load_seeds
@@ -24,6 +24,7 @@ __all__ = [
     "Seed",
     "builtin_collection",
     "builtin_seeds",
+    "graph_collection",
     "seeds_directory",
     "seeds_for",
     "seeds_from_directory",
@@ -45,11 +46,10 @@ SOURCES: dict[str, Factory] = {
 
 
 def seeds_directory() -> Path:
-    """Return the directory of the hand-written seeds, which stands beside the package in a source checkout."""
-    path = PACKAGE.parent / "seeds"
-    if not (path / "MANIFEST.toml").is_file():
-        raise TzerlikeError(f"the hand-written seeds are missing: {path}/MANIFEST.toml")
-    return path
+    """Return the directory of the hand-written seeds."""
+    if not (SEEDS / "MANIFEST.toml").is_file():
+        raise TzerlikeError(f"the hand-written seeds are missing: {SEEDS}/MANIFEST.toml")
+    return SEEDS
 
 
 def builtin_collection(cache_dir: Path) -> Collection:
@@ -73,6 +73,13 @@ def builtin_seeds(cache_dir: Path, target: str | None = None) -> tuple[Seed, ...
     """Return the built-in seeds sorted by name: those for the target kind `target`, or all of them for None."""
     seeds = builtin_collection(cache_dir).seeds
     return tuple(seed for seed in seeds if target is None or seed.target == target)
+
+
+def graph_collection(cache_dir: Path) -> Collection:
+    """Return the functions that drawn models are lowered to, made and stored like the built-in ones."""
+    files = [*Path(__file__).resolve().parent.glob("*.py"), *(PACKAGE / "graph").rglob("*.py")]
+    sources = {"graph": partial(_recipes_of, "graph_models")}
+    return load_seeds("graph", cache_dir, key_of(files), lambda: generate(sources))
 
 
 def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path, str], ...]]:
@@ -106,6 +113,8 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
         return [_empty(target)], problems
     if source == "builtin":
         found = builtin_seeds(cache_dir)
+    elif source == "graph":
+        found = graph_collection(cache_dir).seeds
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]

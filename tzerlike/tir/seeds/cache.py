@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tzerlike.core.errors import TzerlikeError
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.systems import under_test
 from tzerlike.tir.seeds.seed import Seed
 
@@ -36,7 +36,7 @@ def key_of(files: Iterable[Path]) -> str:
     digest.update(repr(sys.version_info[:3]).encode())
     spec = importlib.util.find_spec("tvm")
     if spec is None or spec.origin is None:
-        raise TzerlikeError("TVM is not installed in this Python environment")
+        raise UserError("TVM is not installed in this Python environment; tzerlike doctor says what to install")
     package = Path(spec.origin).parent
     for name in ("_version.py", "libinfo.py"):
         version = package / name

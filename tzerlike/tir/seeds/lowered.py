@@ -23,7 +23,7 @@ def recipes() -> Iterator[Recipe]:
     for operator in lowered_ops.lowered_operators(relax):
         yield Recipe(operator.name, partial(_legalised, partial(module_of_operator, operator)))
     for model in lowered_models.models(relax):
-        yield Recipe(model.name, partial(_fused, partial(module_of_operator, model)))
+        yield Recipe(model.name, partial(_fused, model))
     yield from schedules.recipes()
 
 
@@ -56,11 +56,23 @@ def functions_of(module: Any) -> dict[str, Any]:
     }
 
 
+def legalised(module: Any) -> Any:
+    """Return a module with its Relax functions made of PrimFuncs; one that has none as it is."""
+    if all(isinstance(func, tirx.PrimFunc) for func in module.functions.values()):
+        return module
+    return part("relax").transform.LegalizeOps()(module)
+
+
 def _legalised(make: Callable[[], Any]) -> dict[str, Any]:
     return functions_of(part("relax").transform.LegalizeOps()(make()))
 
 
-def _fused(make: Callable[[], Any]) -> dict[str, Any]:
+def _fused(model: Operator) -> dict[str, Any]:
+    return fused(module_of_operator(model))
+
+
+def fused(module: Any) -> dict[str, Any]:
+    """Return the functions that a model is lowered to, several calls of it in one."""
     transform = part("relax").transform
     passes = tvm.transform.Sequential(
         [
@@ -73,4 +85,4 @@ def _fused(make: Callable[[], Any]) -> dict[str, Any]:
             transform.DeadCodeElimination(),
         ]
     )
-    return functions_of(passes(make()))
+    return functions_of(passes(module))

@@ -1,0 +1,387 @@
+"""Whole models as a harness: what a child says of them, and the commands on what a campaign found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.e2e.conftest import Command
+from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
+from tzerlike.core.results import Ending, Ran, Rejection, Results
+from tzerlike.graph.evolve import MODEL_LIMITS
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.relax import relax_module
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.passes import (
+    NOT_DRAWN,
+    ROUND_TRIPS,
+    WITH_ARGUMENTS,
+    ZERO,
+    known_passes,
+    made_pass,
+    step_source,
+)
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
+from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.oracles.immutability import judge_immutability
+from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
+from tzerlike.oracles.models import judge_errors, judge_form, judge_results
+from tzerlike.processes.job import ALONE
+from tzerlike.systems import tvm_api
+
+ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
+LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
+
+
+class _Notes:
+    """Stands for the channel of a child."""
+
+    def __init__(self) -> None:
+        self._stage, self._pass = Stage.LOAD, ""
+
+    def enter_stage(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def note_pass(self, name: str) -> None:
+        self._pass = name
+
+    def note_results(self, results: Results) -> None:
+        return None
+
+    def stage(self) -> Stage:
+        return self._stage
+
+    def pass_name(self) -> str:
+        return self._pass
+
+
+def _seen(case: Case) -> Observation:
+    channel: Any = _Notes()
+    record = running.run_case(case, channel, ALONE, ALL, False)
+    return Observation(
+        Exit(record["exit"]),
+        Stage(record.get("stage", channel.stage())),
+        record.get("message", ""),
+        record.get("pass", ""),
+        results=Results.from_json(record["results"]) if "results" in record else None,
+        rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
+        offences=tuple(Offence(**one) for one in record.get("offences", ())),
+    )
+
+
+def _case(model: Model, *passes: str) -> Case:
+    return Case(model_text(model), tuple(map(PassSpec, passes)), target=LEVEL_ZERO, harness="graph")
+
+
+def _call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attributes: Any) -> Model:
+    """A model of one call; its result is of the type of its first input."""
+    kinds = [TensorType(shape, dtype) for shape in inputs]
+    vertex = Vertex(row, tuple(range(len(inputs))), attributes, (kinds[0],))
+    return Model(tuple(Origin(kind, seed=n) for n, kind in enumerate(kinds)), (vertex,), (len(inputs),))
+
+
+INACCURATE = _call("nn.rms_norm", "float64", ((4, 6), (6,)), axes=(-1,), epsilon=1e-05)
+REFUSED = _call("ewise_fma", "float32", ((3,), (3,), (3,)))
+RIGHT = _call("add", "float32", ((3,), (3,)))
+CONSTANT = Model(
+    (msgspec.structs.replace(RIGHT.sources[0], kind="constant"), RIGHT.sources[1]), RIGHT.vertices, RIGHT.outputs
+)
+
+
+def test_the_operator_is_named_that_computes_something_else() -> None:
+    case = _case(INACCURATE)
+    found = judge_results(case, _seen(case))
+    assert found is not None
+    assert found.parts[:2] == ("both", "nn.rms_norm")
+
+
+def test_what_is_read_from_nowhere_has_one_signature() -> None:
+    case = _case(INACCURATE)
+    seen = _seen(case)
+    assert seen.results is not None and seen.results.optimised.difference is not None
+    found = set()
+    for nature in ("nan", "value", "infinity", "inaccurate"):
+        wrong = Ran(Ending.DIFFERS, difference=replace(seen.results.optimised.difference, nature=nature))
+        finding = judge_results(case, replace(seen, results=replace(seen.results, optimised=wrong)))
+        assert finding is not None
+        found.add(finding.signature)
+    assert len(found) == 2
+
+
+def test_a_model_that_is_refused_is_a_finding_with_passes_only_where_it_builds_without() -> None:
+    case = _case(REFUSED)
+    found = judge_errors(case, _seen(case))
+    assert found is not None
+    assert "ewise_fma" in found.observation.message
+    with_passes = _case(REFUSED, "relax.CanonicalizeBindings")
+    assert judge_errors(with_passes, _seen(with_passes)) is None
+
+
+def test_a_model_that_tvm_says_it_does_not_support_is_no_finding() -> None:
+    kinds = [TensorType(shape, "float64") for shape in ((2, 6), (6,), (6,))]
+    attributes = {"axes": (-1,), "epsilon": 1e-05, "center": True, "scale": True}
+    vertex = Vertex("nn.layer_norm", (0, 1, 2), attributes, (kinds[0],))
+    case = _case(Model(tuple(map(Origin, kinds)), (vertex,), (3,)))
+    seen = _seen(case)
+    assert (seen.exit, seen.rejection and seen.rejection.label) == (Exit.REJECTED, "documented-refusal")
+    assert judge_errors(case, seen) is None
+
+
+def test_a_right_model_is_no_finding() -> None:
+    case = _case(RIGHT, "relax.FoldConstant", "relax.LegalizeOps", "relax.FuseTIR")
+    seen = _seen(case)
+    assert (seen.exit, str(seen.results and seen.results.optimised)) == (Exit.OK, "agrees")
+    assert [judge(case, seen) for judge in (judge_errors, judge_form, judge_results)] == [None] * 3
+
+
+def test_a_model_that_folds_to_constants_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tvm.runtime.Executable.jit", lambda self: pytest.fail("it is compiled"))
+    case = _case(_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
+    seen = _seen(case)
+    assert str(seen.results and seen.results.optimised) == "agrees"
+
+
+def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = _call("subtract", "float32", ((3,), (3,)))
+    relax = tvm_api.part("relax")
+
+    @relax.expr_functor.mutator
+    class Swap(relax.PyExprMutator):  # type: ignore[misc, name-defined]
+        def visit_call_(self, call: Any) -> Any:
+            return relax.op.subtract(call.args[1], call.args[0]) if "subtract" in str(call.op) else call
+
+    def planted(module: Any) -> Any:
+        swap = Swap(module)
+        swap.builder_.update_func(module.get_global_var("main"), swap.visit_expr(module["main"]))
+        return swap.builder_.get()
+
+    original = running.made_pass
+    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    case = _case(swapped, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
+    found = judge_results(case, _seen(case))
+    assert found is not None
+    assert found.parts[:2] == ("optimised", "relax.Planted")
+
+
+def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    relax = tvm_api.part("relax")
+
+    def planted(module: Any) -> Any:
+        """Takes the parameters away from their function."""
+        main = module["main"]
+        module = module.clone()
+        module["main"] = relax.Function([], main.body, main.ret_ty, main.is_pure, main.attrs)
+        return module
+
+    original = running.made_pass
+    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    case = _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
+    seen = _seen(case)
+    found = judge_form(case, seen)
+    assert found is not None
+    assert found.parts == ("model-form", "Planted", "well-formed")
+    assert judge_errors(case, seen) is None
+
+
+def _finding(kind: str, case: Case) -> Finding:
+    seen = _seen(case)
+    offences = (Offence(ILL_FORMED, case.passes[0].name, "well-formed", ""),) if kind == "invalid-ir" else ()
+    return Finding(kind, (kind,), case, replace(seen, offences=offences))
+
+
+def _written(finding: Finding) -> tuple[str, Regression]:
+    """The repro and the regression test of a finding."""
+    model, limits = model_of(finding.case.ir), Limits()
+    script, wrong = script_of_model(model), wrong_output(finding, model)
+    return repro_script(finding, model, script, limits, wrong), regression_test(finding, model, script, wrong)
+
+
+@pytest.mark.parametrize("found, status", [(INACCURATE, 1), pytest.param(RIGHT, 0, marks=pytest.mark.long)])
+def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) -> None:
+    """What is right is written down under the finding of what is wrong."""
+    finding = replace(_finding("wrong-code", _case(INACCURATE)), case=_case(found))
+    (tmp_path / "repro.py").write_text(_written(finding)[0])
+    run = [sys.executable, "-I", str(tmp_path / "repro.py")]
+    assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
+
+
+def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:
+    """Of what is wrong, what is refused, and a pass that leaves what no verifier would take, of which there is none."""
+    wrong, refused = _finding("wrong-code", _case(INACCURATE)), _finding("ice-on-valid", _case(REFUSED))
+    formed = _finding("invalid-ir", _case(CONSTANT, "relax.FoldConstant"))
+    tests = {"wrong": wrong, "refused": refused, "formed": formed}
+    for name, finding in tests.items():
+        written = _written(finding)[1]
+        (tmp_path / f"test_{name}.py").write_text(written.text)
+        (tmp_path / f"test_{name}_cured.py").write_text(written.cured)
+    run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", str(tmp_path)]
+    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
+    assert set(re.findall(r"^FAILED (\w+)", said, re.M)) == {"test_wrong", "test_refused"}, said
+    assert "4 passed" in said
+
+
+@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
+    relax, tvm_ffi = tvm_api.part("relax"), pytest.importorskip("tvm_ffi")
+    kinds = [TensorType((1, 4, 5, 5), "float32"), TensorType((4, 4, 3, 3), "float32"), TensorType((3, 3), "float32")]
+    window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "groups": 1}
+    convolved = Vertex("nn.conv2d", (0, 1), {**window, "data_layout": "NCHW", "kernel_layout": "OIHW"}, (_OUT,))
+    model = Model(tuple(map(Origin, kinds)), (convolved, Vertex("multiply", (3, 3), {}, (_OUT,))), (4,))
+    before, names = _module(model), {"relax": relax, "tvm": tvm_api.tvm}
+    after = made_pass(PassSpec(name))(before)
+    names["mod"] = before
+    exec(step_source(PassSpec(name), "mod"), names)
+    assert tvm_ffi.structural_equal(after, names["mod"]) and not tvm_ffi.structural_equal(after, before)
+    seen = _seen(_case(model, name))
+    assert str((seen.results or Results("")).optimised) == "agrees", seen
+
+
+_OUT = TensorType((1, 4, 3, 3), "float32")
+
+OTHER = _call("exp", "float64", ((3,),))
+
+
+def _module(model: Model) -> Any:
+    return relax_module(model, lambda origin: drawn_values(origin, 0))
+
+
+def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
+    original = running.made_pass
+    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    return _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted")
+
+
+def test_a_pass_that_changes_what_comes_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _plant(monkeypatch, lambda module: _module(OTHER))
+    found = judge_signatures(case, _seen(case))
+    assert found is not None
+    assert found.parts == ("model-types", "Planted")
+
+
+def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(module: Any) -> Any:
+        module["main"] = _module(OTHER)["main"]
+        return module
+
+    case = _plant(monkeypatch, planted)
+    (found,) = judge_immutability(case, _seen(case))
+    assert found.parts == ("immutability", "Planted")
+
+
+@pytest.mark.parametrize("step", ROUND_TRIPS)
+def test_a_module_that_is_read_as_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    case = _case(CONSTANT, "relax.LegalizeOps", step)
+    assert judge_texts(case, _seen(case)) is None
+    for reader in ("parse_script", "load_ir"):
+        monkeypatch.setattr(tvm_api, reader, lambda text: _module(RIGHT))
+    found = judge_texts(case, _seen(case))
+    assert found is not None
+    assert found.parts == ("model-text", step.removeprefix("relax."))
+
+
+def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _case(_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
+    assert str((_seen(case).results or Results("")).optimised) == "agrees"
+    relax = tvm_api.part("relax")
+    original, other = relax.build, _module(_call("add", "float32", ((3,), (3,))))
+
+    def build(module: Any, target: Any, exec_mode: str, **others: Any) -> Any:
+        return original(other if exec_mode == "compiled" else module, target, exec_mode=exec_mode, **others)
+
+    monkeypatch.setattr(relax, "build", build)
+    seen = _seen(case)
+    found = judge_modes(case, seen)
+    assert found is not None and judge_results(case, seen) is None
+    assert found.parts[:2] == ("optimised", "relax.CompiledMode")
+
+
+def _chain(row: str, count: int) -> Model:
+    """Calls of an operator one on the other; the last one comes out."""
+    kind = TensorType((3,), "float32")
+    vertices = tuple(Vertex(row, (n,), {}, (kind,)) for n in range(count))
+    return Model((Origin(kind, low=-1.0, high=1.0),), vertices, (count,))
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_where_each_call_is_right_the_planning_of_memory_is_tried(
+    monkeypatch: pytest.MonkeyPatch, planned: bool
+) -> None:
+    """A build that is wrong where one tensor comes out, with the planning of memory alone or without it too."""
+    relax, other = tvm_api.part("relax"), _module(_chain("tanh", 3))
+    original = relax.build
+
+    def build(module: Any, target: Any, **others: Any) -> Any:
+        disabled = "StaticPlanBlockMemory" in tvm_api.tvm.transform.PassContext.current().disabled_pass
+        wrong = len(module["main"].ret_ty.fields) == 1 and not (planned and disabled)
+        return original(other if wrong else module, target, **others)
+
+    monkeypatch.setattr(relax, "build", build)
+    results = _seen(_case(_chain("tanh", 2))).results
+    assert results is not None
+    assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
+
+
+def test_the_zero_pipeline_is_tvms() -> None:
+    names: list[str] = []
+    watch = tvm_api.PassWatch(lambda name: names.append(name))
+    with tvm_api.pass_context(ContextConfig(), [watch]):
+        tvm_api.part("relax").get_pipeline("zero")(tvm_api.tvm.IRModule())
+    outer = [name for before, name in pairwise(names) if before == "sequential" and name != "f_zero_pipeline"]
+    assert [f"relax.{name}" for name in outer] == [spec.name for spec in ZERO]
+
+
+def test_passes_that_are_not_drawn_are_passes() -> None:
+    assert {f"relax.{name}" for name in NOT_DRAWN} <= known_passes().keys()
+
+
+@pytest.mark.long
+def test_builds_of_drawn_models_compute_what_numpy_does() -> None:
+    """A right build is never beyond the bounds: what differs is due to an operator that is known to be wrong."""
+    wrong = {"nn.rms_norm", "argmax", "grad.max_pool2d_backward"}
+    menu = Menu([row for row in ROWS.values() if row.operator not in wrong])
+    for seed in range(120):
+        case = _case(random_model(Random(seed), 1 + seed % 10, menu, MODEL_LIMITS))
+        seen = _seen(case)
+        assert judge_results(case, seen) is None, seen.results
+
+
+@pytest.mark.long
+def test_a_campaign_and_the_commands_on_its_findings(tzerlike: Command, tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    done = tzerlike("fuzz", "--harness", "graph", "--seed", "1", "--iterations", "90", "--out", out, "--ui", "none")
+    assert done.returncode == 0, done.stderr
+    stats = json.loads((out / "stats.json").read_text())
+    assert (stats["faults"], stats["valid_rate"] > 0.7) == ({}, True)
+    bundles = sorted((out / "findings").glob("ice-on-valid-*"))
+    assert bundles
+    one = bundles[0]
+    assert tzerlike("replay", one).stdout.startswith("shows 1/1")
+    assert tzerlike("reduce", one).returncode == 0
+    reduced = json.loads((one / "reduced" / "case.json").read_text())["case"]
+    assert len(json.loads(reduced["ir"])["vertices"]) <= 2
+    environment = {**os.environ, "PYTHONPATH": ""}
+    repro = [sys.executable, one / "reduced" / "repro.py"]
+    assert subprocess.run(repro, env=environment, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    assert tzerlike("report", one).stdout.startswith("# [Bug][Relax]")
+    assert json.loads(tzerlike("triage", out, "--json").stdout)["groups"]

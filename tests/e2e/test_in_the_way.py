@@ -1,0 +1,95 @@
+"""What stood in a new user's way: no traceback for what a user, a shell or a machine may do; one line each."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import environment
+
+TZERLIKE = [sys.executable, "-m", "tzerlike"]
+
+
+def limited(which: int, size: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(which, (size, size))
+
+
+def complaint(stderr: str) -> str:
+    """The one line that a command says on stderr."""
+    assert "Traceback" not in stderr, stderr
+    (line,) = stderr.splitlines()
+    return line
+
+
+def test_a_full_standard_output_is_a_line(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*TZERLIKE, "seeds", "list"], stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False
+        )
+    assert done.returncode == 2
+    assert complaint(done.stderr) == "tzerlike: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("which", "size", "says"),
+    [
+        (resource.RLIMIT_FSIZE, 10 << 10, "cannot prepare breakpoint coverage: File too large; allow larger files"),
+        (resource.RLIMIT_AS, 1_000_000 << 10, "out of memory; allow it more (ulimit -v)"),
+    ],
+    ids=["ulimit -f 10", "ulimit -v 1000000"],
+)
+def test_a_limit_of_the_shell_is_a_line_that_names_it(tmp_path: Path, which: int, size: int, says: str) -> None:
+    done = subprocess.run(
+        [*TZERLIKE, "fuzz", "--budget", "20s", "--out", str(tmp_path / "c"), "--ui", "none"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        preexec_fn=limited(which, size),
+        check=False,
+    )
+    assert done.returncode == 2, done.stdout
+    assert says in complaint(done.stderr)
+
+
+@pytest.mark.parametrize(("before", "after"), [("default_int_handler", "SIG_DFL"), ("SIG_IGN", "SIG_IGN")])
+def test_ctrl_c_while_everything_is_imported_leaves_no_traceback(before: str, after: str) -> None:
+    """From the first line that is ours on; a shell that has switched it off for a job in the background is heard."""
+    program = f"""
+import signal, sys
+signal.signal(signal.SIGINT, signal.{before})
+class Watch:
+    def find_spec(self, name, *rest):
+        if name.startswith("tzerlike.") and name != "tzerlike.__main__":
+            assert signal.getsignal(signal.SIGINT) is signal.{after}, name
+            sys.exit(0)
+import tzerlike
+sys.meta_path.insert(0, Watch())
+import tzerlike.__main__
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+def test_a_second_night_of_ci_batch_goes_on(tmp_path: Path) -> None:
+    batch = ["ci", "batch", "--carry", "state", "--iterations", "3", "--budget", "2m", "--jobs", "1", "--seed", "1"]
+    for night in (1, 2):
+        done = subprocess.run(
+            [*TZERLIKE, *batch, "--oracles", "crash"],
+            cwd=tmp_path,
+            env={**environment(), "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"night {night}: {done.stdout}{done.stderr}"
+    assert (tmp_path / "tzerlike-ci" / "campaign.before" / "campaign.toml").is_file()
+    assert (tmp_path / "tzerlike-ci" / "summary.md").is_file()

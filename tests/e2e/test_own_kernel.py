@@ -1,0 +1,77 @@
+"""`run` of one's own kernel, as people write it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Command
+
+KERNEL = """\
+from tvm.script import tirx as T
+
+N = 8
+M = N * 2
+
+
+@T.prim_func
+def main(A: T.Buffer((N, M), "float32"), B: T.Buffer((N, M), "float32")):
+    for i, j in T.grid(N, M):
+        B[i, j] = A[i, j] + T.float32(1)
+"""
+RELAX = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            y = R.nn.relu(x)
+            R.output(y)
+        return y
+"""
+
+
+@pytest.mark.parametrize("text", [KERNEL, RELAX], ids=["constants", "relax"])
+def test_a_kernel_is_judged_as_it_is_written(tzerlike: Command, tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    done = tzerlike("run", tmp_path / "mine.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["ok in done", "reference: defined"]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "line", "why"),
+    [
+        ("T.float32(1)", "T.nonsense(1)", 10, "has no attribute 'nonsense'"),
+        ("T.float32(1)", "missing", 10, "Undefined variable: missing"),
+        ("i, j in", "i; j in", 9, "not Python: invalid syntax"),
+    ],
+)
+def test_an_error_names_the_file_and_the_line(
+    tzerlike: Command, tmp_path: Path, good: str, bad: str, line: int, why: str
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(KERNEL.replace(good, bad))
+    done = tzerlike("run", path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"tzerlike: {path}:{line}: ")
+    assert why in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_wrong_code_is_said_in_words_and_becomes_a_bundle(tzerlike: Command, tmp_path: Path) -> None:
+    done = tzerlike("run", ROOT / "docs/bugs/bfloat16_in_a_bind.py", "--out", tmp_path / "bundles")
+    assert done.returncode == 1, done.stderr
+    detail = done.stdout.splitlines()[3]
+    assert " is " in detail and ", not " in detail and "elements" in detail
+    (bundle,) = (tmp_path / "bundles").iterdir()
+    assert done.stdout.splitlines()[4] == f"bundle: {bundle}"
+    assert {"report.md", "repro.py", "case.json"} <= {path.name for path in bundle.iterdir()}
+    again = tzerlike("replay", bundle, "--json")
+    assert [json.loads(again.stdout)[0]["verdict"], again.returncode] == ["shows", 0]

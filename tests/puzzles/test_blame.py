@@ -1,0 +1,198 @@
+"""Who is to blame for what TVM 0.27 fails on: the pass that did not keep what the failing one goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.puzzles.conftest import served
+from tzerlike.core.case import Case
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import NOT_KEPT, Stage
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bisect.role import bisection
+from tzerlike.findings.bundles.examined import look_again
+from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.oracles import effort_for, examiner, judged, make_oracles
+from tzerlike.oracles.metamorphic import HELD, PROBE
+from tzerlike.processes.lane import Lane
+from tzerlike.systems import tvm_api
+from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.optional import LEVELS
+
+ORACLES = ("crash", "inconsistency", "internal-error")
+GPU = '{"kind": "cuda", "arch": "sm_90", "host": {"kind": "llvm"}}'
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[ForkExecutor]:
+    lane = Lane.prepare(0, NoCoverage(), HARNESS.run_case, {**examiner.JOBS, **HARNESS.jobs})
+    with served(lane, Limits(seconds=10.0)) as made:
+        made.effort = effort_for(ORACLES)
+        yield made
+
+
+def case(parameters: str, body: str, target: str = "llvm") -> Case:
+    head = f"# from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\ndef main({parameters}):\n"
+    text = head + "\n".join(f"    {line}" for line in body.strip("\n").splitlines()) + "\n"
+    return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))), target=target)
+
+
+TWO = 'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")'
+PRIVATE = """
+D = T.sblock_alloc_buffer((8, 8))
+for i in range(8):
+    with T.sblock("both"):
+        vi = T.axis.spatial(8, i)
+        T.reads(A[vi, 0:8], D[vi, 0:8])
+        T.writes(B[vi, 0:8], D[vi, 0:8])
+        T.sblock_attr({"buffer_dim_align": [[1, 0, 8, 3]]})
+        for j in range(8):
+            D[vi, j] = A[vi, j] + T.float32(1)
+        for j in range(8):
+            B[vi, j] = D[vi, j]
+"""
+BY_ROWS = """
+n = T.int32()
+A = T.match_buffer(a, (n, 16))
+B = T.match_buffer(b, (n, 16))
+for i in range(n):
+    with T.sblock("outer"):
+        vi = T.axis.spatial(n, i)
+        T.reads(A[0:n, 0:16])
+        T.writes(B[vi, 0:16])
+        C = T.sblock_alloc_buffer((n, 16))
+        for k, j in T.grid(n, 16):
+            with T.sblock("fill"):
+                vk, vj = T.axis.remap("SS", [k, j])
+                T.reads(A[vk, vj])
+                T.writes(C[vk, vj])
+                C[vk, vj] = A[vk, vj]
+        for j in range(16):
+            with T.sblock("take"):
+                vj = T.axis.spatial(16, j)
+                T.reads(C[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = C[vi, vj]
+"""
+LOCAL = """
+n = T.int32()
+A = T.match_buffer(a, (64, n))
+B = T.match_buffer(b, (64, n))
+C = T.sblock_alloc_buffer((8, 64), scope="local")
+for t in T.thread_binding(8, thread="threadIdx.x"):
+    for j in range(n):
+        with T.sblock("fill"):
+            vt = T.axis.spatial(8, t)
+            vj = T.axis.spatial(64, j)
+            T.reads(A[vt, vj])
+            T.writes(C[vt, vj])
+            C[vt, vj] = A[vt, vj]
+    for j in range(n):
+        with T.sblock("take"):
+            vt = T.axis.spatial(8, t)
+            vj = T.axis.spatial(64, j)
+            T.reads(C[vt, vj])
+            T.writes(B[vt, vj])
+            B[vt, vj] = C[vt, vj]
+"""
+
+NOT_THE_FAILING_ONE = {
+    "an annotation by place": (
+        case(TWO, PRIVATE),
+        "s_tir.CompactBufferAllocation",
+        "s_tir.PlanAndUpdateBufferAllocationLocation",
+    ),
+    "an extent of no memory": (
+        case("a: T.handle, b: T.handle", BY_ROWS),
+        "tirx.LowerTVMBuiltin",
+        "s_tir.CompactBufferAllocation",
+    ),
+    "a size left to run time": (case("a: T.handle, b: T.handle", LOCAL, GPU), "", "s_tir.CompactBufferAllocation"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_THE_FAILING_ONE)
+def test_the_pass_that_did_not_keep_what_a_later_one_goes_by_is_named(real: ForkExecutor, name: str) -> None:
+    given, failing, guilty = NOT_THE_FAILING_ONE[name]
+    (seen,) = real.run([given], count=False)
+    assert (seen.pass_name, seen.culprit) == (failing, guilty), seen.message
+    assert seen.origin is not None and seen.origin.check == NOT_KEPT
+    (finding,) = judged(make_oracles(ORACLES), given, seen)
+    assert finding.parts[0] == guilty.partition(".")[2]
+    assert bisection(finding.signature, seen, None).guilty == guilty
+
+
+BESIDE = """
+n = T.int32()
+A = T.match_buffer(a, (8, n))
+B = T.match_buffer(b, (8, n))
+C = T.sblock_alloc_buffer((8, 64), scope="local")
+for i, j in T.grid(8, n):
+    with T.sblock("fill"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj]
+for i, j in T.grid(8, n):
+    with T.sblock("take"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = C[vi, vj]
+for i in range(4):
+    with T.sblock("equal"):
+        vi = T.axis.spatial(4, i)
+        Z[vi] = X[vi] == Y[vi]
+"""
+BOOLS = 'a: T.handle, b: T.handle, X: T.Buffer((4,), "bool"), Y: T.Buffer((4,), "bool"), Z: T.Buffer((4,), "bool")'
+
+
+def test_who_did_not_keep_it_is_not_blamed_for_what_fails_without_it_too(real: ForkExecutor) -> None:
+    """LLVM's verifier refuses the comparison of truth values."""
+    (seen,) = real.run([case(BOOLS, BESIDE)], count=False)
+    assert "LLVM module verification failed" in seen.message
+    assert (seen.culprit, seen.origin) == ("", None)
+
+
+SUM = """
+for o in range(9):
+    for i in {loop}(4):
+        with T.sblock("add"):
+            v0 = T.axis.spatial(5, (o * 4 + i) // 7)
+            v1 = T.axis.spatial(7, (o * 4 + i) % 7)
+            T.where(o * 4 + i < 35)
+            T.reads(A[v0, v1])
+            T.writes(B[v0, v1])
+            B[v0, v1] = A[v0, v1] + 1
+"""
+GRID = 'A: T.Buffer((5, 7), "int32"), B: T.Buffer((5, 7), "int32")'
+
+
+def cached_twice(given: Case) -> dict[str, object]:
+    """A trace of which the last call leaves out the condition under which the loops run."""
+    schedule = tvm_api.s_tir.Schedule(tvm_api.load_ir(given.ir), debug_mask=0)
+    add = schedule.get_sblock("add")
+    schedule.compute_at(schedule.cache_read(add, 0, "global"), schedule.get_loops(add)[-1], preserve_unit_loops=True)
+    schedule.cache_read(add, 0, "global")
+    return {HELD: {"trace": str(tvm_api.tvm.ir.save_json(schedule.trace.as_json())), "calls": []}}
+
+
+@pytest.mark.parametrize("loop", ["T.vectorized", "T.serial"])
+def test_a_value_that_is_due_to_a_pass_is_not_told_of_a_primitive(real: ForkExecutor, loop: str) -> None:
+    """VectorizeLoop gives all lanes one copy of what is cached in the loop; of serial loops the values are right."""
+    given = case(GRID, SUM.format(loop=loop))
+    look = look_again(real, PROBE, cached_twice(given), baseline_case(given, LEVELS))
+    assert look.findings == (), look.word
+
+
+ROUNDED = """
+for i in range(8):
+    rounded: T.let[T.float32] = T.Cast("float32", T.Cast("bfloat16", A[i]))
+    B[i] = rounded
+"""
+
+
+def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: ForkExecutor) -> None:
+    """BF16StorageLegalize takes BF16ComputeLegalize's word that no cast is left to it."""
+    (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
+    assert "storaged lowered first" in seen.message
+    assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")

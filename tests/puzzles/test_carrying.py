@@ -1,0 +1,131 @@
+"""A worker whose findings are carried to another program: what is bundled then, and under which signature."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.puzzles.conftest import served, worker_here
+from tzerlike.campaign.confirming import ConfirmingWorker
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard_worker import Assignment
+from tzerlike.core.case import Case, PassSpec, Provenance
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Observation, Stage
+from tzerlike.core.storage import write_json
+from tzerlike.core.stored import StoredCase
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.findings.programs import JudgeCase, Programs
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.processes.lane import Lane
+
+DEATH = ("passes", "Unroll", "SIGSEGV", "tvm::Unroll")
+
+
+def compiled(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+    channel.enter_stage(Stage.DONE)
+    return {"exit": "ok"}
+
+
+class Scripted:
+    """An oracle that finds a crash in each program, from a caller named after it; "once" crashes the first time alone,
+    "elsewhere" in another function. Counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, case: Case, seen: Observation) -> Finding | None:
+        self.asked[case.ir] += 1
+        if case.ir == "once" and self.asked["once"] > 1:
+            return None
+        function = "tvm::Other" if case.ir == "elsewhere" else DEATH[3]
+        return Finding("crash", (*DEATH[:3], function, f"tvm::From{case.ir}"), case, seen)
+
+
+class Carrying(Programs):
+    def __init__(self, to: str) -> None:
+        self.to = to
+
+    def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
+        yield Case(self.to)
+
+    # Crashes are carried and confirmed without a look at sizes, which every harness has to have.
+    def size(self, case: Case) -> Any:
+        raise NotImplementedError
+
+    def texts(
+        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
+    ) -> Texts:
+        return Texts("", "")
+
+
+class Worker(ConfirmingWorker):
+    def go_on(self) -> None: ...
+
+    def repeat(self, occasion: Occasion) -> None: ...
+
+
+@pytest.fixture
+def worker(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Worker]:
+    config = CampaignConfig(seed=1, jobs=1, iterations=1, oracles=("crash",))
+    directory = CampaignDir(tmp_path / "c")
+    directory.create(1)
+    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
+    lane = Lane.prepare(0, NoCoverage(), compiled)
+    with worker_here(), served(lane, Limits(5.0, 1 << 30)) as executor:
+        assignment = Assignment(Shard(0, 1), config, directory)
+        yield Worker(assignment, executor, lane.channel, [Scripted()], Carrying(request.param))
+
+
+def report(worker: Worker, program: str) -> str | None:
+    case = Case(program, (PassSpec("tirx.UnrollLoop"),))
+    (found,) = worker._judge(case)
+    return worker.report(found, StoredCase(case, Provenance("made")))
+
+
+def bundles(worker: Worker) -> list[tuple[str, int]]:
+    """The program and the tier of each bundle."""
+    read = [
+        [json.loads((path / name).read_text()) for name in ("case.json", "observation.json")]
+        for path in worker.directory.bundles()
+    ]
+    return sorted((case["case"]["ir"], seen["tier"]) for case, seen in read)
+
+
+@pytest.mark.parametrize("worker", ["plain"], indirect=True)
+def test_the_same_failure_on_a_plain_program_is_what_is_bundled(worker: Worker) -> None:
+    signature = report(worker, "odd")
+    assert bundles(worker) == [("plain", 1)]
+    assert [path.name.endswith(f"-{signature}") for path in worker.directory.bundles()] == [True]
+
+
+@pytest.mark.parametrize("worker", ["plain"], indirect=True)
+def test_it_is_carried_and_bundled_once(worker: Worker) -> None:
+    first = report(worker, "odd")
+    oracle = worker.oracles[0]
+    assert isinstance(oracle, Scripted)
+    before = oracle.asked["plain"]
+    report(worker, "odd")
+    assert oracle.asked["plain"] == before, "who has been carried is known"
+    assert report(worker, "odder") == first
+    assert bundles(worker) == [("plain", 1)]
+
+
+@pytest.mark.parametrize("worker", ["once", "elsewhere"], indirect=True)
+def test_what_is_not_shown_again_there_stays_as_it_was_found(worker: Worker) -> None:
+    assert report(worker, "odd") is not None
+    assert bundles(worker) == [("odd", 2)]

@@ -1,0 +1,98 @@
+"""Mutators and reducers of models: whatever they make may run."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.errors import UserError
+from tzerlike.graph.evolve import MODEL_LIMITS, MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.smaller import fewer_dimensions, pruned, smaller_extents, without_calls
+from tzerlike.graph.sound import unsound
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import operators_of, require_model
+
+MENU = Menu(list(ROWS.values()))
+
+ROW = TensorType((6,), "float32")
+CHAIN = Model(
+    (Origin(ROW),),
+    (Vertex("exp", (0,), {}, (ROW,)), Vertex("tan", (1,), {}, (ROW,))),
+    (2,),
+)
+
+
+def _models(count: int) -> list[Model]:
+    return [random_model(Random(seed), 1 + seed % 8, MENU, MODEL_LIMITS) for seed in range(count)]
+
+
+@pytest.mark.parametrize("name", MODEL_MUTATORS)
+def test_what_a_mutator_makes_may_run(name: str) -> None:
+    pool = _models(12)
+    made = 0
+    for seed in range(60):
+        rng = Random(seed)
+        around = Surroundings(ROWS, MENU, rng, lambda rng=rng: rng.choice(pool))  # type: ignore[misc]
+        found = mutated(name, rng.choice(pool), around)
+        if found is not None:
+            made += 1
+            assert unsound(found, ROWS) == "", found
+    assert made > 20
+
+
+def test_models_do_not_grow_out_of_bounds() -> None:
+    large = TensorType((1 << 8, 1 << 8), "float32")
+    full = Model((Origin(large),), (Vertex("exp", (0,), {}, (large,)),), (1,))
+    tile = Menu([ROWS["tile"]])
+    for seed in range(20):
+        found = mutated("insert", full, Surroundings(ROWS, tile, Random(seed), lambda: full))
+        assert found is None or unsound(found, ROWS) == ""
+
+
+@pytest.mark.parametrize("name", MODEL_MUTATORS)
+def test_the_same_draws_make_the_same_model(name: str) -> None:
+    pool = _models(6)
+    twice = [mutated(name, pool[3], Surroundings(ROWS, MENU, Random(5), lambda: pool[4])) for _ in range(2)]
+    assert twice[0] == twice[1]
+
+
+def test_reducers_make_smaller_models_that_may_run() -> None:
+    for model in _models(10):
+        for found in (*without_calls(model), *smaller_extents(model), *fewer_dimensions(model)):
+            assert unsound(found, ROWS) == "", found
+            assert len(found.vertices) <= len(model.vertices)
+
+
+def test_pruning_leaves_what_an_output_takes() -> None:
+    left = pruned(CHAIN, (1,))
+    assert left == Model((Origin(ROW),), CHAIN.vertices[:1], (1,))
+
+
+def test_indices_that_may_lie_outside_are_refused() -> None:
+    drawn = (random_model(Random(seed), 1, Menu([ROWS["take"]]), MODEL_LIMITS) for seed in range(9))
+    model = next(one for one in drawn if len(one.sources) == 2)
+    assert unsound(model, ROWS) == ""
+    wild = Origin(model.sources[1].type, "input", 0.0, 99.0)
+    assert "has no meaning" in unsound(Model((model.sources[0], wild), model.vertices, model.outputs), ROWS)
+
+
+def test_a_stored_case_is_a_sound_model_and_passes_of_relax() -> None:
+    require_model(Case(model_text(CHAIN), (PassSpec("relax.FoldConstant"),), harness="graph"))
+    for wrong in (
+        Case("{}", harness="graph"),
+        Case(model_text(CHAIN), (PassSpec("tirx.UnrollLoop"),), harness="graph"),
+        Case(model_text(CHAIN), (PassSpec("relax.BindParams", (("func", "main"),)),), harness="graph"),
+        Case(model_text(Model(CHAIN.sources, (Vertex("os.system", (0,), {}, (ROW,)),), (2,))), harness="graph"),
+    ):
+        with pytest.raises(UserError):
+            require_model(wrong)
+
+
+def test_operators_of_what_is_no_model_are_none() -> None:
+    assert operators_of(model_text(CHAIN)) == ("exp", "tan")
+    assert operators_of("") == operators_of("{}") == ()

@@ -1,0 +1,62 @@
+"""The calls of a bundle made again: what `schedule_trace` writes, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.puzzles.conftest import BLOCKS
+from tzerlike.core.errors import UserError
+from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import s_tir
+
+CALLS = [
+    "v1 = sch.get_sblock('b')",
+    "v2 = sch.get_loops(v1)",
+    "v3 = sch.split(v2[0], [4, None])",
+    "v4 = sch.reorder(v3[1], v3[0])",
+    "v5 = sch.annotate(v1, 'key', [1, -2])",
+    "v6 = sch.add_unit_loop(block_or_loop=v1)",
+]
+
+
+def schedule() -> s_tir.Schedule:
+    return s_tir.Schedule(tvm_api.module_of(tvm_api.parse_script(BLOCKS)), debug_mask=0)
+
+
+def test_calls_do_what_python_would() -> None:
+    ours, theirs = schedule(), schedule()
+    make_calls(ours, read_calls(CALLS))
+    exec("\n".join(CALLS), {"sch": theirs})
+    tvm_api.tvm.ir.assert_structural_equal(ours.mod, theirs.mod)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import os",
+        "v1 = os.system('true')",
+        "v1 = sch.mod.get('b')",
+        "v1 = sch.__init__(3)",
+        "v1 = sch.show()",
+        "v1 = sch.get_sblock(open('x'))",
+        "v1 = sch.get_sblock(*['b'])",
+        "v1 = sch.get_sblock('b'); v2 = 1",
+        "v1 = sch.get_loops(v9)",
+        "v1 = sch.get_loops('b'[0].x)",
+        'v1 = sch.get(tvm.ir.load_json(\'{"nodes":[{"type":"ffi.Module"}]}\'))',
+        "raise RuntimeError('no text for a function')",
+        "v1 = (" * 200,
+        "",
+    ],
+)
+def test_what_is_no_such_call_is_refused(line: str) -> None:
+    with pytest.raises(UserError, match=r"environment\.calls"):
+        make_calls(schedule(), read_calls([line]))
+
+
+def test_the_last_call_is_always_made() -> None:
+    offered = list(fewer_calls(CALLS))
+    assert offered[0] == CALLS[-1:]
+    assert all(lines[-1] == CALLS[-1] and len(lines) < len(CALLS) for lines in offered)
+    assert {len(lines) for lines in offered} >= {1, len(CALLS) - 1}

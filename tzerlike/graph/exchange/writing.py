@@ -1,0 +1,66 @@
+"""A graph of ONNX under construction, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import TensorType
+
+AttributeOfNode = int | float | str | list[int] | Array
+"""An array is a tensor."""
+
+
+@dataclass(frozen=True)
+class OnnxNode:
+    """A call of an operator; an input "" is one that is left out."""
+
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, AttributeOfNode]
+    domain: str = ""
+
+
+@dataclass
+class Writing:
+    """Nodes and constants so far. What a newer `opset` takes as an input, an older one has as an attribute."""
+
+    opset: int
+    nodes: list[OnnxNode] = field(default_factory=list)
+    constants: dict[str, Array] = field(default_factory=dict)
+
+    def node(self, operator: str, *inputs: str, **attributes: AttributeOfNode) -> str:
+        return self.nodes_of(operator, 1, *inputs, **attributes)[0]
+
+    def nodes_of(self, operator: str, count: int, *inputs: str, **attributes: AttributeOfNode) -> tuple[str, ...]:
+        """Add a node with so many outputs, and return their names."""
+        outputs = tuple(f"t{len(self.nodes)}_{index}" for index in range(count))
+        self.nodes.append(OnnxNode(operator, inputs, outputs, attributes))
+        return outputs
+
+    def constant(self, values: object, dtype: str | np.dtype[np.generic] = "int64") -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.asarray(values, dtype)
+        return name
+
+
+@dataclass(frozen=True)
+class WrittenCall:
+    """One call to write: the names and types of its inputs, the types of its outputs."""
+
+    to: Writing
+    names: tuple[str, ...]
+    kinds: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the first input."""
+        return self.kinds[0].shape
+
+    @property
+    def dtype(self) -> str:
+        return self.kinds[0].dtype

@@ -1,0 +1,71 @@
+"""How far off results may be that are made of differences of large numbers; `step` is the unit of roundings.
+
+A variance may be had as the mean of squares less the square of the mean, which is off by roundings of the squares.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from tzerlike.graph.meaning.elementwise import Array
+
+Axes = int | tuple[int, ...] | None
+
+_MORE = 8
+"""Roundings beside one for each term of a sum."""
+
+
+def variance(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
+    square = np.mean(np.square(x), axis=axis, keepdims=keepdims)
+    return np.asarray(step * (x.size // max(square.size, 1) + _MORE) * square)
+
+
+def std(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
+    off, exact = variance(step, x, axis, keepdims), np.var(x, axis=axis, keepdims=keepdims)
+    return np.asarray(np.where(exact > off, off / np.sqrt(np.maximum(exact, off)), np.sqrt(off)))
+
+
+def layer_norm(
+    step: float, x: Array, gamma: Array, beta: Array, axes: tuple[int, ...], epsilon: float, **others: object
+) -> Array:
+    extents = [x.shape[axis] if axis in {one % x.ndim for one in axes} else 1 for axis in range(x.ndim)]
+    return _normal(step, x, axes, epsilon) * np.abs(gamma.reshape(extents))
+
+
+def group_norm(
+    step: float, x: Array, gamma: Array, beta: Array, num_groups: int, epsilon: float, **others: object
+) -> Array:
+    found = _normal(step, x.reshape(x.shape[0], num_groups, -1), (2,), epsilon)
+    return found.reshape(x.shape) * np.abs(gamma.reshape(-1, *(1,) * (x.ndim - 2)))
+
+
+def instance_norm(step: float, x: Array, gamma: Array, beta: Array, epsilon: float, **others: object) -> Array:
+    return group_norm(step, x, gamma, beta, x.shape[1], epsilon)
+
+
+def log_softmax(step: float, x: Array, axis: int) -> Array:
+    """Differences to the greatest one."""
+    return np.asarray(step * _MORE * (np.abs(x) + np.abs(x).max(axis=axis, keepdims=True)))
+
+
+def float_remainder(step: float, x: Array, y: Array) -> Array:
+    """The dividend less a multiple of the divisor; another one where the quotient is nearly whole."""
+    return np.asarray(step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y))
+
+
+def float_quotient(step: float, x: Array, y: Array) -> Array:
+    quotient = x / y
+    return np.where(np.abs(quotient - np.rint(quotient)) <= _MORE * step * np.abs(quotient), 1.0, 0.0)
+
+
+def _normal(step: float, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+    """Of what is less its mean and over its standard deviation; infinite where the variance may come out as nothing."""
+    terms = prod(x.shape[axis] for axis in axes) + _MORE
+    exact = np.var(x, axis=axes, keepdims=True) + epsilon
+    share = variance(step, x, axes, True) / exact
+    off_by_scale = 1 / np.sqrt(np.maximum(1 - share, 0)) - 1
+    normal = np.abs(x - x.mean(axis=axes, keepdims=True)) / np.sqrt(exact)
+    mean = step * terms * np.abs(x).mean(axis=axes, keepdims=True) / np.sqrt(exact)
+    return np.asarray(np.where(share < 1, (normal + mean) * off_by_scale + mean, np.inf))

@@ -1,0 +1,1 @@
+"""The harness for whole models: Relax, its passes, and what its builds compute."""

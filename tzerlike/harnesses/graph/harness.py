@@ -1,0 +1,146 @@
+"""Whole models as a harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from tzerlike.campaign.cases import CaseHarness
+from tzerlike.campaign.loop import Import
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import Effort
+from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.rng import rng_for
+from tzerlike.core.shrink import Attempt, Reducer, spans
+from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.programs import JudgeCase
+from tzerlike.graph import smaller
+from tzerlike.graph.evolve import MODEL_LIMITS
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import Model, model_text, read_model
+from tzerlike.graph.sound import oversized
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.pairs import GraphPairs
+from tzerlike.harnesses.graph.passes import SHIPPED
+from tzerlike.harnesses.graph.texts import script_of_model, texts
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+
+_LLVM = "llvm"
+
+_SEEDS = 64
+_LARGEST_SEED = 8
+
+
+@dataclass(frozen=True, order=True)
+class ModelSize:
+    calls: int
+    passes: int
+    options: int
+    sources: int
+    elements: int
+    ranks: int
+    text: str
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return {"calls": self.calls, "passes": self.passes, "elements": self.elements}
+
+
+def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
+    for start, stop in spans(len(case.passes)):
+        yield partial(replace, case, passes=case.passes[:start] + case.passes[stop:])
+
+
+def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
+    if case.config != ContextConfig():
+        yield partial(replace, case, config=ContextConfig())
+
+
+def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
+    def reducer(case: Case) -> Iterator[Attempt[Case]]:
+        for model in propose(read_model(case.ir)):
+            yield partial(replace, case, ir=model_text(model))
+
+    return reducer
+
+
+class GraphHarness(CaseHarness):
+    """The harness of models."""
+
+    reducers = {  # noqa: RUF012
+        "fewer-passes": _fewer_passes,
+        "usual-checks": _usual_checks,
+        "single-outputs": _of_models(smaller.single_outputs),
+        "without-calls": _of_models(smaller.without_calls),
+        "fewer-outputs": _of_models(smaller.fewer_outputs),
+        "smaller-extents": _of_models(smaller.smaller_extents),
+        "fewer-dimensions": _of_models(smaller.fewer_dimensions),
+        "plainer-sources": _of_models(smaller.plainer_sources),
+    }
+
+    def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> GraphPairs:
+        return GraphPairs(config.mutators, config.oracles)
+
+    def seeds(self, source: str, target: str, cache: Path) -> tuple[list[Import], list[str]]:
+        if source == "none":
+            return [], []
+        if source != "builtin":
+            raise UserError(f"--seeds {source}: models are drawn; builtin alone has a meaning with --harness graph")
+        if kind_of_target(target) != _LLVM:
+            raise UserError(f"--target {target}: models are built for llvm alone")
+        menu = Menu(list(ROWS.values()))
+        drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
+        named = ((f"model{n}", model) for n, model in enumerate(drawn) if not oversized(model))
+        return [Import(name, model_text(model)) for name, model in named], []
+
+    def run_case(
+        self, case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
+    ) -> dict[str, Any]:
+        return running.run_case(case, channel, around, effort, baseline_known)
+
+    def size(self, case: Case) -> ModelSize:
+        model = read_model(case.ir)
+        kinds = model.types()
+        elements = sum(prod(kind.shape) for kind in kinds)
+        ranks = sum(len(kind.shape) for kind in kinds)
+        return ModelSize(
+            len(model.vertices),
+            len(case.passes),
+            len(case.config.options),
+            len(model.sources),
+            elements,
+            ranks,
+            case.ir,
+        )
+
+    def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
+        """Whether a model comes back from its TVMScript: it keeps to its rows, or it would not run."""
+        return not printed or bool(script_of_model(model_of(case.ir)))
+
+    def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
+        """The same model in each pipeline that TVM ships, with default options."""
+        if self.plain(executor, finding.case, printed=True):
+            for passes in SHIPPED:
+                yield replace(finding.case, passes=passes, config=ContextConfig(), target=_LLVM)
+
+    def texts(
+        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
+    ) -> Texts:
+        return texts(executor, finding, limits)
+
+
+HARNESS = GraphHarness()

@@ -1,0 +1,45 @@
+"""What no pass may do to a model, looked at in a child, and said in the source of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
+from tzerlike.graph.relax import relax_accepts
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS
+from tzerlike.systems import tvm_api
+
+BREACHES = MappingProxyType(
+    {
+        ILL_FORMED: "not relax.analysis.check_well_formed({after})",
+        Check.IMMUTABILITY.value: "tvm_ffi.structural_hash(before) != hashed",
+        Check.SIGNATURES.value: 'not tvm_ffi.structural_equal(before["main"].ty, {after}["main"].ty)',
+        READS_BACK: "not tvm_ffi.structural_equal(before, {after})",
+    }
+)
+"""Source of what is true of a breach, by its check: `before` went into a step, and had the structural hash `hashed`."""
+
+
+class PassJudge:
+    """Looks at a module before and after a step of a sequence."""
+
+    def __init__(self, name: str, module: Any, effort: Effort) -> None:
+        self._name, self._before, self._effort = name, module, effort
+        immutable = Check.IMMUTABILITY in effort.checks
+        self._hashed = tvm_api.structural_hash(module) if immutable else None
+
+    def offences(self, after: Any) -> Iterator[Offence]:
+        """Yield what the step did that it may not."""
+        if not relax_accepts(after):
+            yield Offence(ILL_FORMED, self._name, "well-formed", "its verifier refuses it")
+        if self._name in ROUND_TRIPS and not tvm_api.structural_equal(self._before, after):
+            yield Offence(READS_BACK, self._name, "the same module", "it is read as another one")
+        if self._hashed is not None and tvm_api.structural_hash(self._before) != self._hashed:
+            yield Offence(Check.IMMUTABILITY, self._name, "its input as it was", "")
+        if Check.SIGNATURES in self._effort.checks:
+            old, new = (tvm_api.type_of(module[tvm_api.ENTRY]) for module in (self._before, after))
+            if not tvm_api.structural_equal(old, new):
+                yield Offence(Check.SIGNATURES, self._name, "the type of main", f"{old} is {new}"[:400])

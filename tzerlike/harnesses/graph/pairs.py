@@ -1,0 +1,85 @@
+"""Models in a campaign: their mutators, and the passes of Relax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from tzerlike.campaign.pairs import DrawProgram, Passes, Plan
+from tzerlike.core.bandit import Yields
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.errors import Fault, UserError
+from tzerlike.core.mutation import Attempt, Mutant, Mutation
+from tzerlike.core.observation import Observation
+from tzerlike.core.targets import kind_of_target
+from tzerlike.findings.faults.bundle import Occasion
+from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import model_text, read_model
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
+from tzerlike.harnesses.graph.refusals import label_of
+from tzerlike.passes.label import Label
+
+_LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
+
+
+_CHECKED = 0.2
+"""How many sequences come with functions that check their arguments, as they do by default."""
+
+
+_UNPLANNED = 0.1
+"""How many come without planning of memory, where an oracle asks for that."""
+
+
+class GraphPairs:
+    """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
+
+    def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
+        unknown = [name for name in names if name not in MODEL_MUTATORS]
+        if unknown:
+            raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
+        self.mutators = tuple(names) or tuple(MODEL_MUTATORS)
+        self._menu = Menu(list(ROWS.values()))
+        self._modes = "model-modes" in oracles
+        texts = ROUND_TRIPS if "model-text" in oracles else ()
+        self._sequences = Sequences((*texts, *([COMPILED.name] if self._modes else [])))
+
+    def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
+        rng = mutation.rng
+        around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)))
+        found = mutated(mutation.mutator, read_model(program), around)
+        return Mutant(Attempt(None if found is None else model_text(found)))
+
+    def repeated(self, occasion: Occasion) -> Fault | None:
+        return None
+
+    def admit(self, case: Case) -> None:
+        require_model(case)
+        for spec in case.passes:
+            made_pass(spec)
+
+    def cheap(self, target: str) -> str:
+        return _LEVEL_ZERO if kind_of_target(target) == "llvm" else target
+
+    def fresh(self, rng: Random, program: str) -> Plan:
+        draw = rng.random()
+        config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
+        unplanned = self._modes and draw > 1 - _UNPLANNED
+        return self._sequences.fresh(rng), WITHOUT_PLANNING if unplanned else config
+
+    def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
+        return self._sequences.changed(passes, donor, rng), config
+
+    def fit(self, case: Case, program: str) -> Plan:
+        return case.passes, case.config
+
+    def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
+        return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)
+
+    def learn(self, yields: Yields) -> None:
+        self._sequences.learn(yields)
+
+    def label(self, case: Case, seen: Observation) -> Label:
+        return label_of(seen.message)

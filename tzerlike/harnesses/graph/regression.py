@@ -1,0 +1,146 @@
+"""The regression test of a model, in the style of TVM's own: pytest, tvm and numpy, the model as TVMScript.
+
+It fails as long as the bug is there. One of a build that does not end well is cured by another model, one of wrong
+code by the right results, and one of what a pass leaves by a sequence without that pass.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.finding import Finding
+from tzerlike.core.results import Difference
+from tzerlike.core.targets import target_options
+from tzerlike.findings.issue.literal import array_source, number_source, python_source
+from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import Model
+from tzerlike.graph.reference import ExpectedOutput
+from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.tir.proof import Regression
+from tzerlike.passes.naming import short_name
+
+_INLINE = 64
+"""Elements that a test lists; of a larger output it looks at the first one that is wrong."""
+
+_IMPORTS = ("from tvm import relax", "from tvm.script import ir as I", "from tvm.script import relax as R")
+
+_RUN = """\
+inputs = [
+{inputs}]
+got = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))[{number}].numpy()
+"""
+
+_OTHER_MODEL = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            y = R.add(x, x)
+            z = (y,)
+            R.output(z)
+        return z
+"""
+
+
+def regression_test(finding: Finding, model: Model, script: str, expected: ExpectedOutput | None) -> Regression:
+    """Return the test of a finding, an empty one where there is none: one that takes all of the time or the memory.
+
+    `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
+    """
+    case = finding.case
+    values = drawn_sources(model, case)
+    start = _module(model, values)
+
+    def written(*statements: str, program: str = script) -> str:
+        return _file(finding, program, "".join(statements))
+
+    if finding.kind == "invalid-ir":
+        (offence,) = finding.observation.offences
+        count = [spec.name for spec in case.passes].index(offence.pass_name)
+        last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
+        held = "before, hashed = mod, tvm_ffi.structural_hash(mod)\n"
+        ways = (f"{held}{last}assert not ({wrong})\n", f"{held}assert not ({wrong})\n")
+        return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
+    build = _under(case, case.passes, f"built = {build_source(case.passes, 'mod')}\n")
+    if finding.kind in ("crash", "ice-on-valid"):
+        return Regression(written(start, build), written("mod = Module\n", build, program=_OTHER_MODEL))
+    results = finding.observation.results
+    if finding.kind != "wrong-code" or results is None:
+        return Regression()
+    given = "".join(f"    {v},\n" for v, one in zip(values, model.sources, strict=True) if one.kind == "input")
+    difference = results.optimised.difference
+    run = _RUN.format(inputs=given, number=0 if difference is None else difference.parameter)
+    if difference is None or expected is None:
+        other = _RUN.format(inputs='    np.zeros(3, "float32"),\n', number=0)
+        return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
+    wanted, cure, check = _comparison(expected, difference)
+    return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
+
+
+def _module(model: Model, values: Sequence[str]) -> str:
+    """Statements that make `mod`, with its constants bound."""
+    constants = [
+        f'    "x{n}": {value},\n'
+        for n, (value, one) in enumerate(zip(values, model.sources, strict=True))
+        if one.kind == "constant"
+    ]
+    if not constants:
+        return "mod = Module\n"
+    return f'constants = {{\n{"".join(constants)}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
+
+
+def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:
+    """Statements that apply passes to `mod` as a case says, and what comes last."""
+    steps = "".join(step_source(spec, "mod") for spec in passes) + last
+    contexts = ["target"]
+    if case.config.options:
+        contexts.append(f"tvm.transform.PassContext(config={python_source(dict(case.config.options))})")
+    if case.config.disabled_passes:
+        contexts.append(f"tvm.transform.PassContext(disabled_pass={python_source(case.config.disabled_passes)})")
+    target = f"target = tvm.target.Target({python_source(target_options(case.target))})\n"
+    return f"{target}with {', '.join(contexts)}:\n{textwrap.indent(steps or 'pass', '    ')}"
+
+
+def _comparison(expected: ExpectedOutput, difference: Difference) -> tuple[str, str, str]:
+    """Statements that make what is expected, that put it in the place of what was computed, and that compare."""
+    what, here = expected.values, difference.index
+    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), what.shape)
+    if what.size > _INLINE or difference.nature == "shape":
+        place, value = f"got[{', '.join(map(str, here))}]", number_source(what[here])
+        return "", f"{place} = {value}\n", f"assert abs(float({place}) - {value}) <= {number_source(bound[here])}\n"
+    wanted = f"expected = {array_source(what, _dtype(what))}\n"
+    if what.dtype.kind != "f":
+        return wanted, "got = expected\n", "np.testing.assert_array_equal(got, expected)\n"
+    off = np.vectorize(lambda one: float(f"{one * 1.001:.3g}"))(bound)
+    wanted += f"bound = {array_source(off, _dtype(off))}\n"
+    return wanted, "got = expected\n", 'assert (abs(got.astype("float64") - expected) <= bound).all()\n'
+
+
+def _dtype(values: Array) -> str:
+    return f'"{values.dtype}"'
+
+
+def _file(finding: Finding, script: str, body: str) -> str:
+    seen = finding.observation
+    guilty = seen.culprit or (seen.results.guilty if seen.results is not None else "")
+    if finding.kind == "invalid-ir":
+        guilty = seen.offences[0].pass_name
+    name = snake_case(short_name(guilty)) or "build"
+    program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+    used = {
+        "np": "import numpy as np",
+        "tvm_ffi": "import tvm_ffi",
+        "ml_dtypes": "import ml_dtypes",
+        "T": "from tvm.script import tirx as T",
+    }
+    imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
+    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", [program, body], [*_IMPORTS, *imports])

@@ -1,0 +1,233 @@
+"""What a child does with a model: build it, and compare what the build computes with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.observation import Exit, Offence, Stage
+from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import Model
+from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, source_values, wrong_calls
+from tzerlike.graph.relax import relax_module
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
+from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.offences import PassJudge
+from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.refusals import label_of
+from tzerlike.passes.label import Label
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+
+_relax = tvm_api.part("relax")
+
+_DEFAULT, _LOWERED_ONLY = "default", "default_build"
+"""The pipelines of `relax.build`; the second one legalises and lowers, and that is all."""
+
+_LITTLE = 1e-2
+"""The relative error of what is inaccurate and not wrong altogether."""
+
+
+class Building:
+    """The builds of a case; each step is noted before it is taken."""
+
+    def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
+        self.case, self.channel, self.effort = case, channel, effort
+        self.offences: list[Offence] = []
+
+    def module(self, model: Model) -> Any:
+        return ask_compiler(lambda: relax_module(model, lambda origin: drawn_values(origin, self.case.input_seed)))
+
+    def build(
+        self, module: Any, passes: Sequence[PassSpec], around: RunContext | None = None, pipeline: str = _DEFAULT
+    ) -> tuple[Any, list[int]]:
+        """Return what the module becomes behind `passes`, and the blocks that each was the first to reach."""
+        channel, reached = self.channel, [0 if around is None else around.blocks()]
+        target = ask_compiler(lambda: tvm_api.target_of(self.case.target))
+        watch = tvm_api.PassWatch(channel.note_pass)
+        with target, tvm_api.pass_context(self.case.config, [watch]):
+            for spec in passes:
+                channel.note_pass(spec.name)
+                step = made_pass(spec)
+                judge = None if around is None or self.offences else PassJudge(spec.name, module, self.effort)
+                module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
+                if around is not None:
+                    reached.append(around.blocks())
+                if judge is not None:
+                    self.offences += ask_compiler(lambda judge=judge, module=module: [*judge.offences(module)])  # type: ignore[misc]
+            channel.note_pass("")
+            if around is not None:
+                channel.enter_stage(Stage.BUILD)
+            mode = "compiled" if COMPILED in passes else "bytecode"
+            chosen = _relax.get_pipeline(pipeline)
+            built = ask_compiler(lambda: _relax.build(module, target, relax_pipeline=chosen, exec_mode=mode))
+        channel.note_pass("")
+        return built, [after - before for before, after in pairwise(reached)]
+
+    def outputs(self, model: Model, built: Any, sources: Sequence[Array]) -> list[Array]:
+        """Run what was built."""
+
+        def run() -> list[Array]:
+            inputs = [value for value, one in zip(sources, model.sources, strict=True) if one.kind == "input"]
+            # Of the executable, it would have a model without code of its own compiled as C, by a compiler for that.
+            machine = _relax.VirtualMachine(built.mod, tvm_api.tvm.cpu())
+            found = machine[tvm_api.ENTRY](*map(tvm_api.tvm.runtime.tensor, inputs))
+            return [one.numpy().copy() for one in found]
+
+        return ask_compiler(run)
+
+
+def run_case(
+    case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
+) -> dict[str, Any]:
+    """Take a case through its stages (tzerlike.processes.job.RunCase)."""
+    channel.enter_stage(Stage.LOAD)
+    model, building = model_of(case.ir), Building(case, channel, effort)
+    try:
+        module = building.module(model)
+        channel.enter_stage(Stage.PASSES)
+        built, blocks = building.build(module, case.passes, around)
+    except CompilerRefused as refusal:
+        record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
+        if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
+            record["rejection"] = _rejection(building, model, refusal.message).to_json()
+        return record | _offences(building)
+    record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building)
+    if Check.RESULTS in effort.checks and not building.offences:
+        record["results"] = _compared(building, model, built).to_json()
+    channel.enter_stage(Stage.DONE)
+    return record
+
+
+def _offences(building: Building) -> dict[str, Any]:
+    return {"offences": [asdict(one) for one in building.offences]} if building.offences else {}
+
+
+def _rejection(building: Building, model: Model, message: str) -> Rejection:
+    """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
+    label = label_of(message)
+    if label is not Label.INTERNAL_ERROR:
+        return Rejection(label.value)
+    support = "defined"
+    if building.case.passes:
+        building.channel.enter_stage(Stage.BUILD_BASELINE)
+        support = "builds" if _builds(building, model) else ""
+    return Rejection(label.value, not building.offences, support)
+
+
+def _builds(building: Building, model: Model) -> bool:
+    try:
+        building.build(building.module(model), ())
+    except CompilerRefused:
+        return False
+    return True
+
+
+def _compared(building: Building, model: Model, built: Any) -> Results:
+    channel = building.channel
+    channel.enter_stage(Stage.INTERPRET)
+    sources = source_values(model, building.case.input_seed)
+    expected = expected_outputs(model, ROWS, sources)
+    if not any(one.counts for one in expected):
+        return Results("unknown", "no-meaning")
+    results = Results("defined")
+    channel.note_results(results)
+    channel.enter_stage(Stage.RUN)
+    results = replace(results, optimised=_ran(building, model, built, sources, expected))
+    return _blamed(building, model, sources, expected, results) if results.optimised.ending.wrong else results
+
+
+def _ran(
+    building: Building, model: Model, built: Any, sources: Sequence[Array], expected: Sequence[ExpectedOutput]
+) -> Ran:
+    try:
+        outputs = building.outputs(model, built, sources)
+    except CompilerRefused as refusal:
+        return Ran(Ending.RAISED, refusal.message)
+    for number, (want, got) in enumerate(zip(expected, outputs, strict=True)):
+        if want.counts and (found := _difference(number, want, got)):
+            return Ran(Ending.DIFFERS, difference=found)
+    return Ran(Ending.AGREES)
+
+
+def _blamed(
+    building: Building, model: Model, sources: Sequence[Array], expected: Sequence[ExpectedOutput], results: Results
+) -> Results:
+    """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
+    building.channel.note_results(results)
+    building.channel.enter_stage(Stage.BUILD_BASELINE)
+    try:
+        built, _ = building.build(building.module(model), (), pipeline=_LOWERED_ONLY)
+    except CompilerRefused as refusal:
+        return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
+    baseline = _ran(building, model, built, sources, expected)
+    results = replace(results, baseline=baseline)
+    if baseline.ending is Ending.DIFFERS:
+        return _of_operator(building, model, sources, results)
+    if baseline.ending is not Ending.AGREES:
+        return results
+    for count in range(len(building.case.passes) + 1):
+        built, _ = building.build(building.module(model), building.case.passes[:count])
+        if _ran(building, model, built, sources, expected).ending.wrong:
+            return replace(results, guilty=building.case.passes[count - 1].name if count else "default pipeline")
+    return results
+
+
+def _of_operator(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+    """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
+    first = len(model.sources)
+    bare = msgspec.structs.replace(model, outputs=tuple(range(first, len(model.types()))))
+    built, _ = building.build(building.module(bare), (), pipeline=_LOWERED_ONLY)
+    found = wrong_calls(model, ROWS, sources, building.outputs(bare, built, sources))
+    if not found:
+        return _of_planning(building, model, sources, results)
+    return replace(results, guilty=found[0][0].row.partition(":")[0])
+
+
+def _of_planning(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+    """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
+    apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
+    built, _ = apart.build(apart.module(model), ())
+    if _ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+        return Results("unknown", "errors-grow")
+    return replace(results, guilty="StaticPlanBlockMemory")
+
+
+def _difference(number: int, want: ExpectedOutput, got: Array) -> Difference | None:
+    bad = beyond(want.values, want.bound, got)
+    if not bad.any():
+        return None
+    index = tuple(int(one) for one in np.argwhere(bad)[0])
+    same = got.shape == want.values.shape
+    value, expected = (got[index], want.values[index]) if same else (got.shape, want.values.shape)
+    return Difference(
+        number,
+        f"output{number}",
+        str(got.dtype),
+        index,
+        str(expected),
+        str(want.bound[index]) if same else "0",
+        str(value),
+        int(bad.sum()),
+        int(bad.size),
+        _nature(float(value), float(expected), want.values) if same else "shape",
+    )
+
+
+def _nature(value: float, expected: float, values: Array) -> str:
+    if np.isnan(value):
+        return "nan"
+    if np.isinf(value):
+        return "infinity"
+    return "inaccurate" if values.dtype.kind == "f" and abs(value - expected) < _LITTLE * abs(expected) else "value"

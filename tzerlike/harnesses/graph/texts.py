@@ -1,0 +1,213 @@
+"""The texts of a bundle of a model: TVMScript, and a script that takes tvm and numpy alone."""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+import zlib
+
+import numpy as np
+from msgspec.structs import replace
+
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.targets import target_options
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import Texts
+from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.repro import LIMIT, quotable, replaying
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import Model
+from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
+from tzerlike.graph.relax import relax_module
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.tir.proof import proved
+from tzerlike.processes.forked import in_child
+from tzerlike.systems import tvm_api
+
+_HEAD = '''\
+"""{title}
+
+Exits non-zero when the bug shows, and 0 when it does not.
+"""
+
+import base64
+import textwrap
+import resource
+import signal
+import sys
+import zlib
+
+{imports}
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+SECONDS, MEMORY = {seconds!r}, {memory!r}
+
+
+{limit}
+
+{module}
+
+
+CONSTANTS = {{
+{constants}}}
+INPUTS = [
+{inputs}]
+limit()
+target = tvm.target.Target({target!r})
+module = Module
+if CONSTANTS:
+    module = relax.transform.BindParams("main", CONSTANTS)(module)
+with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
+'''
+
+_BUILD = """\
+{steps}
+    built = {build}
+"""
+
+_BUILD_END = """\
+print("TVM compiles the model: the bug does not show")
+"""
+
+_LAST = """\
+{steps}
+    before, hashed = module, tvm_ffi.structural_hash(module)
+    {last}
+    if {wrong}:
+        print("{said}")
+        sys.exit(1)
+print("the bug does not show")
+"""
+
+_CALL = """\
+outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, INPUTS))
+"""
+
+_CALL_END = """\
+print("the model runs: the bug does not show")
+"""
+
+_COMPARE = """\
+got = outputs[{number}].numpy()
+
+
+def array(text, dtype):
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype).reshape({shape!r})
+
+
+# What the model computes in NumPy, and how far off a correct build may be.
+expected = array({expected!r}, {dtype!r})
+bound = array({bound!r}, "float64")
+with np.errstate(invalid="ignore"):
+    bad = ~(abs(got.astype("float64") - expected) <= bound) if expected.dtype.kind == "f" else got != expected
+for index in np.argwhere(bad)[:5]:
+    place = tuple(index)
+    print(f"output{number}{{list(map(int, place))}} is {{got[place]}}, not {{expected[place]}} ± {{bound[place]}}")
+print("the bug shows" if bad.any() else "every result is right: the bug does not show")
+sys.exit(int(bad.any()))
+"""
+
+
+def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
+    """Return the texts of a finding; without TVMScript that reads back, it takes tzerlike to show it."""
+    model = model_of(finding.case.ir)
+    lines = "\n".join(f"# {line}" for line in str(model).splitlines())
+    module = script_of_model(model)
+    if not module:
+        return Texts(f"{lines}\n", replaying(finding.title))
+    wrong = wrong_output(finding, model)
+    repro = repro_script(finding, model, module, confirming_limits(finding.kind, limits), wrong)
+    test = proved(executor, regression_test(finding, model, module, wrong), finding.case)
+    return Texts(f"{lines}\n\n{module}\n", repro, test)
+
+
+def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
+    """Return the output that wrong code has wrong, None where it is no output."""
+    results = finding.observation.results
+    if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
+        return None
+    expected = expected_outputs(model, ROWS, source_values(model, finding.case.input_seed))
+    return expected[results.optimised.difference.parameter]
+
+
+def script_of_model(model: Model) -> str:
+    """Return TVMScript of a model whose constants are parameters, "" where it does not read back."""
+    bare = replace(model, sources=tuple(replace(one, kind="input") for one in model.sources))
+
+    def printed() -> str:
+        text = tvm_api.script_of(relax_module(bare, lambda origin: None))
+        return text if tvm_api.script_of(tvm_api.parse_script(text)) == text else ""
+
+    try:
+        found = in_child(printed)[0] or ""
+    except Exception:  # noqa: BLE001 - the compiler may raise anything while it prints and parses
+        return ""
+    return "\n".join(line for line in found.splitlines() if not line.startswith("# from ")).strip()
+
+
+def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
+    """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
+    case, results = finding.case, finding.observation.results
+    values = list(zip(drawn_sources(model, case), model.sources, strict=True))
+    head = _HEAD.format(
+        title=quotable(finding.title),
+        imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        seconds=limits.seconds,
+        memory=limits.memory,
+        limit=LIMIT,
+        module=module,
+        constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
+        inputs="".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input"),
+        target=target_options(case.target),
+        level=case.config.opt_level,
+        options=dict(case.config.options),
+        disabled=list(case.config.disabled_passes),
+    ).replace("\n\n\nimport numpy", "\n\nimport numpy")
+    if finding.kind == "invalid-ir":
+        return head + _breach(finding)
+    build = _BUILD.format(
+        steps=textwrap.indent("".join(step_source(spec, "module") for spec in case.passes), "    ").rstrip(),
+        build=build_source(case.passes, "module"),
+    )
+    found = None if results is None else results.optimised.difference
+    if finding.kind != "wrong-code":
+        return head + build + _BUILD_END
+    if wrong is None or found is None:
+        return head + build + _CALL + _CALL_END
+    run = _COMPARE.format(
+        number=found.parameter,
+        shape=wrong.values.shape,
+        expected=_packed(wrong.values),
+        dtype=str(wrong.values.dtype),
+        bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
+    )
+    return head + build + _CALL + run
+
+
+def _breach(finding: Finding) -> str:
+    """Steps up to the one that does what it may not, and what that is."""
+    (offence,) = finding.observation.offences
+    names = [spec.name for spec in finding.case.passes]
+    steps = [step_source(spec, "module") for spec in finding.case.passes[: names.index(offence.pass_name) + 1]]
+    return _LAST.format(
+        steps=textwrap.indent("".join(steps[:-1]), "    ").rstrip(),
+        last=steps[-1].rstrip(),
+        wrong=BREACHES[offence.check].format(after="module"),
+        said=f"{offence.pass_name}: {offence.rule}: that does not hold",
+    )
+
+
+def _packed(values: Array) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()

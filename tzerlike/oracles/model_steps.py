@@ -1,0 +1,62 @@
+"""Oracles of models to ask for by name: a pass changes the types of what goes in or comes out, a module is not read as
+it was written, and machine code computes something else than bytecode.
+
+What is judged the child has looked at (tzerlike.harnesses.graph.offences).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import READS_BACK, Observation, Offence
+from tzerlike.graph.stored import COMPILED
+from tzerlike.oracles.models import wrong_results
+from tzerlike.oracles.protocol import Account
+from tzerlike.passes.naming import short_name
+
+
+def judge_signatures(case: Case, observation: Observation) -> Finding | None:
+    """Return the invalid-ir finding of the first pass after which `main` has another type."""
+    return _breach("model-types", Check.SIGNATURES, case, observation)
+
+
+def judge_texts(case: Case, observation: Observation) -> Finding | None:
+    """Return the invalid-ir finding of a module that is not read as it was."""
+    return _breach("model-text", READS_BACK, case, observation)
+
+
+def judge_modes(case: Case, observation: Observation) -> Finding | None:
+    """Return the wrong-code finding of a model that only machine code computes otherwise."""
+    results = observation.results
+    guilty = results is not None and results.guilty == COMPILED.name
+    return wrong_results(case, observation) if guilty else None
+
+
+def _breach(oracle: str, check: str, case: Case, observation: Observation) -> Finding | None:
+    found = next((offence for offence in observation.offences if offence.check == check), None)
+    if found is None:
+        return None
+    seen = replace(observation, offences=(found,), backtrace=())
+    return Finding("invalid-ir", (oracle, short_name(found.pass_name)), case, seen)
+
+
+def account_of_signature(found: Offence) -> Account:
+    return Account(
+        headline=f"{found.pass_name} changes the type of a model",
+        expected="What goes into `main`, and what comes out, has the same type after a pass.",
+        place=found.pass_name,
+        actual="leaves another type:",
+        quoted=found.where,
+    )
+
+
+def account_of_text(found: Offence) -> Account:
+    return Account(
+        headline=f"a module of Relax is read as another one ({short_name(found.pass_name)})",
+        expected="A module that was written down, with its metadata, is read as it was.",
+        place=found.pass_name,
+        actual="gives a module that is structurally another one.",
+    )

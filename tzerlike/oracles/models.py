@@ -1,0 +1,69 @@
+"""The oracles of models: a build does not compute what NumPy does, TVM raises on a model that is well-typed, and a
+pass of Relax leaves what its verifier refuses.
+
+What is judged the child has looked at (tzerlike.harnesses.graph.running).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
+from tzerlike.graph.stored import COMPILED
+from tzerlike.oracles.inconsistency import manner
+from tzerlike.oracles.internal_error import of_error
+from tzerlike.oracles.protocol import Account
+from tzerlike.passes.label import Label
+from tzerlike.passes.naming import short_name
+
+
+def judge_results(case: Case, observation: Observation) -> Finding | None:
+    """Return the wrong-code finding of a model; what only machine code has wrong is for another oracle."""
+    results = observation.results
+    return None if results is None or results.guilty == COMPILED.name else wrong_results(case, observation)
+
+
+def wrong_results(case: Case, observation: Observation) -> Finding | None:
+    """Return the finding of wrong results: the pass or the operator that is at fault, and in what way.
+
+    What is read from where nothing was written may be any number, an infinity or NaN: that makes no difference.
+    """
+    results = observation.results
+    if results is None or not results.blame:
+        return None
+    guilty = (results.guilty,) if results.guilty else ()
+    how = ("value" if part in ("nan", "infinity") else part for part in manner(results.blamed))
+    return Finding("wrong-code", (results.blame, *guilty, *how), case, observation)
+
+
+def judge_errors(case: Case, observation: Observation) -> Finding | None:
+    """Return the ice-on-valid finding of a model that was refused although it builds without its passes, or has
+    none."""
+    rejection = observation.rejection
+    if observation.exit is not Exit.REJECTED or rejection is None or rejection.label != Label.INTERNAL_ERROR.value:
+        return None
+    if not (rejection.well_formed and rejection.support):
+        return None
+    where = short_name(observation.culprit) or observation.stage.value
+    return of_error(case, observation, (where,), message_template(observation.message))
+
+
+def judge_form(case: Case, observation: Observation) -> Finding | None:
+    """Return the invalid-ir finding of the first pass that left what Relax's verifier refuses."""
+    found = next((offence for offence in observation.offences if offence.check == ILL_FORMED), None)
+    if found is None:
+        return None
+    parts = ("model-form", short_name(found.pass_name), found.rule)
+    return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
+
+
+def account_of_form(found: Offence) -> Account:
+    return Account(
+        headline=f"{found.pass_name} leaves ill-formed Relax",
+        expected="What a pass leaves of a well-formed module is well-formed.",
+        place=found.pass_name,
+        actual="leaves what relax.analysis.check_well_formed refuses:",
+        quoted=f"{found.rule}: {found.where}",
+    )

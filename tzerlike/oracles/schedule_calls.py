@@ -1,0 +1,108 @@
+"""The calls on a schedule that a bundle holds, made again: read one by one, since Python may not run what it reads.
+
+A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve_unit_loops=True)`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tzerlike.core.errors import UserError
+from tzerlike.core.shrink import spans
+from tzerlike.core.untrusted import one_line
+from tzerlike.oracles.schedule_trace import SCHEDULE
+from tzerlike.systems.refusal import ask_compiler
+from tzerlike.systems.tvm_api import tvm, tvm_ffi
+from tzerlike.tir.allowlist.stored import require_graph
+
+_LONGEST = 1 << 20
+
+_METHODS = frozenset(
+    {
+        "add_unit_loop", "annotate", "bind", "blockize", "cache_index", "cache_inplace", "cache_read", "cache_write",
+        "compute_at", "compute_inline", "decompose_padding", "decompose_reduction", "fuse", "get", "get_child_blocks",
+        "get_consumers", "get_loops", "get_output_blocks", "get_producers", "get_sblock", "loop_partition",
+        "pad_einsum", "parallel", "reindex", "reorder", "reorder_block_iter_var", "reverse_compute_at",
+        "reverse_compute_inline", "rfactor", "rolling_buffer", "set_axis_separator", "set_scope", "split",
+        "storage_align", "tensorize", "transform_block_layout", "transform_layout", "unannotate", "unroll", "vectorize",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleCall:
+    """A call of `method`, whose result is `name`; the arguments are syntax."""
+
+    name: str
+    method: str
+    args: tuple[ast.expr, ...]
+    kwargs: tuple[tuple[str, ast.expr], ...]
+
+
+def read_calls(lines: Sequence[str]) -> list[ScheduleCall]:
+    """Return the calls; UserError where a line is none that schedules know."""
+    return [_read(line) for line in lines]
+
+
+def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> None:
+    """Make the calls; UserError where an argument is none, CompilerRefused where it does not load, else what a call
+    raises."""
+    results: dict[str, Any] = {}
+    for call in calls:
+        args = [_value(arg, results) for arg in call.args]
+        kwargs = {key: _value(arg, results) for key, arg in call.kwargs}
+        results[call.name] = getattr(schedule, call.method)(*args, **kwargs)
+
+
+def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the calls without some of them, but with the last, which is the one that goes wrong."""
+    for start, stop in spans(len(lines) - 1):
+        yield [*lines[:start], *lines[stop:]]
+
+
+def _read(line: str) -> ScheduleCall:
+    try:
+        if len(line) > _LONGEST:
+            raise ValueError
+        (statement,) = ast.parse(line).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _refused(line) from None
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=method), args=args, keywords=keywords),
+        ) if of == SCHEDULE and method in _METHODS and all(keyword.arg for keyword in keywords):
+            kwargs = tuple((keyword.arg or "", keyword.value) for keyword in keywords)
+            return ScheduleCall(name, method, tuple(args), kwargs)
+    raise _refused(line)
+
+
+def _value(syntax: ast.expr, results: dict[str, Any]) -> Any:
+    match syntax:
+        case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Name(id=name) if name in results:
+            return results[name]
+        case ast.Subscript(value=of, slice=ast.Constant(value=int() as place)):
+            items = _value(of, results)
+            if isinstance(items, Sequence | tvm_ffi.Array) and 0 <= place < len(items):
+                return items[place]
+        case ast.List(elts=items):
+            return [_value(item, results) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_value(item, results) for item in items)
+        case ast.Call(func=func, args=[ast.Constant(value=str() as text)], keywords=[]) if (
+            ast.unparse(func) == "tvm.ir.load_json"
+        ):
+            require_graph(text, "environment.calls")
+            return ask_compiler(lambda: tvm.ir.load_json(text))
+    raise _refused(ast.unparse(syntax))
+
+
+def _refused(text: str) -> UserError:
+    return UserError(f"environment.calls: {one_line(text, 80)} is no call on a schedule that is made again")

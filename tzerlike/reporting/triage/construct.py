@@ -1,0 +1,37 @@
+"""What of a program a finding is about, as a message names it: without what the program chose."""
+
+from __future__ import annotations
+
+import re
+
+from tzerlike.core.dtypes import parse
+from tzerlike.core.observation import Observation
+from tzerlike.oracles.round_trip import construct_of
+
+_BECOMES = re.compile(r"(\w+): .+ (becomes .+)")
+_LITERAL = re.compile(r"\bLiteral value\b")
+_MISSING = re.compile(r"has no attribute '([\w.]+)'")
+_PATH = re.compile(r"(\w+)\.ty\.(\w+): ")
+_DEFINITION = re.compile(r"defin|cannot find variable", re.IGNORECASE)
+
+
+def lost_construct(seen: Observation) -> str:
+    """Return what does not come back from a program's text.
+
+    A field is what it comes back as, whatever it was, and where it is a part of a type, whose type that is; a literal
+    that does not fit is one, whichever bound it exceeds; a name that the parser lacks is that name, or that of a dtype.
+    """
+    first, _, paths = seen.message.partition("\n")
+    if becomes := _BECOMES.fullmatch(first):
+        typed = _PATH.search(paths)
+        return f"{typed[1]}: {typed[2]}" if typed and typed[2] == becomes[1] else f"{becomes[1]} {becomes[2]}"
+    if _LITERAL.search(seen.message):
+        return "a literal that does not fit"
+    if missing := _MISSING.search(seen.message):
+        return f"no {missing[1] if parse(missing[1]) is None else 'such dtype'}"
+    return construct_of(seen)
+
+
+def about_a_definition(message: str) -> bool:
+    """Whether a step failed for want of the definition of a variable or of a buffer, as it may on ill-formed IR."""
+    return _DEFINITION.search(message) is not None
