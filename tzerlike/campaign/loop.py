@@ -195,7 +195,7 @@ class Fuzzer:
         end = number + min(self.search.pairs_per_fork, most or self.search.pairs_per_fork)
         trials: list[Trial] = []
         room = BATCH_TEXT
-        while number < end and room > 0:
+        while number < end and room > 0 and (len(self.corpus) or self.pending or not trials):
             trial = self._kept(partial(self.propose, number), "propose", Occasion(number))
             number += 1
             if trial is not None:
