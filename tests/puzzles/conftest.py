@@ -21,6 +21,8 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import Results
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.oracles import effort_for, examiner
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 from tzerlike.processes.lane import Lane
@@ -143,4 +145,13 @@ def worker_here() -> Iterator[None]:
 @pytest.fixture
 def executor() -> Iterator[ForkExecutor]:
     with served(Lane.prepare(0, NoCoverage(), fake_run_case), LIMITS) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[ForkExecutor]:
+    """An executor of real cases, judged by the oracles that look at compilations."""
+    lane = Lane.prepare(0, NoCoverage(), HARNESS.run_case, {**examiner.JOBS, **HARNESS.jobs})
+    with served(lane, Limits(seconds=10.0)) as made:
+        made.effort = effort_for(("crash", "inconsistency", "internal-error"))
         yield made

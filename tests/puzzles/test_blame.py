@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.puzzles.conftest import served
 from tzerlike.core.case import Case
-from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT, Stage
-from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.bundles.examined import look_again
-from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.oracles import effort_for, examiner, judged, make_oracles
+from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.metamorphic import HELD, PROBE
-from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
 
 ORACLES = ("crash", "inconsistency", "internal-error")
 GPU = '{"kind": "cuda", "arch": "sm_90", "host": {"kind": "llvm"}}'
-
-
-@pytest.fixture(scope="module")
-def real() -> Iterator[ForkExecutor]:
-    lane = Lane.prepare(0, NoCoverage(), HARNESS.run_case, {**examiner.JOBS, **HARNESS.jobs})
-    with served(lane, Limits(seconds=10.0)) as made:
-        made.effort = effort_for(ORACLES)
-        yield made
 
 
 def case(parameters: str, body: str, target: str = "llvm") -> Case:

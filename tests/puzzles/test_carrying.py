@@ -10,28 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import served, worker_here
-from tzerlike.campaign.confirming import ConfirmingWorker
-from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.shard import Shard
-from tzerlike.campaign.shard_worker import Assignment
+from tests.puzzles.confirming import Confirming, NoTexts, confirming
 from tzerlike.core.case import Case, PassSpec, Provenance
-from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.core.storage import write_json
 from tzerlike.core.stored import StoredCase
-from tzerlike.coverage import NoCoverage
-from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bundles.bundle import Texts
-from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.findings.programs import JudgeCase, Programs
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
-from tzerlike.processes.lane import Lane
 
 DEATH = ("passes", "Unroll", "SIGSEGV", "tvm::Unroll")
 
@@ -56,48 +44,28 @@ class Scripted:
         return Finding("crash", (*DEATH[:3], function, f"tvm::From{case.ir}"), case, seen)
 
 
-class Carrying(Programs):
+class Carrying(NoTexts):
     def __init__(self, to: str) -> None:
         self.to = to
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         yield Case(self.to)
 
-    # Crashes are carried and confirmed without a look at sizes, which every harness has to have.
-    def size(self, case: Case) -> Any:
-        raise NotImplementedError
-
-    def texts(
-        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
-    ) -> Texts:
-        return Texts("", "")
-
-
-class Worker(ConfirmingWorker):
-    def go_on(self) -> None: ...
-
-    def repeat(self, occasion: Occasion) -> None: ...
-
 
 @pytest.fixture
-def worker(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Worker]:
-    config = CampaignConfig(seed=1, jobs=1, iterations=1, oracles=("crash",))
-    directory = CampaignDir(tmp_path / "c")
-    directory.create(1)
-    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
-    lane = Lane.prepare(0, NoCoverage(), compiled)
-    with worker_here(), served(lane, Limits(5.0, 1 << 30)) as executor:
-        assignment = Assignment(Shard(0, 1), config, directory)
-        yield Worker(assignment, executor, lane.channel, [Scripted()], Carrying(request.param))
+def worker(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Confirming]:
+    carrying = Carrying(request.param)
+    with confirming(tmp_path / "c", compiled, Limits(5.0, 1 << 30), [Scripted()], carrying) as made:
+        yield made[0]
 
 
-def report(worker: Worker, program: str) -> str | None:
+def report(worker: Confirming, program: str) -> str | None:
     case = Case(program, (PassSpec("tirx.UnrollLoop"),))
     (found,) = worker._judge(case)
     return worker.report(found, StoredCase(case, Provenance("made")))
 
 
-def bundles(worker: Worker) -> list[tuple[str, int]]:
+def bundles(worker: Confirming) -> list[tuple[str, int]]:
     """The program and the tier of each bundle."""
     read = [
         [json.loads((path / name).read_text()) for name in ("case.json", "observation.json")]
@@ -107,14 +75,14 @@ def bundles(worker: Worker) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("worker", ["plain"], indirect=True)
-def test_the_same_failure_on_a_plain_program_is_what_is_bundled(worker: Worker) -> None:
+def test_the_same_failure_on_a_plain_program_is_what_is_bundled(worker: Confirming) -> None:
     signature = report(worker, "odd")
     assert bundles(worker) == [("plain", 1)]
     assert [path.name.endswith(f"-{signature}") for path in worker.directory.bundles()] == [True]
 
 
 @pytest.mark.parametrize("worker", ["plain"], indirect=True)
-def test_it_is_carried_and_bundled_once(worker: Worker) -> None:
+def test_it_is_carried_and_bundled_once(worker: Confirming) -> None:
     first = report(worker, "odd")
     oracle = worker.oracles[0]
     assert isinstance(oracle, Scripted)
@@ -126,6 +94,6 @@ def test_it_is_carried_and_bundled_once(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("worker", ["once", "elsewhere"], indirect=True)
-def test_what_is_not_shown_again_there_stays_as_it_was_found(worker: Worker) -> None:
+def test_what_is_not_shown_again_there_stays_as_it_was_found(worker: Confirming) -> None:
     assert report(worker, "odd") is not None
     assert bundles(worker) == [("odd", 2)]

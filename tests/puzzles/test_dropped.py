@@ -3,41 +3,28 @@ is nobody's bug is not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import served
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
-from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
-from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.offences import FormWatch
 from tzerlike.findings.defining import CANDIDATES, defined_finding, doubtful
 from tzerlike.findings.tiers import tiered
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.oracles import effort_for, examiner, judged, make_oracles
+from tzerlike.oracles import judged, make_oracles
 from tzerlike.passes.label import Label
-from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.tvm_api import tirx
 
 DATA = Path(__file__).parents[1] / "data"
 ORACLES = ("crash", "inconsistency", "internal-error")
-
-
-@pytest.fixture(scope="module")
-def real() -> Iterator[ForkExecutor]:
-    lane = Lane.prepare(0, NoCoverage(), HARNESS.run_case, {**examiner.JOBS, **HARNESS.jobs})
-    with served(lane, Limits(seconds=10.0)) as made:
-        made.effort = effort_for(ORACLES)
-        yield made
 
 
 def program(parameters: str, body: str, form: str = "") -> str:

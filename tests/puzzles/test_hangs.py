@@ -10,31 +10,17 @@ from typing import Any
 
 import pytest
 
-from tests.puzzles.conftest import served, worker_here
-from tzerlike.campaign import confirming
-from tzerlike.campaign.confirming import ConfirmingWorker
-from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.shard import Shard
-from tzerlike.campaign.shard_worker import Assignment
+from tests.puzzles.confirming import Confirming, NoTexts, confirming
+from tzerlike.campaign.confirming import _SLOW
 from tzerlike.core.case import Case, Provenance
-from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import Effort
-from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.core.storage import write_json
 from tzerlike.core.stored import StoredCase
-from tzerlike.coverage import NoCoverage
-from tzerlike.execution.compare.evidence import Evidence
-from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings import growth
-from tzerlike.findings.bundles.bundle import Texts
-from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.findings.programs import JudgeCase, Programs
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
-from tzerlike.processes.lane import Lane
 
 LIMIT = 0.1
 """Seconds of processor time."""
@@ -64,7 +50,7 @@ def compiled(case: Case, channel: Channel, around: RunContext, effort: Effort, k
     return {"exit": "ok"}
 
 
-class Extents(Programs):
+class Extents(NoTexts):
     """Programs that are a kind of compiler and an extent."""
 
     def smaller(self, case: Case) -> Iterator[Case]:
@@ -74,36 +60,15 @@ class Extents(Programs):
             n //= 2
             yield Case(f"{kind}:{n}")
 
-    # A hang's growth asks for no size, which every harness has to have.
-    def size(self, case: Case) -> Any:
-        raise NotImplementedError
-
-    def texts(
-        self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
-    ) -> Texts:
-        return Texts("", "")
-
-
-class Worker(ConfirmingWorker):
-    def go_on(self) -> None: ...
-
-    def repeat(self, occasion: Occasion) -> None: ...
-
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
-    config = CampaignConfig(seed=1, jobs=1, iterations=1, oracles=("crash",))
-    directory = CampaignDir(tmp_path / "c")
-    directory.create(1)
-    write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confirming]:
     monkeypatch.setattr(growth, "PATIENCE", 5.0)
-    lane = Lane.prepare(0, NoCoverage(), compiled)
-    with worker_here(), served(lane, Limits(LIMIT, 1 << 30)) as executor:
-        assignment = Assignment(Shard(0, 1), config, directory)
-        yield Worker(assignment, executor, lane.channel, [judge_crash], Extents())
+    with confirming(tmp_path / "c", compiled, Limits(LIMIT, 1 << 30), [judge_crash], Extents()) as made:
+        yield made[0]
 
 
-def report(worker: Worker, kind: str, extent: int = 16) -> str | None:
+def report(worker: Confirming, kind: str, extent: int = 16) -> str | None:
     case = Case(f"{kind}:{extent}")
     (seen,) = worker.executor.run([case], count=False)
     (found,) = worker._judge(case)
@@ -111,7 +76,7 @@ def report(worker: Worker, kind: str, extent: int = 16) -> str | None:
     return worker.report(found, StoredCase(case, Provenance("made")))
 
 
-def test_what_does_not_end_at_small_extents_is_a_hang(worker: Worker) -> None:
+def test_what_does_not_end_at_small_extents_is_a_hang(worker: Confirming) -> None:
     assert report(worker, "no end") is not None
     (bundle,) = worker.directory.bundles()
     said = json.loads((bundle / "observation.json").read_text())
@@ -122,19 +87,19 @@ def test_what_does_not_end_at_small_extents_is_a_hang(worker: Worker) -> None:
     assert worker.state.unconfirmed == {}
 
 
-def test_what_ends_late_is_counted_and_not_reported(worker: Worker) -> None:
+def test_what_ends_late_is_counted_and_not_reported(worker: Confirming) -> None:
     assert [report(worker, kind) for kind in ("late", "much too late")] == [None, None]
     assert worker.state.unconfirmed == {"slow-compile": 2}
     assert list(worker.directory.bundles()) == []
 
 
-def test_a_jump_that_is_no_growth_is_a_hang(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jump_that_is_no_growth_is_a_hang(worker: Confirming, monkeypatch: pytest.MonkeyPatch) -> None:
     # What a fork takes on a busy machine is no growth either.
     monkeypatch.setattr(growth, "_LEAST_JUMP", 1.0)
     assert report(worker, "no end of large ones") is not None
 
 
-def test_a_pass_that_is_slow_again_and_again_is_looked_at_no_more(worker: Worker) -> None:
+def test_a_pass_that_is_slow_again_and_again_is_looked_at_no_more(worker: Confirming) -> None:
     asked: list[Case] = []
     run = worker.executor.run
 
@@ -143,9 +108,9 @@ def test_a_pass_that_is_slow_again_and_again_is_looked_at_no_more(worker: Worker
         return run(cases, **options)
 
     worker.executor.run = noted  # type: ignore[method-assign, assignment]
-    for _ in range(confirming._SLOW):
+    for _ in range(_SLOW):
         report(worker, "much too late")
     asked.clear()
     assert report(worker, "much too late") is None
     assert len(asked) == 2, "those of this test alone"
-    assert worker.state.unconfirmed == {"slow-compile": confirming._SLOW + 1}
+    assert worker.state.unconfirmed == {"slow-compile": _SLOW + 1}
