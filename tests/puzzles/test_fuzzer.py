@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tzerlike.campaign import loop
 from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Hooks, Import, Search
 from tzerlike.campaign.pairs import Passes, Plan
 from tzerlike.core.bandit import Yields
@@ -259,8 +260,21 @@ def test_batches_run_as_many_pairs_as_a_fork_takes(make: Make) -> None:
     executor = Scripted(OK_NEW)
     fuzzer = make(executor, pending=[seed(str(i)) for i in range(3)], pairs_per_fork=4)
     fuzzer.step()
-    assert len(executor.cases) == 3
-    assert fuzzer.tally.iterations == 4
+    # There is nothing to mutate before the seeds have run.
+    assert (len(executor.cases), fuzzer.tally.iterations) == (3, 3)
+    fuzzer.step()
+    assert (len(executor.cases), fuzzer.tally.iterations) == (7, 7)
+    fuzzer.step(most=2)
+    assert (len(executor.cases), fuzzer.tally.iterations) == (9, 9)
+
+
+def test_a_batch_of_large_programs_is_small(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = Scripted(OK_NEW)
+    pending = [seed(str(i)) for i in range(4)]
+    monkeypatch.setattr(loop, "BATCH_TEXT", len(pending[0].program) + 1)
+    fuzzer = make(executor, pending=pending, pairs_per_fork=4)
+    fuzzer.step()
+    assert len(executor.cases) == 2
 
 
 def test_counters_add_up(make: Make) -> None:
