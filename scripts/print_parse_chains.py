@@ -27,7 +27,7 @@ from tzerlike.core.rng import rng_for
 from tzerlike.findings.repro import quotable
 from tzerlike.harnesses.tir.parts import program_source
 from tzerlike.mutators import GROUPS, MutationEnv, Mutator, make_mutators
-from tzerlike.oracles.round_trip.examiner import REPRO
+from tzerlike.oracles.round_trip.examiner import repro_of
 from tzerlike.processes.forked import each_in_child, in_child
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, raised_by_tvm, script_of, well_formed
 from tzerlike.tir.roundtrip import PRINTER, round_trip
@@ -112,7 +112,7 @@ def main() -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "module.json").write_text(module)
         (directory / "module.py").write_text(script)
-        repro = REPRO.format(title=quotable(f"{stage}: {cause}"), program=program_source(Case(module), ""))
+        repro = repro_of(stage, quotable(f"{stage}: {cause}"), program_source(Case(module), ""))
         (directory / "repro.py").write_text(repro)
         (directory / "detail.txt").write_text(f"{detail}\n")
         print(f"{count:5}  {stage}: {cause}")

@@ -126,7 +126,8 @@ def main(A: T.Buffer((6, 8), "float32"), B: T.Buffer((6, 8), "float32")):
 def test_regions_that_a_primitive_makes_lie_are_reported_though_the_build_is_right(tmp_path: Path) -> None:
     bundle = campaign(COPY, 12, tmp_path / "seeds", tmp_path / "c")
     assert bundle.name.startswith("wrong-code-schedule-looppartition-block-region")
-    assert json.loads((bundle / "observation.json").read_text())["tier"] == 1
+    # The documentation of the primitive prints what comes out.
+    assert json.loads((bundle / "observation.json").read_text())["tier"] == 2
     command = [sys.executable, "-I", bundle / "repro.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1, done.stderr

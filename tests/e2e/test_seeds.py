@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -166,7 +167,13 @@ def _function(value: int) -> object:
     return tvm_api.PrimFunc([], tirx.Evaluate(tirx.const(value, "int32")))
 
 
-def test_a_recipe_that_kills_the_process_is_dropped() -> None:
+def test_a_recipe_that_kills_the_process_or_has_no_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("tzerlike.tir.seeds.generate"), "SECONDS", 1.0)
+
+    def spin() -> dict[str, object]:
+        while True:
+            pass
+
     def die() -> dict[str, object]:
         os.kill(os.getpid(), signal.SIGKILL)
         return {}
@@ -177,11 +184,12 @@ def test_a_recipe_that_kills_the_process_is_dropped() -> None:
             Recipe("b", die),
             Recipe("c", lambda: {"x": _function(2), "y": _function(1)}),
             Recipe("d", lambda: {"": 1 / 0}),
+            Recipe("e", spin),
         ]
 
     made = generate({"topi": recipes})
     assert [seed.name for seed in made.seeds] == ["a", "c/x"]
-    assert [name for name, _ in made.dropped] == ["b", "d"]
+    assert [name for name, _ in made.dropped] == ["b", "d", "e"]
     assert "killed" in made.dropped[0][1] and "ZeroDivisionError" in made.dropped[1][1]
 
 

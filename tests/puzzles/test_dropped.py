@@ -69,7 +69,7 @@ DROPPED = {
     "a division by zero that nothing computes": (program(INTS, GUARDED), FIRST_TIER, "Divide by zero"),
     "an alignment in a block that is dead": (
         program(SQUARES, ALIGNED, "(s_tir=True)"),
-        FIRST_TIER,
+        SECOND_TIER,
         "Index 0 out of bounds",
     ),
     "a cast of a vector to float8": (

@@ -21,6 +21,16 @@ _DECIDED = ("Select", "if_then_else", "And", "Or")
 """Operators that one constant operand folds."""
 
 
+_FOLDED = {
+    **dict.fromkeys(("Add", "Sub", "LShift", "RShift"), (0,)),
+    "Mul": (0, 1),
+    **dict.fromkeys(QUOTIENTS, (1,)),
+}
+"""By operators, the constants that they fold with, as the second operand, whatever the first is."""
+
+_COMMUTATIVE = ("Add", "Mul")
+
+
 def tier_of_problem(check: str, problem: Problem) -> int:
     """Return the tier of what is wrong with this analysis on this problem."""
     return FIRST_TIER if check not in _UNASKED and is_plain(problem) else SECOND_TIER
@@ -56,6 +66,9 @@ def _is_written(node: Expr) -> bool:
     constants = [_is_constant(arg) for arg in node.args]
     if all(constants) or (node.op in _DECIDED and (constants[0] or (node.op in ("And", "Or") and any(constants)))):
         return False
+    others = node.args if node.op in _COMMUTATIVE else node.args[1:2]
+    if any(_value_of(arg) in _FOLDED.get(node.op, ()) for arg in others):
+        return False
     if node.op in ("LShift", "RShift"):
         return constants[1]
     return node.op not in QUOTIENTS or not constants[0]
@@ -63,3 +76,10 @@ def _is_written(node: Expr) -> bool:
 
 def _is_constant(node: Expr) -> bool:
     return node.op == "IntImm" or (node.op == "Broadcast" and _is_constant(node.args[0]))
+
+
+def _value_of(node: Expr) -> int | None:
+    """The constant that a node is, of all lanes; None where it is none."""
+    if node.op == "Broadcast":
+        return _value_of(node.args[0])
+    return int(node.value or 0) if node.op == "IntImm" else None

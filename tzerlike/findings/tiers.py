@@ -21,6 +21,9 @@ _DOCUMENTED = frozenset({("schedule", "cache_index", "strides"), ("schedule", "L
 """By their parts, findings whose like TVM's documentation of the primitive prints as what comes out: buffers of several
 dimensions and one stride, blocks that declare nothing. Both hurt later on, and are no oversight of a user's."""
 
+_CHECKED_VALUE = "ValueError: Check failed"
+"""How an error begins that TVM chose the class of: its internal checks raise InternalError."""
+
 Likeness = Callable[[Finding, Finding], bool]
 """Whether the second finding may stand for the first."""
 
@@ -61,13 +64,17 @@ def shown_plainly(
 def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
     """Return the tier of what a probe found: a program that cannot be printed need not come back from its text.
 
-    Some will say that what a program never computes may hold anything, and that what the documentation shows is meant.
+    Some will say that what a program never computes may hold anything, that what the documentation shows is meant, and
+    that a ValueError is a refusal under another name.
     """
+    seen = finding.observation
     if finding.parts in _DOCUMENTED:
         return SECOND_TIER
-    if finding.observation.stage is Stage.MUTATE and finding.observation.message.partition(":")[0] == PADDING:
+    if seen.stage is Stage.MUTATE and (
+        seen.message.startswith(_CHECKED_VALUE) or seen.message.startswith(f"{PADDING}:")
+    ):
         return SECOND_TIER
-    plain = programs.plain(executor, finding.case, printed=finding.observation.stage is not Stage.TEXT)
+    plain = programs.plain(executor, finding.case, printed=seen.stage is not Stage.TEXT)
     return FIRST_TIER if plain else SECOND_TIER
 
 

@@ -85,6 +85,8 @@ class Fact(StrEnum):
     """Something is marked to be copied asynchronously."""
     DEVICE_MEMORY = "device-memory"
     """Some buffer is in memory that a CPU has not got."""
+    RUN_TIME_MEMORY = "run-time-memory"
+    """Some buffer of threads' or blocks' own memory has a size that is known at run time alone."""
     TRAINIUM = "trainium"
     """The program is compiled for Trainium, as none is here."""
     ADRENO = "adreno"
@@ -167,6 +169,9 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
         elif kind == "tirx.BufferType":
             if len(nodes[data["shape"]]["data"]) != 1:
                 found.add(Fact.ND)
+            fixed = all(nodes[extent]["type"].endswith("IntImm") for extent in nodes[data["shape"]]["data"])
+            if not fixed and nodes[data["storage_scope"]].get("data") not in (None, "", "global"):
+                found.add(Fact.RUN_TIME_MEMORY)
             element = nodes[data["dtype"]].get("data", {}).get("dtype")
             if element in _OF_ELEMENTS:
                 found.add(_OF_ELEMENTS[element])

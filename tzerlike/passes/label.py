@@ -70,7 +70,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
-    "Cannot convert type .* to CUDA type": "CUDA has vectors of few lengths",
+    "Cannot convert type .* to CUDA type|Only support an even number": "CUDA has vectors of few lengths",
     "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",
     "LowerWarpMemory failed": "tirx.LowerWarpMemory wants indices of warp memory that it can take apart",
     "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",
@@ -112,6 +112,11 @@ EXCUSES: Final = (
         "Shift amount must be",
         lambda passes, facts, failing: Fact.SHIFTS in facts and failing not in ("", "NarrowDataType"),
         "TVM folds no shift too far, be it one that nothing computes; to narrow what is shifted is its own doing",
+    ),
+    Excuse(
+        "Can only handle constant size stack allocation",
+        lambda passes, facts, failing: Fact.RUN_TIME_MEMORY in facts,
+        "a kernel's own memory has a size that is known when it is compiled; no excuse where a pass made it unknown",
     ),
     Excuse(
         r"exceeds range of int32|max_value\(target_data_type_\)",

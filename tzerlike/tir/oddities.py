@@ -16,6 +16,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, function_with, is_buffer, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
+from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
@@ -56,8 +57,15 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Min: min,
     tirx.Max: max,
 }
+_BEYOND = 1.001
+"""By what factor a constant is beyond the floats of a dtype, at the least."""
+
+_ALIGNMENT = "buffer_dim_align"
+"""An annotation that says nothing of memory that nobody reads."""
+
 _PLACES = ("indices", "iter_values", "min", "extent", "step", "predicate")
 _ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
+_BOUNDS = ("min", "extent", "step")
 _CONDITIONS = ("condition", "predicate")
 
 
@@ -71,8 +79,13 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
+    """`used` are the variables that something uses, `read` the buffers that are read, here or by the caller; `blocks`
+    says whether there are any but the root."""
+
     tree: Tree
     used: frozenset[int]
+    read: frozenset[int]
+    blocks: bool
     threads: bool
 
 
@@ -80,7 +93,9 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     """What is odd about a function, outermost first. `threads` says whether its target has threads to bind loops to."""
     tree = Tree(func)
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
-    program = _Program(tree, used, threads)
+    loaded = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
+    read = frozenset((*loaded, *map(key, array_items(func.params))))
+    program = _Program(tree, used, read, any(map(_declares, tree.sites)), threads)
     for site in tree.sites:
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
@@ -168,6 +183,9 @@ def _realize(program: _Program, site: Site) -> _Found:
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]
             yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
     rest = _hints(block.annotations)
+    unread = all(key(source_of(region)) not in program.read for region in array_items(block.writes))
+    if _ALIGNMENT in rest and unread:
+        del rest[_ALIGNMENT]
     if len(rest) < len(block.annotations):
         yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
 
@@ -175,10 +193,15 @@ def _realize(program: _Program, site: Site) -> _Found:
 def _loop(program: _Program, site: Site) -> _Found:
     node = site.node
     serial = partial(loop_with, node, kind=SERIAL, thread_binding=None, body=_one_variable(node))
+    dtype = str(type_of(node.extent).dtype)
     if str(type_of(node.loop_var).dtype).startswith("uint"):
         yield _UNSIGNED, partial(_signed, node)
+    if _at_most_zero(node.extent):
+        yield "a loop that never runs", partial(loop_with, node, extent=number(dtype, 2))
     if int(node.kind) == THREAD_BINDING and not program.threads:
         yield "a thread binding", serial
+    elif int(node.kind) == THREAD_BINDING and _loads(program.tree, site, "extent"):
+        yield "a number of threads in memory", partial(loop_with, node, extent=number(dtype, 2))
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)
@@ -186,12 +209,23 @@ def _loop(program: _Program, site: Site) -> _Found:
         yield "an annotation", partial(loop_with, node, annotations=rest)
 
 
+def _at_most_zero(extent: Any) -> bool:
+    """Whether a number that a program calculates is never positive, whatever it calculates with."""
+    if type(extent) is tirx.IntImm:
+        return int(extent.value) <= 0
+    return type(extent) is tirx.Min and (_at_most_zero(extent.a) or _at_most_zero(extent.b))
+
+
 def _store(program: _Program, site: Site) -> _Found:
     """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
+    if program.blocks and not any(map(_declares, site.ancestors())):
+        yield "a store beside blocks", partial(seq, [])
     written = site.node.buffer
     if not program.threads or str(type_of(written).storage_scope) == "local":
         return
     launches = [above for above in site.ancestors() if tag_of(above.node)]
+    if not launches:
+        yield "a store by the host", partial(seq, [])
     if not launches or any(map(_of_one_block, launches)):
         return
     threads = filter(_of_one_block, program.tree.below(launches[-1]))
@@ -244,13 +278,26 @@ def _binary(program: _Program, site: Site) -> _Found:
 
 def _cast(program: _Program, site: Site) -> _Found:
     source, wanted = parse(str(type_of(site.node.value).dtype)), parse(site.dtype)
-    if not (source and source.is_float and wanted and wanted.is_int and wanted.base != "bool"):
+    if not source or not source.is_float or not wanted:
         return
     value = _float_in(site.node.value)
-    if _in_index_or_divisor(site):
-        yield "a float in an index", partial(number, site.dtype, 1)
-    elif value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
+    if wanted.is_float:
+        if value is not None and math.isfinite(value) and abs(value) > _BEYOND * largest_float(wanted):
+            yield _NEVER, lambda: tirx.FloatImm(site.dtype, 1.0)
+    elif wanted.is_int and value is not None and not (math.isfinite(value) and wanted.low <= int(value) <= wanted.high):
         yield _NEVER, partial(number, site.dtype, 1)
+
+
+def _declares(site: Site) -> bool:
+    """Whether this is a block that declares anything: not the root."""
+    node = site.node
+    return type(node) is s_tir.SBlock and any(map(len, (node.iter_vars, node.reads, node.writes)))
+
+
+def _loads(tree: Tree, site: Site, role: str) -> bool:
+    """Whether what is in this place of a node reads memory."""
+    tops = (below for below in tree.below(site) if below.role == role and below.parent is site)
+    return any(type(part.node) is tvm.ir.TensorLoad for top in tops for part in tree.below(top))
 
 
 def _float_in(node: Any) -> float | None:
@@ -269,8 +316,8 @@ def _let(program: _Program, site: Site) -> _Found:
     node = site.node
     if key(node.var) not in program.used:
         yield _UNUSED, lambda: node.body
-    elif _in_condition(site):
-        yield "a name in a condition", lambda: substitute(node.body, {key(node.var): node.value})
+    elif _in_condition(site) or any(part.role in _BOUNDS for part in _path(site)):
+        yield "a name in a condition or a bound", lambda: substitute(node.body, {key(node.var): node.value})
 
 
 def _integer(program: _Program, site: Site) -> _Found:
@@ -295,8 +342,6 @@ def _assertion(program: _Program, site: Site) -> _Found:
 _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     s_tir.SBlockRealize: _realize,
     tirx.For: _loop,
-    tirx.BufferStore: _store,
-    tirx.Cast: _cast,
     tirx.IfThenElse: _branch,
     tirx.Select: _select,
     tvm.ir.Call: _call,
@@ -304,6 +349,7 @@ _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     tirx.Bind: _bind,
     tirx.Let: _let,
     tirx.Cast: _cast,
+    tirx.BufferStore: _store,
     tirx.IntImm: _integer,
     tirx.AttrStmt: _attribute,
     tirx.AssertStmt: _assertion,

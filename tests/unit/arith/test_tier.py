@@ -31,6 +31,7 @@ PLAIN = {
     "a vector": of(Expr("Div", "int32x4", (RAMP, TWOS))),
     "of two widths": of(made("Add", Expr("Cast", "int64", (X.node,)), Expr("Cast", "int64", (MOD,)), dtype="int64")),
     "a shift": of(made("LShift", X.node, 3)),
+    "a negation": of(made("Mod", made("Sub", 0, X.node), 2)),
 }
 
 FAR = {
@@ -41,6 +42,9 @@ FAR = {
     "an unbound variable": of(MOD, Variable("x", "int32", (-LIMIT, 0, 1), "nothing")),
     "no variable": Problem((), (made("Mod", -1, 2),)),
     "constants alone below": of(made("Add", X.node, made("LShift", 0, 0))),
+    "a product that is nothing": of(made("Mod", made("Mul", X.node, 0), 2)),
+    "a factor of one": of(made("Mod", made("Mul", 1, X.node), 2)),
+    "a shift by nothing": of(made("Min", made("LShift", X.node, 0), 2)),
     "a choice that is made": of(made("Select", boolean(False), X.node, MOD)),
     "a truth that is known": of(made("Or", made("LT", X.node, 1, dtype="bool"), boolean(False), dtype="bool")),
     "a negative divisor": of(made("FloorDiv", X.node, -2)),

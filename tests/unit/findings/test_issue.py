@@ -100,6 +100,27 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     assert len(text.splitlines()) < 60, "a message that quotes a whole script is cut"
 
 
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("InternalError: Check failed: (a && (b)) is false: it is too large", "it is too large"),
+        ("InternalError: Check failed: (a == b) is false: ", "Check failed: (a == b) is false"),
+        ("ValueError: no", "no"),
+    ],
+)
+def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, words: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.FlattenBuffer", rejection=Rejection("internal-error"))
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] FlattenBuffer fails on a valid program: {words}"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"), [("llvm", ", target llvm"), ('{"kind": "cuda", "arch": "sm_80"}', ", target cuda sm_80")]
+)
+def test_the_target_stands_beside_the_versions(target: str, words: str) -> None:
+    told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11))
+    assert words in report(replace(told, case=replace(told.case, target=target)))
+
+
 def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)

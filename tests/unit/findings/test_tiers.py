@@ -107,3 +107,11 @@ def test_padding_that_nobody_computes_is_argued_about() -> None:
     seen = Observation(Exit.OK, Stage.MUTATE, f"{PADDING}: B[vi] = C[vi]", "CacheWrite")
     found = Finding("wrong-code", ("schedule", "CacheWrite", PADDING), Case("plain"), seen)
     assert tier_of_look(found, NOBODY, Named("plain")) == 2
+
+
+@pytest.mark.parametrize(("error", "tier"), [("ValueError", 2), ("InternalError", 1), ("KeyError", 1)])
+def test_whether_a_value_error_is_a_refusal_is_argued_about(error: str, tier: int) -> None:
+    said = f"{error}: Check failed: (var.has_value()) is false: no pattern"
+    seen = Observation(Exit.REJECTED, Stage.MUTATE, said, "Schedule.compute_at")
+    found = Finding("ice-on-valid", ("schedule", "Schedule.compute_at"), Case("plain"), seen)
+    assert tier_of_look(found, NOBODY, Named("plain")) == tier

@@ -65,6 +65,8 @@ DIVIDES = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zer
 SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
 FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
+LANES = "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : Only support an even number of lanes for half"
+STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle constant size stack allocation for now"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,10 @@ FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
     [
         pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.DIVISIONS}, DIVIDES, True, id="a division of the program's"),
         pytest.param(DEFAULT, "s_tir.StmtSimplify", set(), DIVIDES, False, id="a division of TVM's own"),
+        pytest.param(
+            DEFAULT, "", {Fact.RUN_TIME_MEMORY}, STACK, True, id="memory of a size that the program leaves open"
+        ),
+        pytest.param(DEFAULT, "", set(), STACK, False, id="memory of a size that a pass leaves open"),
         pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.SHIFTS}, SHIFTS, True, id="a shift of the program's"),
         pytest.param(DEFAULT, "tirx.NarrowDataType", {Fact.SHIFTS}, SHIFTS, False, id="a shift that TVM narrows"),
         pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), NARROW, True, id="forced to be narrow"),

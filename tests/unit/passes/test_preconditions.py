@@ -23,6 +23,7 @@ from tzerlike.passes.plan import (
     varied_pipeline,
 )
 from tzerlike.passes.preconditions import PRECONDITIONS, facts_after, legal
+from tzerlike.systems import tvm_api
 
 PIPELINE = parse_sequence(
     "s_tir.CanonicalizeLoop; s_tir.LowerCrossThreadReduction; s_tir.LowerInitBlock; s_tir.ConvertBlocksToOpaque; "
@@ -257,6 +258,23 @@ def test_facts_of_programs_from_before_0_27() -> None:
     assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS, Fact.S_TIR}
     nodes[3], nodes[5] = {"type": "ffi.Map", "data": []}, {"type": "tirx.Evaluate", "data": {}}
     assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET}
+
+
+@pytest.mark.parametrize(
+    ("scope", "extent", "open_size"), [("shared", "n", True), ("global", "n", False), ("local", "4", False)]
+)
+def test_memory_of_a_size_known_at_run_time_is_a_fact(scope: str, extent: str, open_size: bool) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,))
+    B = T.sblock_alloc_buffer(({extent},), scope="{scope}")
+    B[0] = A[0]
+    A[1] = B[0]
+"""
+    ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text)))
+    assert (Fact.RUN_TIME_MEMORY in facts_of(ir)) is open_size
 
 
 def test_contexts_differ_by_their_pipeline() -> None:

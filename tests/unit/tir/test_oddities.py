@@ -31,6 +31,10 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 """
 
 
+NAMED = "a name in a condition or a bound"
+NEVER = "what no execution may come to"
+
+
 def bare(statement: str) -> Any:
     return tvm_api.parse_script(BARE.format(statement=statement.replace("\n", "\n    ")))
 
@@ -58,6 +62,7 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
         "B[0:8] = A[T.Ramp(0, 1, 8)] + T.Broadcast(3, 8)",
         "y: T.let[T.int32] = A[n] + 1\nB[n] = y * y",
         "B[n] = T.Let(x * x, where={x: A[n] + 1})",
+        "B[n] = A[T.Cast('int32', T.floor(T.Cast('float32', A[n]) * T.float32(0.5)))]",
         "if n < 3:\n    B[n] = T.if_then_else(n > 1, A[n], 0)",
         "while n < 3:\n    T.evaluate(0)",
         "B[n] = T.Cast('int32', T.float32(7.5))",
@@ -75,7 +80,8 @@ def test_what_people_write(statement: str) -> None:
         ("B[n] = A[n % 2147483647]", "an extreme constant", "B[n] = A[n % 2]"),
         ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
-        ("B[n] = A[T.Cast('int32', T.Cast('float32', A[n]))]", "a float in an index", "B[n] = A[1]"),
+        ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
+        ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
         ("B[n] = T.Add(3, 4)", "an unfolded constant", "B[n] = 7"),
         ("if T.bool(False):\n    B[n] = 1", "a constant condition", "B[n] = 1"),
@@ -84,7 +90,9 @@ def test_what_people_write(statement: str) -> None:
         ("if n < 4 and T.bool(True):\n    B[n] = 1", "a constant condition", "if n < 4:"),
         ("y: T.let[T.int32] = A[n]\nB[n] = 1", "an unused name", "B[n] = 1"),
         ("B[n] = T.Let(A[n], where={x: A[n]})", "an unused name", "B[n] = A[n]"),
-        ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", "a name in a condition", "if A[n] * A[n] < 3:"),
+        ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", NAMED, "if A[n] * A[n] < 3:"),
+        ("for i in range(T.Let(x * x, where={x: A[n]})):\n    B[i] = 1", NAMED, "A[n] * A[n]"),
+        ("B[n] = T.Cast('int32', T.Cast('float8_e4m3fn', T.float16(-65504.0)))", NEVER, "1.0"),
         ("for i in T.vectorized(2):\n    B[i:i + 8] = T.Ramp(i, 1, 8)", "vectors in a vectorised loop", "in range(2)"),
         ("for i in T.serial(4, annotations={'mine': 1}):\n    B[i] = 1", "an annotation", "for i in range(4):"),
         ("for i in T.thread_binding(4, thread='threadIdx.x'):\n    B[i] = 1", "a thread binding", "for i in range(4):"),
@@ -162,3 +170,59 @@ def test_what_no_thread_is_bound_to_is_odd_where_threads_are_launched(beside: st
     better = mended(func, 0, threads=True)
     assert better is not None
     assert names(better, threads=True) == []
+
+
+@pytest.mark.parametrize(("reader", "odd"), [("A[0, 0]", ["an annotation"]), ("C[vi, 0]", [])])
+def test_an_alignment_is_for_memory_that_somebody_reads(reader: str, odd: list[str]) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
+    C = T.sblock_alloc_buffer((8, 8))
+    for i, j in T.grid(8, 8):
+        with T.sblock("fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.sblock_attr({{"buffer_dim_align": [[0, 0, 8, 3]]}})
+            C[vi, vj] = A[vi, vj]
+    for i in range(8):
+        with T.sblock("take"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = {reader}
+"""
+    assert names(tvm_api.parse_script(text)) == odd
+
+
+def test_a_store_beside_blocks_is_odd() -> None:
+    text = BLOCK.format(root="True", value="i", predicate="True").replace(
+        "        for i in", "        B[0] = 1\n        for i in"
+    )
+    func = tvm_api.parse_script(text)
+    assert names(func) == ["a store beside blocks"]
+    assert "B[0] = 1" not in text_without_oddities(func)
+    assert names(bare("B[0] = 1")) == []
+
+
+def test_threads_are_counted_without_a_look_at_memory() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in T.thread_binding({extent}, thread="threadIdx.x"):
+        B[i] = A[i]
+"""
+    assert names(tvm_api.parse_script(text.format(extent="A[0] + 1")), threads=True) == [
+        "a number of threads in memory"
+    ]
+    assert names(tvm_api.parse_script(text.format(extent="16")), threads=True) == []
+
+
+def test_what_a_host_stores_beside_a_kernel_is_odd() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    B[0] = A[1]
+    for i in T.thread_binding(16, thread="threadIdx.x"):
+        B[i] = A[i]
+"""
+    assert names(tvm_api.parse_script(text), threads=True) == ["a store by the host"]

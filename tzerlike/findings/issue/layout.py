@@ -87,8 +87,8 @@ def _plain_name(signature: str) -> str:
     return name if len(name) <= _WIDTH else f"{name[:_WIDTH]} ..."
 
 
-def environment_lines(environment: Mapping[str, Any]) -> list[str]:
-    """Return one line of versions, as far as a bundle's environment names them."""
+def environment_lines(environment: Mapping[str, Any], target: str = "") -> list[str]:
+    """Return one line of versions, as far as a bundle's environment names them, and of the `target` of its case."""
     names = (
         ("TVM", "tvm"),
         ("tvm-ffi", "tvm_ffi"),
@@ -99,6 +99,8 @@ def environment_lines(environment: Mapping[str, Any]) -> list[str]:
         ("CPU", "cpu"),
     )
     known = [f"{label} {environment[key]}" for label, key in names if environment.get(key)]
+    if target:
+        known.append(f"target {target}")
     return [", ".join(known)] if known else []
 
 

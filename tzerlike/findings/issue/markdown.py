@@ -8,7 +8,7 @@ from statistics import median
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
-from tzerlike.core.targets import kind_of_target
+from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -39,7 +39,7 @@ def report(subject: Subject) -> str:
         ["### Actual behavior", "", *_actual(subject)],
         ["### Steps to reproduce", "", *_steps(subject)],
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
-        ["### Environment", "", *environment_lines(subject.environment)],
+        ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
         [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -62,8 +62,7 @@ def headline(subject: Subject) -> str:
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
-        reason = re.sub(r"^\w+Error: ", "", _first_line(seen.refusal))
-        text = f"{place} fails on a valid program: {reason}"
+        text = f"{place} fails on a valid program: {_reason(_first_line(seen.refusal))}"
     else:
         text = {
             "hang": f"{place} does not end",
@@ -74,6 +73,13 @@ def headline(subject: Subject) -> str:
     return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
 
 
+def _reason(message: str) -> str:
+    """What an error of TVM's says, without its class, and without the condition of a check that says more than that."""
+    text = re.sub(r"^\w+Error: ", "", message)
+    check = re.fullmatch(r"Check failed: \(.*\) is false: *(\S.*)", text)
+    return text if check is None else check[1]
+
+
 _STAGES = {
     Stage.LOAD: "Loading a module",
     Stage.PASSES: "A pass",
@@ -81,6 +87,13 @@ _STAGES = {
     Stage.COMPILE_DEVICE: "Code generation",
     Stage.BUILD_BASELINE: "Code generation in the baseline build",
 }
+
+
+def _target(subject: Subject) -> str:
+    """What the case was compiled for: a reader has the program alone before their eyes."""
+    target = subject.case.target
+    kind = kind_of_target(target)
+    return f"{kind} {arch_of_target(target)}" if kind == "cuda" else kind
 
 
 def _account(subject: Subject) -> Account:

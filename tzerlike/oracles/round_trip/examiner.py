@@ -89,7 +89,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
     return Look(() if finding is None else (finding,), repro=partial(_repro, fault.stage))
 
 
-REPRO = '''\
+_REPRO = '''\
 """{title}
 
 A well-formed program that TVM does not read back from its own TVMScript. Exits non-zero while that is so.
@@ -120,7 +120,12 @@ print("the program comes back from its text: the bug does not show")"""
 _PARSED = 'print("its text is parsed: the bug does not show")'
 
 
-def _repro(stage: str, pieces: Pieces) -> str:
+def repro_of(stage: str, title: str, program: str) -> str:
+    """Return the script that shows that a program does not survive its text."""
     compared = _COMPARED if stage == UNEQUAL else _PARSED
     imports = "from tvm_ffi import get_first_structural_mismatch\n" if stage == UNEQUAL else ""
-    return REPRO.format(title=pieces.title, program=pieces.program, compared=compared, imports=imports)
+    return _REPRO.format(title=title, program=program, compared=compared, imports=imports)
+
+
+def _repro(stage: str, pieces: Pieces) -> str:
+    return repro_of(stage, pieces.title, pieces.program)

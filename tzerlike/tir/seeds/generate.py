@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +24,9 @@ from tzerlike.tir.seeds.seed import Seed
 
 MAX_NODES = 1200
 """Functions with more nodes are dropped: they compile slowly, and a mutation rarely matters in them."""
+
+SECONDS = 30.0
+"""Of processor time, for what is made of one recipe: TVM may run on without end."""
 
 MAX_DEATHS = 25
 """Children of one source that may die before generation itself is taken to be broken."""
@@ -164,6 +168,7 @@ def _child(origin: str, factory: Factory, limits: SeedLimits, done: frozenset[st
             if recipe.name in done:
                 continue
             tell(kind="start", name=recipe.name)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 functions = recipe.build()
             except Exception as error:  # noqa: BLE001 (another TVM version may refuse any operator)
@@ -178,6 +183,7 @@ def _child(origin: str, factory: Factory, limits: SeedLimits, done: frozenset[st
                 else:
                     tell(kind="seed", digest=f"{seed.target} {digest_of(function)}", seed=seed.to_json())
             tell(kind="stop", name=recipe.name)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         tell(kind="end")
     except BaseException:  # noqa: BLE001 (the parent raises it again)
         tell(kind="error", text=traceback.format_exc())

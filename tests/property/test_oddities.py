@@ -1,0 +1,23 @@
+"""What people write is not odd: the built-in seeds are such programs, TOPI's and lowered models' above all."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.property.test_mutators_matrix import CACHE
+from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import load
+from tzerlike.tir.oddities import oddities
+from tzerlike.tir.seeds import builtin_seeds
+
+
+def test_hardly_a_seed_has_an_odd_form() -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    seeds = builtin_seeds(CACHE)
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        func = tvm_api.entry_of(load(seed.ir))
+        found.update({odd.what for odd in oddities(func, threads=seed.target == "cuda")})
+    # Attributes and annotations are what some seeds are there for.
+    assert all(count <= 3 for what, count in found.items() if what not in ("an attribute", "an annotation")), found
+    assert found.total() <= len(seeds) / 20
