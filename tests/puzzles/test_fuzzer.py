@@ -256,16 +256,35 @@ def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> N
     assert ran[0] == ran[1] != ran[2]
 
 
-def test_batches_run_as_many_pairs_as_a_fork_takes(make: Make) -> None:
-    executor = Scripted(OK_NEW)
+def test_batches_grow_where_most_bring_nothing(make: Make) -> None:
+    executor = Scripted()
     fuzzer = make(executor, pending=[seed(str(i)) for i in range(3)], pairs_per_fork=4)
-    fuzzer.step()
-    # There is nothing to mutate before the seeds have run.
-    assert (len(executor.cases), fuzzer.tally.iterations) == (3, 3)
-    fuzzer.step()
-    assert (len(executor.cases), fuzzer.tally.iterations) == (7, 7)
+    sizes = []
+    for _ in range(5):
+        before = len(executor.cases)
+        fuzzer.step()
+        sizes.append(len(executor.cases) - before)
+    assert sizes == [1, 2, 4, 4, 4]
     fuzzer.step(most=2)
-    assert (len(executor.cases), fuzzer.tally.iterations) == (9, 9)
+    assert (len(executor.cases), fuzzer.tally.iterations) == (17, 17)
+
+
+@pytest.mark.parametrize(("brings", "after"), [([], 8), ([OK_NEW], 8), ([OK_NEW, DIED], 2), ([REFUSED] * 4, 8)])
+def test_a_batch_after_one_that_brought_much_is_smaller(make: Make, brings: list[Observation], after: int) -> None:
+    executor = Scripted(OK_OLD, OK_OLD, OK_OLD, *brings)
+    fuzzer = make(executor, pairs_per_fork=16)
+    for _ in range(3):
+        fuzzer.step()
+    before = len(executor.cases)
+    fuzzer.step()
+    assert len(executor.cases) - before == after
+
+
+def test_nothing_is_mutated_in_the_batch_of_the_first_seed(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW), pairs_per_fork=4)
+    fuzzer.width = 4
+    fuzzer.step()
+    assert fuzzer.tally.iterations == 1
 
 
 def test_a_batch_of_large_programs_is_small(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,6 +292,7 @@ def test_a_batch_of_large_programs_is_small(make: Make, monkeypatch: pytest.Monk
     pending = [seed(str(i)) for i in range(4)]
     monkeypatch.setattr(loop, "BATCH_TEXT", len(pending[0].program) + 1)
     fuzzer = make(executor, pending=pending, pairs_per_fork=4)
+    fuzzer.width = 4
     fuzzer.step()
     assert len(executor.cases) == 2
 

@@ -50,6 +50,10 @@ hardly touch the passes of a corpus of thousands: an entry has to be drawn N_max
 BATCH_TEXT = 1 << 18
 """Characters of programs that one child takes in turn: it is the compiler's garbage that fills it."""
 
+RERUN_SHARE = 1 / 4
+"""Share of the cases of a batch that may bring something: as long as most do, which run again on their own, a batch is
+dearer than as many children."""
+
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
 
@@ -115,6 +119,11 @@ class Step:
     findings: tuple[Finding, ...]
     inserted: bool
     label: str = ""
+
+    @property
+    def brings(self) -> bool:
+        """Whether it reached something new, or did anything but compile or be refused."""
+        return self.observation.new_blocks > 0 or self.observation.exit not in (Exit.OK, Exit.REJECTED)
 
 
 def _raised(fault: Fault, occasion: Occasion) -> None:
@@ -188,11 +197,13 @@ class Fuzzer:
         self.carried: Iterator[StoredCase] = iter(())
         self.tally = Tally() if tally is None else tally
         self.corpus = Corpus()
+        self.width = 1
+        """Cases of the next batch: twice those of the last where few of these brought something, else half of them."""
 
     def step(self, most: int | None = None) -> list[Step]:
-        """One round, of `most` iterations: propose as many trials as a fork takes, run them, learn from each."""
+        """One round, of `most` iterations: propose as many trials as a batch has, run them, learn from each."""
         number = self.tally.iterations
-        end = number + min(self.search.pairs_per_fork, most or self.search.pairs_per_fork)
+        end = number + min(self.width, most or self.width)
         trials: list[Trial] = []
         room = BATCH_TEXT
         while number < end and room > 0 and (len(self.corpus) or self.pending or not trials):
@@ -201,7 +212,10 @@ class Fuzzer:
             if trial is not None:
                 trials.append(trial)
                 room -= len(trial.case.ir)
-        return self._take(trials, number)
+        steps = self._take(trials, number)
+        few = sum(step.brings for step in steps) <= RERUN_SHARE * len(trials)
+        self.width = min(2 * self.width, self.search.pairs_per_fork) if few else max(1, self.width // 2)
+        return steps
 
     def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
         """Run trials and learn from each; the tally then has so many `iterations`."""

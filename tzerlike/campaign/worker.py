@@ -124,7 +124,7 @@ class Worker(ConfirmingWorker):
     def go_on(self) -> None:
         before = time.perf_counter()
         executed = dict(self.state.seconds)
-        self.contain(self.turn, "iteration", self.config.pairs_per_fork)
+        self.contain(self.turn, "iteration", self.fuzzer.width)
         self._account(time.perf_counter() - before, executed)
         self.reduce_some()
 
