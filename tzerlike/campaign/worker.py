@@ -288,7 +288,7 @@ class Worker(ConfirmingWorker):
 
     def _save(self) -> None:
         state, coverage, corpus = self.state, self.coverage, self.fuzzer.corpus
-        self._book_forks()
+        self._book_overhead()
         state.coverage, state.coverage_total, state.coverage_backend = (
             coverage.covered(),
             coverage.total,
@@ -304,13 +304,14 @@ class Worker(ConfirmingWorker):
         write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(identity, coverage.snapshot()))
         super()._save()
 
-    def _book_forks(self) -> None:
-        self.state.seconds["fork"] += self.executor.fork_seconds
-        self.executor.fork_seconds = 0.0
+    def _book_overhead(self) -> None:
+        for name, spent in self.executor.overhead.items():
+            self.state.seconds[name] += spent
+        self.executor.overhead.clear()
 
     def _account(self, spent: float, before: dict[str, float]) -> None:
         """Book what a turn spent outside its named stages as bookkeeping."""
-        self._book_forks()
+        self._book_overhead()
         seconds = self.state.seconds
         named = sum(seconds[name] - before.get(name, 0.0) for name in seconds if name != "bookkeeping")
         seconds["bookkeeping"] += max(0.0, spent - named)

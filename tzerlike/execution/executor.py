@@ -10,7 +10,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -70,7 +70,9 @@ class ForkExecutor:
         self.limits = limits
         self.effort = effort
         self._baselines: OrderedDict[str, None] = OrderedDict()
-        self.fork_seconds = 0.0
+        self.overhead: defaultdict[str, float] = defaultdict(float)
+        """Seconds not yet booked: `fork` is what waiting for children took beyond their work, `screen` the work in a
+        child of many on cases that then ran in one of their own."""
 
     @property
     def waiting(self) -> bool:
@@ -115,7 +117,11 @@ class ForkExecutor:
             first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
             coverage.rearm(slot, first.new_blocks)
             coverage.commit(slot)
-            screened += [first, *(seen if _brings_nothing(seen) else None for seen in others)]
+            screened.append(first)
+            for seen in others:
+                again = not _brings_nothing(seen)
+                self.overhead["screen"] += seen.elapsed * again
+                screened.append(None if again else seen)
         return screened
 
     def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
@@ -256,7 +262,7 @@ class ForkExecutor:
         except Garbled as error:
             observations.append(self._written_over(error, logged, runs=Check.RESULTS in effort.checks))
         inside = sum(o.elapsed for o in observations)
-        self.fork_seconds += max(0.0, waited - inside)
+        self.overhead["fork"] += max(0.0, waited - inside)
         return observations
 
     def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
