@@ -135,7 +135,10 @@ class Worker(ConfirmingWorker):
             self.exchange_at = first - first % EXCHANGE_EVERY + EXCHANGE_EVERY
             self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
         self.notes.beat(first, "step")
-        for step in self.fuzzer.step(self.budget.left(first)):
+        steps = self.fuzzer.step(self.budget.left(first))
+        inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
+        self.room.keep(partial(self.directory.save_cases, inserted))
+        for step in steps:
             self.record(step)
 
     def record(self, step: Step) -> None:
