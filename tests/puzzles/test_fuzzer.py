@@ -256,33 +256,43 @@ def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> N
     assert ran[0] == ran[1] != ran[2]
 
 
-def test_batches_grow_where_most_bring_nothing(make: Make) -> None:
-    executor = Scripted()
-    fuzzer = make(executor, pending=[seed(str(i)) for i in range(3)], pairs_per_fork=4)
+def sizes_of(fuzzer: Fuzzer, executor: Scripted, steps: int) -> list[int]:
+    """The cases of so many steps."""
     sizes = []
-    for _ in range(5):
+    for _ in range(steps):
         before = len(executor.cases)
         fuzzer.step()
         sizes.append(len(executor.cases) - before)
-    assert sizes == [1, 2, 4, 4, 4]
+    return sizes
+
+
+def test_one_child_takes_many_where_most_bring_nothing(make: Make) -> None:
+    executor = Scripted()
+    fuzzer = make(executor, pairs_per_fork=4)
+    sizes = sizes_of(fuzzer, executor, 40)
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (1, 4)
     fuzzer.step(most=2)
-    assert (len(executor.cases), fuzzer.tally.iterations) == (17, 17)
+    assert len(executor.cases) == sum(sizes) + 2 == fuzzer.tally.iterations
 
 
-@pytest.mark.parametrize(("brings", "after"), [([], 8), ([OK_NEW], 8), ([OK_NEW, DIED], 2), ([REFUSED] * 4, 8)])
-def test_a_batch_after_one_that_brought_much_is_smaller(make: Make, brings: list[Observation], after: int) -> None:
-    executor = Scripted(OK_OLD, OK_OLD, OK_OLD, *brings)
-    fuzzer = make(executor, pairs_per_fork=16)
-    for _ in range(3):
-        fuzzer.step()
-    before = len(executor.cases)
-    fuzzer.step()
-    assert len(executor.cases) - before == after
+@pytest.mark.parametrize("seen", [OK_NEW, DIED])
+def test_where_most_bring_something_each_has_a_child(make: Make, seen: Observation) -> None:
+    executor = Scripted(*[OK_OLD] * 30, otherwise=seen)
+    fuzzer = make(executor, pairs_per_fork=4)
+    sizes = sizes_of(fuzzer, executor, 40)
+    assert 4 in sizes
+    assert set(sizes[-10:]) == {1}
+
+
+def test_refusals_bring_nothing(make: Make) -> None:
+    executor = Scripted(OK_OLD, otherwise=REFUSED)
+    assert sizes_of(make(executor, pairs_per_fork=4), executor, 40)[-1] == 4
 
 
 def test_nothing_is_mutated_in_the_batch_of_the_first_seed(make: Make) -> None:
     fuzzer = make(Scripted(OK_NEW), pairs_per_fork=4)
-    fuzzer.width = 4
+    fuzzer.bringing = 0.0
     fuzzer.step()
     assert fuzzer.tally.iterations == 1
 
@@ -292,7 +302,7 @@ def test_a_batch_of_large_programs_is_small(make: Make, monkeypatch: pytest.Monk
     pending = [seed(str(i)) for i in range(4)]
     monkeypatch.setattr(loop, "BATCH_TEXT", len(pending[0].program) + 1)
     fuzzer = make(executor, pending=pending, pairs_per_fork=4)
-    fuzzer.width = 4
+    fuzzer.bringing = 0.0
     fuzzer.step()
     assert len(executor.cases) == 2
 

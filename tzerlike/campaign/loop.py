@@ -51,8 +51,11 @@ BATCH_TEXT = 1 << 18
 """Characters of programs that one child takes in turn: it is the compiler's garbage that fills it."""
 
 RERUN_SHARE = 1 / 4
-"""Share of the cases of a batch that may bring something: as long as most do, which run again on their own, a batch is
-dearer than as many children."""
+"""The most of the last cases that may have brought something where one child takes many: those of a batch that do run
+again on their own, and where they are most, a batch is dearer than as many children."""
+
+MEMORY = 16
+"""Cases by which that share is known: a mean that forgets."""
 
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
@@ -197,8 +200,13 @@ class Fuzzer:
         self.carried: Iterator[StoredCase] = iter(())
         self.tally = Tally() if tally is None else tally
         self.corpus = Corpus()
-        self.width = 1
-        """Cases of the next batch: twice those of the last where few of these brought something, else half of them."""
+        self.bringing = 1.0
+        """The share of the last cases that brought something."""
+
+    @property
+    def width(self) -> int:
+        """Cases of the next batch, at most."""
+        return self.search.pairs_per_fork if self.bringing <= RERUN_SHARE else 1
 
     def step(self, most: int | None = None) -> list[Step]:
         """One round, of `most` iterations: propose as many trials as a batch has, run them, learn from each."""
@@ -213,8 +221,8 @@ class Fuzzer:
                 trials.append(trial)
                 room -= len(trial.case.ir)
         steps = self._take(trials, number)
-        few = sum(step.brings for step in steps) <= RERUN_SHARE * len(trials)
-        self.width = min(2 * self.width, self.search.pairs_per_fork) if few else max(1, self.width // 2)
+        for step in steps:
+            self.bringing += (step.brings - self.bringing) / MEMORY
         return steps
 
     def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
