@@ -105,7 +105,7 @@ def test_its_coverage_has_functions_and_lines(ran: Ran, tzerlike: Command) -> No
     never = {line for first, last in lines for line in range(first, last + 1)}
     assert next(i for i, text in enumerate(source, 1) if "edges_one_die" in text) in never
     text = tzerlike("coverage", ran.root, "--by", "line", XDG_CACHE_HOME=ran.cache)
-    assert "edges_one.cc" in text.stdout and "edges_two.cc" in text.stdout
+    assert "edges_one.cc" in text.stdout
 
 
 def test_one_case_on_a_build(ran: Ran, tzerlike: Command) -> None:

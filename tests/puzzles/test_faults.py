@@ -144,7 +144,7 @@ def fuzz(
     go on."""
     config = CampaignConfig(
         seed=5, jobs=shard.total, iterations=iterations, mutator_choice="uniform", pass_mode="random",
-        oracles=("crash",), mutators=MUTATORS,
+        oracles=("crash",), mutators=MUTATORS, pairs_per_fork=1,
     )  # fmt: skip
     directory.create(shard.total)
     write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})

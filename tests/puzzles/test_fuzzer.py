@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tzerlike.campaign import loop
 from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Hooks, Import, Search
 from tzerlike.campaign.pairs import Passes, Plan
 from tzerlike.core.bandit import Yields
@@ -255,12 +256,55 @@ def test_the_same_seed_runs_the_same_cases_and_another_does_not(make: Make) -> N
     assert ran[0] == ran[1] != ran[2]
 
 
-def test_batches_run_as_many_pairs_as_a_fork_takes(make: Make) -> None:
-    executor = Scripted(OK_NEW)
-    fuzzer = make(executor, pending=[seed(str(i)) for i in range(3)], pairs_per_fork=4)
+def sizes_of(fuzzer: Fuzzer, executor: Scripted, steps: int) -> list[int]:
+    """The cases of so many steps."""
+    sizes = []
+    for _ in range(steps):
+        before = len(executor.cases)
+        fuzzer.step()
+        sizes.append(len(executor.cases) - before)
+    return sizes
+
+
+def test_one_child_takes_many_where_most_bring_nothing(make: Make) -> None:
+    executor = Scripted()
+    fuzzer = make(executor, pairs_per_fork=4)
+    sizes = sizes_of(fuzzer, executor, 40)
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (1, 4)
+    fuzzer.step(most=2)
+    assert len(executor.cases) == sum(sizes) + 2 == fuzzer.tally.iterations
+
+
+@pytest.mark.parametrize("seen", [OK_NEW, DIED])
+def test_where_most_bring_something_each_has_a_child(make: Make, seen: Observation) -> None:
+    executor = Scripted(*[OK_OLD] * 30, otherwise=seen)
+    fuzzer = make(executor, pairs_per_fork=4)
+    sizes = sizes_of(fuzzer, executor, 40)
+    assert 4 in sizes
+    assert set(sizes[-10:]) == {1}
+
+
+def test_refusals_bring_nothing(make: Make) -> None:
+    executor = Scripted(OK_OLD, otherwise=REFUSED)
+    assert sizes_of(make(executor, pairs_per_fork=4), executor, 40)[-1] == 4
+
+
+def test_nothing_is_mutated_in_the_batch_of_the_first_seed(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW), pairs_per_fork=4)
+    fuzzer.bringing = 0.0
     fuzzer.step()
-    assert len(executor.cases) == 3
-    assert fuzzer.tally.iterations == 4
+    assert fuzzer.tally.iterations == 1
+
+
+def test_a_batch_of_large_programs_is_small(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = Scripted(OK_NEW)
+    pending = [seed(str(i)) for i in range(4)]
+    monkeypatch.setattr(loop, "BATCH_TEXT", len(pending[0].program) + 1)
+    fuzzer = make(executor, pending=pending, pairs_per_fork=4)
+    fuzzer.bringing = 0.0
+    fuzzer.step()
+    assert len(executor.cases) == 2
 
 
 def test_counters_add_up(make: Make) -> None:

@@ -46,6 +46,10 @@ class Budget:
         """Whether it is time to stop for a worker that has done so many iterations."""
         return self.over or (self.quota is not None and iterations >= self.quota)
 
+    def left(self, iterations: int) -> int | None:
+        """How many iterations are left of the quota to a worker that has done so many; None where there is none."""
+        return None if self.quota is None else self.quota - iterations
+
     def stop_on_request(self) -> None:
         """From now on STOP ends the work; what waits for a child is given up, to be done after a resume."""
         on_stop(self._stop)

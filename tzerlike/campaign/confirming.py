@@ -148,11 +148,11 @@ class ConfirmingWorker(ShardWorker):
     @contextmanager
     def confirming(self) -> Iterator[None]:
         """Book the time of what is done within as that of confirming and bundling."""
-        began, forks = time.perf_counter(), self.executor.fork_seconds
+        began, forks = time.perf_counter(), self.executor.overhead["fork"]
         try:
             yield
         finally:
-            forked = self.executor.fork_seconds - forks
+            forked = self.executor.overhead["fork"] - forks
             self.state.seconds["confirm"] += time.perf_counter() - began - forked
 
     def behind_misuse(self, case: Case, seen: Observation, occasion: Occasion) -> list[Finding]:

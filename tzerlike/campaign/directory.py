@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import msgspec
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
-from tzerlike.core.storage import TEMPORARY, remove, write_atomic
+from tzerlike.core.storage import TEMPORARY, remove, write_atomic, write_together
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import is_directory
 from tzerlike.findings.cases import read_case
@@ -90,9 +90,14 @@ class CampaignDir:
             remove(path)
 
     def save_case(self, stored: StoredCase) -> None:
-        path = self.corpus / f"{stored.case.id}.json"
-        if not path.exists():
-            write_atomic(path, json.dumps(stored.to_json(), ensure_ascii=False))
+        self.save_cases([stored])
+
+    def save_cases(self, stored: Iterable[StoredCase]) -> None:
+        """Write the corpus files of cases that have none yet."""
+        named = {f"{one.case.id}.json": one for one in stored}
+        new = {name: one for name, one in named.items() if not (self.corpus / name).exists()}
+        files = {name: json.dumps(one.to_json(), ensure_ascii=False) for name, one in new.items()}
+        write_together(self.corpus, files)
 
     def load_case(self, case_id: str) -> StoredCase:
         """Read one corpus file; UserError that names the file when it is missing, corrupt or misnamed."""

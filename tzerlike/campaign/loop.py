@@ -47,6 +47,16 @@ JOINT_SHARE = 0.5
 """Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would
 hardly touch the passes of a corpus of thousands: an entry has to be drawn N_max times first."""
 
+BATCH_TEXT = 1 << 18
+"""Characters of programs that one child takes in turn: it is the compiler's garbage that fills it."""
+
+RERUN_SHARE = 1 / 4
+"""The most of the last cases that may have brought something where one child takes many: those of a batch that do run
+again on their own, and where they are most, a batch is dearer than as many children."""
+
+MEMORY = 16
+"""Cases by which that share is known: a mean that forgets."""
+
 FIRST_SEEDS = 32
 """Seeds to bring in before the first mutation."""
 
@@ -112,6 +122,11 @@ class Step:
     findings: tuple[Finding, ...]
     inserted: bool
     label: str = ""
+
+    @property
+    def brings(self) -> bool:
+        """Whether it reached something new, or did anything but compile or be refused."""
+        return self.observation.new_blocks > 0 or self.observation.exit not in (Exit.OK, Exit.REJECTED)
 
 
 def _raised(fault: Fault, occasion: Occasion) -> None:
@@ -185,13 +200,30 @@ class Fuzzer:
         self.carried: Iterator[StoredCase] = iter(())
         self.tally = Tally() if tally is None else tally
         self.corpus = Corpus()
+        self.bringing = 1.0
+        """The share of the last cases that brought something."""
 
-    def step(self) -> list[Step]:
-        """One round: propose as many trials as a fork takes, run them, learn from each."""
-        first = self.tally.iterations
-        numbers = range(first, first + self.search.pairs_per_fork)
-        proposals = [self._kept(partial(self.propose, number), "propose", Occasion(number)) for number in numbers]
-        return self._take([trial for trial in proposals if trial is not None], numbers.stop)
+    @property
+    def width(self) -> int:
+        """Cases of the next batch, at most."""
+        return self.search.pairs_per_fork if self.bringing <= RERUN_SHARE else 1
+
+    def step(self, most: int | None = None) -> list[Step]:
+        """One round, of `most` iterations: propose as many trials as a batch has, run them, learn from each."""
+        number = self.tally.iterations
+        end = number + min(self.width, most or self.width)
+        trials: list[Trial] = []
+        room = BATCH_TEXT
+        while number < end and room > 0 and (len(self.corpus) or self.pending or not trials):
+            trial = self._kept(partial(self.propose, number), "propose", Occasion(number))
+            number += 1
+            if trial is not None:
+                trials.append(trial)
+                room -= len(trial.case.ir)
+        steps = self._take(trials, number)
+        for step in steps:
+            self.bringing += (step.brings - self.bringing) / MEMORY
+        return steps
 
     def _take(self, trials: Sequence[Trial], iterations: int = 0) -> list[Step]:
         """Run trials and learn from each; the tally then has so many `iterations`."""

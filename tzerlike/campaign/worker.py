@@ -95,6 +95,7 @@ class Worker(ConfirmingWorker):
         self.carried: Carried | None = None
         self.probes = probes_for(config.oracles)
         self.amiss: Counter[str] = Counter()
+        self.exchange_at = 0
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -123,17 +124,21 @@ class Worker(ConfirmingWorker):
     def go_on(self) -> None:
         before = time.perf_counter()
         executed = dict(self.state.seconds)
-        self.contain(self.turn, "iteration", self.config.pairs_per_fork)
+        self.contain(self.turn, "iteration", self.fuzzer.width)
         self._account(time.perf_counter() - before, executed)
         self.reduce_some()
 
     def turn(self) -> None:
         first = self.state.iterations
         self.notes.beat(first, "exchange")
-        if self.shard.total > 1 and first % EXCHANGE_EVERY == 0:
+        if self.shard.total > 1 and first >= self.exchange_at:
+            self.exchange_at = first - first % EXCHANGE_EVERY + EXCHANGE_EVERY
             self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
         self.notes.beat(first, "step")
-        for step in self.fuzzer.step():
+        steps = self.fuzzer.step(self.budget.left(first))
+        inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
+        self.room.keep(partial(self.directory.save_cases, inserted))
+        for step in steps:
             self.record(step)
 
     def record(self, step: Step) -> None:
@@ -286,7 +291,7 @@ class Worker(ConfirmingWorker):
 
     def _save(self) -> None:
         state, coverage, corpus = self.state, self.coverage, self.fuzzer.corpus
-        self._book_forks()
+        self._book_overhead()
         state.coverage, state.coverage_total, state.coverage_backend = (
             coverage.covered(),
             coverage.total,
@@ -302,13 +307,14 @@ class Worker(ConfirmingWorker):
         write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(identity, coverage.snapshot()))
         super()._save()
 
-    def _book_forks(self) -> None:
-        self.state.seconds["fork"] += self.executor.fork_seconds
-        self.executor.fork_seconds = 0.0
+    def _book_overhead(self) -> None:
+        for name, spent in self.executor.overhead.items():
+            self.state.seconds[name] += spent
+        self.executor.overhead.clear()
 
     def _account(self, spent: float, before: dict[str, float]) -> None:
         """Book what a turn spent outside its named stages as bookkeeping."""
-        self._book_forks()
+        self._book_overhead()
         seconds = self.state.seconds
         named = sum(seconds[name] - before.get(name, 0.0) for name in seconds if name != "bookkeeping")
         seconds["bookkeeping"] += max(0.0, spent - named)

@@ -193,10 +193,14 @@ class Case:
     target: str = "llvm"
     input_seed: int = 0
     harness: str = TIR
-    id: str = field(init=False, repr=False, compare=False)
+    _id: str = field(default="", init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", content_hash(canonical_json(self.to_json())))
+    @property
+    def id(self) -> str:
+        if not self._id:
+            # Many cases are made that nobody ever asks for it, of programs that are long.
+            object.__setattr__(self, "_id", content_hash(canonical_json(self.to_json())))
+        return self._id
 
     def to_json(self) -> dict[str, Any]:
         return CASE.stamped(
@@ -220,7 +224,7 @@ class Case:
         stored = CASE.of(data)
         config = stored.config
         try:
-            return cls(
+            case = cls(
                 ir=stored.ir,
                 passes=tuple(PassSpec(one.name, tuple(sorted(one.args.items()))) for one in stored.passes),
                 config=ContextConfig(
@@ -230,8 +234,11 @@ class Case:
                 input_seed=stored.input_seed,
                 harness=stored.harness,
             )
+            # Text and numbers that are in no canonical JSON show only here.
+            _ = case.id
         except (ValueError, UnicodeError) as error:
             raise UserError(f"case: {error}") from error
+        return case
 
 
 class _StoredPass(msgspec.Struct):

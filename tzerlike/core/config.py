@@ -62,7 +62,7 @@ class CampaignConfig:
     jobs: int = 1
     timeout: float = 5.0
     memory_limit: int = 2 << 30
-    pairs_per_fork: int = 1
+    pairs_per_fork: int = 16
     harness: str = TIR
 
     def __post_init__(self) -> None:

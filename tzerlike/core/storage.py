@@ -38,21 +38,34 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     A link at its place is replaced, and none is followed but those that the directory's own name goes through.
     StorageError where it cannot be written, NoSpace where the disk is full; the old file then stays as it was.
     """
-    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    write_together(path.parent, {path.name: data})
+
+
+def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
+    """Write files of one directory as `write_atomic` does, each for itself, with one sync of the directory."""
+    written: list[tuple[Path, Path]] = []
+    path = directory
     try:
-        # Whatever lies there is a leftover, or a trap.
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(temporary, flags, 0o666), "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_directory(path.parent)
+        for name, data in files.items():
+            path = directory / name
+            temporary = directory / f"{TEMPORARY}{os.getpid()}-{name}"
+            written.append((temporary, path))
+            # Whatever lies there is a leftover, or a trap.
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(temporary, flags, 0o666), "wb") as file:
+                file.write(data.encode() if isinstance(data, str) else data)
+                file.flush()
+                os.fsync(file.fileno())
+        for temporary, path in written:
+            os.replace(temporary, path)
+        if written:
+            sync_directory(directory)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        for temporary, _ in written:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
         raise storage_error(path, error) from error
 
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ from tzerlike.execution.diagnosis.localise import localised
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.execution.origin import with_origin
 from tzerlike.execution.record import ChildRecord, read_child_record, read_results
-from tzerlike.execution.rejection import weighed
+from tzerlike.execution.rejection import in_doubt, weighed
 from tzerlike.execution.sanitizer import report_in
 from tzerlike.execution.sources import with_sources_compiled
 from tzerlike.processes.channel import Garbled
@@ -70,7 +70,9 @@ class ForkExecutor:
         self.limits = limits
         self.effort = effort
         self._baselines: OrderedDict[str, None] = OrderedDict()
-        self.fork_seconds = 0.0
+        self.overhead: defaultdict[str, float] = defaultdict(float)
+        """Seconds not yet booked: `fork` is what waiting for children took beyond their work, `screen` the work in a
+        child of many on cases that then ran in one of their own."""
 
     @property
     def waiting(self) -> bool:
@@ -85,20 +87,48 @@ class ForkExecutor:
         limits: Limits | None = None,
         effort: Effort | None = None,
     ) -> list[Observation]:
-        """Run `cases` in turn, in one child as long as it lives, and in a fresh one after each death.
+        """Run `cases`, each as in a child of its own; returns as many observations.
 
         With `count`, the blocks of a case that compiles are added to the total and its observation says how
-        many were new; the blocks of every other case are armed again. A case whose builds disagree over the
-        interpreter's step budget is run once more, to its end, and one whose build is to blame is walked along its
-        passes, to see which it is. A fault of ours is in the observation: of a child it is its exit, and of what comes
-        after, the observation lacks what that would have added.
+        many were new; the blocks of every other case are armed again. Many cases are screened in one child first, and
+        those that bring nothing are not run again. A case whose builds disagree over the interpreter's step budget is
+        run once more, to its end, and one whose build is to blame is walked along its passes, to see which it is. A
+        fault of ours is in the observation: of a child it is its exit, and of what comes after, the observation lacks
+        what that would have added.
         """
         limits, effort = limits or self.limits, effort or self.effort
-        observations: list[Observation] = []
-        while len(observations) < len(cases):
-            remaining = cases[len(observations) :]
-            observations += self._run_child(remaining, count, limits, effort)
-        return [self._pursued(case, seen, limits, effort) for case, seen in zip(cases, observations, strict=True)]
+        screened = self._screened(cases, limits, effort) if count and len(cases) > 1 else [None] * len(cases)
+        observations = []
+        for case, before in zip(cases, screened, strict=True):
+            seen = before or self._alone(case, count, limits, effort)
+            observations.append(self._pursued(case, seen, limits, effort))
+        return observations
+
+    def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation | None]:
+        """Run cases in turn in one child as long as it lives, and in a fresh one after each death; return what came of
+        the first in each child and of those that bring nothing, and None for the others.
+
+        The heap that a case finds depends on those before it in the child. So whatever is to be kept of a case has to
+        be seen in a child that has seen no other, and what the others reach is not counted.
+        """
+        coverage, slot = self._lane.coverage, self._lane.slot
+        screened: list[Observation | None] = []
+        while len(screened) < len(cases):
+            first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
+            coverage.rearm(slot, first.new_blocks)
+            coverage.commit(slot)
+            screened.append(first)
+            for seen in others:
+                again = not _brings_nothing(seen)
+                self.overhead["screen"] += seen.elapsed * again
+                screened.append(None if again else seen)
+        return screened
+
+    def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
+        (seen,) = self._run_child([case], count, limits, effort)
+        if seen.new_blocks:
+            self._lane.coverage.commit(self._lane.slot)
+        return seen
 
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails.
@@ -232,7 +262,7 @@ class ForkExecutor:
         except Garbled as error:
             observations.append(self._written_over(error, logged, runs=Check.RESULTS in effort.checks))
         inside = sum(o.elapsed for o in observations)
-        self.fork_seconds += max(0.0, waited - inside)
+        self.overhead["fork"] += max(0.0, waited - inside)
         return observations
 
     def _wake(self, limits: Limits, count: int) -> tuple[Any, ...]:
@@ -286,7 +316,6 @@ class ForkExecutor:
             if not start <= stop <= self._lane.coverage.new(self._lane.slot):
                 raise Garbled(f"a record of a child: blocks {start} to {stop}")
             new_blocks = stop - start
-            self._lane.coverage.commit(self._lane.slot, start)
         return Observation(
             exit=record.exit,
             stage=record.stage,
@@ -401,6 +430,14 @@ def _of_fault(record: ChildRecord) -> Observation:
 def _end_of(written: bytes) -> str:
     """The last of what a child has written, as much as an observation keeps."""
     return written[-_STDERR_LIMIT:].decode(errors="replace")
+
+
+def _brings_nothing(seen: Observation) -> bool:
+    """Whether a case reaches nothing new, and nothing seems wrong with how it compiles, runs or is refused."""
+    results, rejection = seen.results, seen.rejection
+    refused = seen.exit is Exit.REJECTED and (rejection is None or not in_doubt(rejection, seen.message))
+    right = results is None or not (results.baseline.ending.wrong or results.optimised.ending.wrong)
+    return (seen.exit is Exit.OK or refused) and not seen.new_blocks and right and not seen.offences
 
 
 def _inputs_key(case: Case) -> str:

@@ -59,7 +59,7 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
     internal = Label.INTERNAL_ERROR.value
     if seen.exit is not Exit.REJECTED or Check.REJECTIONS not in effort.checks:
         return seen
-    if seen.rejection is not None and not _in_doubt(seen.rejection, seen.message):
+    if seen.rejection is not None and not in_doubt(seen.rejection, seen.message):
         return seen
     item = {
         "case": case.to_json(),
@@ -93,7 +93,7 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
     rejection = label_rejection(case, item["pass"], item["message"])
     channel.add_result(rejection.to_json())
-    if not _in_doubt(rejection, item["message"]):
+    if not in_doubt(rejection, item["message"]):
         return
     watch = OriginWatch([spec.name for spec in case.passes])
     maker = _maker_of_ill_formed(case, item["of source"], watch)
@@ -123,7 +123,7 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.add_result(rejection.to_json() | {"sources": sources} | as_record(origin))
 
 
-def _in_doubt(rejection: Rejection, message: str) -> bool:
+def in_doubt(rejection: Rejection, message: str) -> bool:
     """Whether it takes a look at the program to say if a refusal is an internal error on a valid one."""
     if rejection.label == Label.DOCUMENTED_REFUSAL.value:
         return divides_by_zero(message)

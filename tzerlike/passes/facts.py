@@ -10,6 +10,8 @@ from enum import StrEnum, unique
 from functools import lru_cache
 from typing import Any, Final
 
+import msgspec
+
 
 @unique
 class Fact(StrEnum):
@@ -137,9 +139,17 @@ def facts_of(ir: str) -> Facts:
     is not the JSON of an IR graph.
     """
     try:
-        return _facts_in(json.loads(ir)["nodes"])
+        return _facts_in(_graph(ir)["nodes"])
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError) as error:
         raise ValueError("not the JSON of an IR graph") from error
+
+
+def _graph(ir: str) -> Any:
+    try:
+        return msgspec.json.decode(ir)
+    except msgspec.DecodeError:
+        # It knows no NaN and no infinity, and is three times as fast.
+        return json.loads(ir)
 
 
 def _facts_in(nodes: list[dict[str, Any]]) -> Facts:

@@ -96,7 +96,7 @@ _GROUPS = {
 @click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
-@click.option("--pairs-per-fork", type=int, default=1, show_default=True, help="Cases that one child takes in turn.")
+@click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Most cases that a child takes.")
 @click.option(
     "--harness",
     default=TIR,

@@ -1,0 +1,91 @@
+"""Many cases are screened in one child: what comes of each is what comes of it in a child of its own."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.puzzles.conftest import LIMITS, served
+from tests.puzzles.test_faults import Blocks, NoDeath
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
+from tzerlike.core.observation import Exit, Stage
+from tzerlike.execution.executor import ForkExecutor
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.job import RunContext
+from tzerlike.processes.lane import Lane
+
+
+class Compiler:
+    """What it does to a case depends on those before it in the child; it counts all that it is given."""
+
+    def __init__(self, coverage: Blocks) -> None:
+        self.coverage = coverage
+        self.runs = mmap.mmap(-1, 1)
+        self.stale = False
+
+    def __call__(self, case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
+        self.runs[0] += 1
+        channel.enter_stage(Stage.PASSES)
+        what, _, block = case.ir.partition(" ")
+        if self.stale and what == "sensitive":
+            os.abort()
+        if self.stale and what == "misled":
+            self.coverage.reach(5)
+        self.stale = self.stale or what == "taints"
+        if block:
+            self.coverage.reach(int(block))
+        channel.enter_stage(Stage.DONE)
+        if what == "refused":
+            return {"exit": "rejected", "message": "ValueError: no", "backtrace": []}
+        return {"exit": "ok"}
+
+
+@pytest.fixture
+def batch() -> Iterator[tuple[ForkExecutor, Compiler]]:
+    channel = Channel()
+    coverage = Blocks(channel)
+    compiler, stderr = Compiler(coverage), os.memfd_create("stderr")
+    lane = Lane(0, channel, stderr, NoDeath(), coverage, compiler, {}, lambda: None)  # type: ignore[arg-type]
+    with served(lane, LIMITS) as executor:
+        yield executor, compiler
+
+
+def run(batch: tuple[ForkExecutor, Compiler], *programs: str) -> list[tuple[Exit, int]]:
+    seen = batch[0].run([Case(program, input_seed=place) for place, program in enumerate(programs)])
+    return [(one.exit, one.new_blocks) for one in seen]
+
+
+def test_what_brings_nothing_runs_once(batch: tuple[ForkExecutor, Compiler]) -> None:
+    assert run(batch, "plain", "refused", "taints", "plain") == [
+        (Exit.OK, 0), (Exit.REJECTED, 0), (Exit.OK, 0), (Exit.OK, 0),
+    ]  # fmt: skip
+    assert batch[1].runs[0] == 4
+
+
+def test_the_first_of_a_child_runs_once_whatever_it_brings(batch: tuple[ForkExecutor, Compiler]) -> None:
+    assert run(batch, "plain 3", "plain") == [(Exit.OK, 3), (Exit.OK, 0)]
+    assert (batch[1].runs[0], batch[1].coverage.covered()) == (2, 3)
+
+
+def test_what_is_new_is_what_is_new_in_a_child_of_its_own(batch: tuple[ForkExecutor, Compiler]) -> None:
+    assert run(batch, "taints", "plain 2", "misled", "plain 4") == [
+        (Exit.OK, 0),
+        (Exit.OK, 2),
+        (Exit.OK, 0),
+        (Exit.OK, 4),
+    ]
+    assert batch[1].coverage.covered() == 6
+    assert batch[1].runs[0] == 4 + 3
+
+
+def test_a_death_that_the_cases_before_it_brought_about_is_none(batch: tuple[ForkExecutor, Compiler]) -> None:
+    assert run(batch, "taints", "sensitive", "plain 2", "plain") == [
+        (Exit.OK, 0), (Exit.OK, 0), (Exit.OK, 2), (Exit.OK, 0),
+    ]  # fmt: skip
+    # What comes after the death is the first of another child.
+    assert batch[1].runs[0] == 4 + 1
