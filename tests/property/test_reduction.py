@@ -61,6 +61,12 @@ def main(C: T.Buffer((1,), "int64"), D: T.Buffer((3, 1, 5), "float64", strides=(
     C[0] = n[0]
     assert C[0] > T.int64(0), "positive"
 ''',
+    "bounds": '''
+@T.prim_func
+def main(A: T.Buffer((64,), "int32"), n: T.int32):
+    for i in T.serial(T.truncmod(n, 1) % 8 + 1):
+        A[i] = A[i] // T.max(A[i + n % 8], 1)
+''',
 }  # fmt: skip
 
 
@@ -115,6 +121,12 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert size_of(outcome.value) < size_of(start)
     assert reduced(start, keeps).value == outcome.value
     assert reduced(outcome.value, keeps).value == outcome.value
+
+
+def test_a_bound_or_a_divisor_that_does_not_matter_becomes_a_number() -> None:
+    first = next(REDUCERS["constant-bounds"](case("bounds")))()
+    assert first is not None
+    assert "range(1)" in script(first) and "T.FloorDiv(A[i], 1)" in script(first)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
