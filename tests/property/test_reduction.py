@@ -125,6 +125,11 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert reduced(outcome.value, keeps).value == outcome.value
 
 
+def test_the_odd_forms_of_a_program_are_told_and_a_usual_one_has_none() -> None:
+    assert HARNESS.odd(case("bounds")) == frozenset()
+    assert HARNESS.odd(case("loops")) == {"an assertion"}
+
+
 def test_loops_that_go_round_once_go_at_once() -> None:
     (only,) = (attempt() for attempt in REDUCERS["without-rounds"](case("bounds")))
     assert only is not None

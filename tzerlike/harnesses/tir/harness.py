@@ -129,7 +129,7 @@ class TirHarness(CaseHarness):
 
     def odd(self, case: Case) -> frozenset[str]:
         forms, _ = in_child(lambda: "\n".join(plainness.odd_forms(case)))
-        return frozenset((forms or "").split("\n"))
+        return frozenset((forms or "").splitlines())
 
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
         fitness.require_fit(executor.call, case, inputs)
