@@ -61,6 +61,14 @@ def main(C: T.Buffer((1,), "int64"), D: T.Buffer((3, 1, 5), "float64", strides=(
     C[0] = n[0]
     assert C[0] > T.int64(0), "positive"
 ''',
+    "bounds": '''
+@T.prim_func
+def main(A: T.Buffer((64,), "int32"), n: T.int32):
+    for j, k in T.grid(1, 2):
+        A[j + k] = k
+    for i in T.serial(T.truncmod(n, 1) % 8 + 1):
+        A[i] = A[i] // T.max(A[i + n % 8], 1)
+''',
 }  # fmt: skip
 
 
@@ -115,6 +123,27 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert size_of(outcome.value) < size_of(start)
     assert reduced(start, keeps).value == outcome.value
     assert reduced(outcome.value, keeps).value == outcome.value
+
+
+def test_the_odd_forms_of_a_program_are_told_and_a_usual_one_has_none() -> None:
+    assert HARNESS.odd(case("bounds")) == frozenset()
+    assert HARNESS.odd(case("loops")) == {"an assertion"}
+
+
+def test_loops_that_go_round_once_go_at_once() -> None:
+    (only,) = (attempt() for attempt in REDUCERS["without-rounds"](case("bounds")))
+    assert only is not None
+    assert (
+        "for k in range(2)" in script(only)
+        and "range(1)" not in script(only)
+        and size_of(only) < size_of(case("bounds"))
+    )
+
+
+def test_a_bound_or_a_divisor_that_does_not_matter_becomes_a_number() -> None:
+    first = next(REDUCERS["constant-bounds"](case("bounds")))()
+    assert first is not None
+    assert "range(1)" in script(first) and "T.FloorDiv(A[i], 1)" in script(first)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,13 @@ class Campaign:
         assert path is not None
         return path
 
+    def go_on_until(self, so: Callable[[], bool]) -> None:
+        for _ in range(1000):
+            if so():
+                return
+            self.reductions.go_on()
+        raise AssertionError("it never comes to that")
+
     def go_on(self) -> None:
         for _ in range(1000):
             self.reductions.go_on()
@@ -163,11 +170,55 @@ def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Pat
 def test_what_may_yet_be_of_the_first_tier_is_reduced_first(campaign: Campaign) -> None:
     paths = []
     for passes, tier in ((("Unique", "Double", "Sort"), FIRST_TIER), (("Double", "Unique", "Sort"), SECOND_TIER)):
-        finding = replace(campaign.finding(NUMBERS, *passes), marks=(str(tier),))
+        finding = replace(campaign.finding(NUMBERS, *passes), apart=(str(tier),))
         paths.append(campaign.write(finding))
         campaign.reductions.found(paths[-1], finding, tier)
+    waiting = campaign.state.to_reduce
+    campaign.go_on_until(lambda: any(item.rough for item in waiting))
+    (rough,) = (item.bundle for item in waiting if item.rough)
+    assert rough == paths[0].name
+    campaign.go_on_until(lambda: len(waiting) < len(paths))
+    assert [item.bundle for item in waiting] == [paths[1].name], "and so it is to the end"
+
+
+def test_everything_is_reduced_roughly_before_anything_is_reduced_to_the_end(campaign: Campaign) -> None:
+    numbers = [*range(90, 97), 150, *range(40)]
+    paths = []
+    for mark in ("one", "two"):
+        finding = replace(campaign.finding(numbers, "Unique", "Double", "Sort"), apart=(mark,))
+        paths.append(campaign.write(finding))
+        campaign.reductions.found(paths[-1], finding, SECOND_TIER)
+    campaign.go_on_until(lambda: all(item.rough for item in campaign.state.to_reduce))
+    assert len(campaign.state.to_reduce) == len(paths)
+    rough = [read_bundle(path / "reduced").stored.case for path in paths]
+    assert all("150" in case.ir and 1 < len(json.loads(case.ir)) < len(numbers) for case in rough)
+    campaign.go_on()
+    assert {read_bundle(path / "reduced").stored.case.ir for path in paths} == {"[150]"}
+
+
+def test_what_is_found_meanwhile_is_reduced_roughly_before_the_rest_goes_on(campaign: Campaign) -> None:
+    path, _ = first(campaign)
+    campaign.go_on_until(lambda: campaign.state.to_reduce[0].rough)
     campaign.reductions.go_on()
-    assert [item.bundle for item in campaign.state.to_reduce] == [path.name for path in reversed(paths)]
+    finding = replace(campaign.finding(NUMBERS, "Double", "Sort"), apart=("other",))
+    other = campaign.write(finding)
+    campaign.reductions.found(other, finding, SECOND_TIER)
+    campaign.go_on_until((other / "reduced").exists)
+    assert [item.bundle for item in campaign.state.to_reduce] == [other.name, path.name]
+    campaign.go_on()
+    assert read_bundle(path / "reduced").stored.case.ir == "[150]"
+
+
+def test_nothing_is_compared_with_what_was_reduced_roughly(campaign: Campaign) -> None:
+    path, finding = first(campaign)
+    campaign.go_on_until(lambda: campaign.state.to_reduce[0].rough)
+    assert (path / "reduced").exists()
+    campaign.state.to_reduce.clear()
+    campaign.begin()
+    other = campaign.finding([2, -3, 2, 8], "Sort", "Double")
+    campaign.reductions.seen_again(other, stored(other))
+    campaign.go_on()
+    assert campaign.others == [] and other.signature == finding.signature
 
 
 def test_a_campaign_that_ends_in_between_goes_on_later(campaign: Campaign) -> None:

@@ -259,7 +259,7 @@ class ConfirmingWorker(ShardWorker):
         if path is None:
             self.state.unconfirmed[what] += 1
             return None
-        self.reductions.found(path, finding)
+        self.reductions.found(path, finding, read_record(path).tier)
         self.signatures.add(finding.signature)
         return finding.signature
 

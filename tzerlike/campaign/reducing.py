@@ -1,12 +1,14 @@
 """What a worker has found, made smaller while it goes on, and other causes that hide behind a signature.
 
-Candidates are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and
-the same campaign does the same again. What is left when a campaign ends, the next one begins anew.
+Everything is reduced roughly first, with few candidates, and the rest of the way while nothing new waits. Candidates
+are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and the same
+campaign does the same again. What is left when a campaign ends, the next one begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.reduction.guilty import guilty_passes
 from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import reduced_in
@@ -31,14 +34,26 @@ from tzerlike.findings.retrial import retrial_of
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.plugins import harness_named
 
-REDUCING_SHARE = 0.1
-"""Candidates that are tried, at most, for each case of the campaign itself."""
+REDUCING_SHARE = 0.15
+"""Candidates that are tried, at most, for each case of the campaign itself: while something was not reduced at all."""
+
+_FINE_SHARE = 0.1
+"""The same of what was reduced roughly."""
+
+_PATIENCE = 3
+"""Candidates of a reducer in a row that come to nothing before a rough search leaves it."""
+
+_ROUGHLY = 16
+"""Candidates of a rough search, at most."""
+
+_ROUGH = "reduced_roughly"
+"""What the environment of a bundle says that may be much smaller yet."""
 
 _AT_ONCE = 2
 _ATTEMPTS = 100
 """Candidates between two iterations, and attempts at making some."""
 
-_WRITING = 16
+_WRITING = 10
 """Cases that it takes to confirm what came of a reduction and to write it down."""
 
 _RIVALS = 8
@@ -81,7 +96,9 @@ class Reductions:
         self._oracles = oracles
         self._keep = keep
         self._bundle = bundle
-        self._under_way: Iterator[int] | None = None
+        self._under_way: dict[int, Iterator[int]] = {}
+        """By what is reduced; what waits for something more urgent is among them."""
+        self._current: ToReduce | None = None
 
     def found(self, bundle: Path, finding: Finding, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
@@ -101,7 +118,11 @@ class Reductions:
         """Try the next few candidates, as far as they may be afforded."""
         spent, state = 0, self._state
         for _ in range(_ATTEMPTS):
-            if not state.to_reduce or spent >= _AT_ONCE or state.reducing >= REDUCING_SHARE * state.pairs:
+            if not state.to_reduce or spent >= _AT_ONCE:
+                return
+            state.to_reduce.sort(key=_turn)
+            share = _FINE_SHARE if state.to_reduce[0].rough else REDUCING_SHARE
+            if state.reducing >= share * state.pairs:
                 return
             cost = self._step()
             spent += cost
@@ -113,35 +134,72 @@ class Reductions:
             one.tries = 0
 
     def _step(self) -> int:
-        waiting = self._state.to_reduce
-        if self._under_way is None:
-            # Bundles come first: what is compared with them needs them reduced. Of them, those that may yet be of the
-            # first tier.
-            waiting.sort(key=lambda one: (not one.bundle, one.tier == FIRST_TIER))
-            waiting[0].tries += 1
-            self._under_way = self._reduced(waiting[0])
+        """Go on with what comes first."""
+        item = self._state.to_reduce[0]
+        if item is not self._current:
+            if self._current is not None:
+                self._current.tries -= 1
+            item.tries += 1
+            self._current = item
+        if id(item) not in self._under_way:
+            self._under_way[id(item)] = self._reduced(item)
         try:
-            return next(self._under_way)
-        except (StopIteration, UserError):
-            self._drop()
+            return next(self._under_way[id(item)])
+        except StopIteration as end:
+            self._done(item, goes_on=bool(end.value))
+            return 0
+        except UserError:
+            self._done(item)
             return 0
         except Exception:
-            self._drop()
+            self._done(item)
             raise
 
-    def _drop(self) -> None:
-        self._under_way = None
-        del self._state.to_reduce[0]
+    def _done(self, item: ToReduce, *, goes_on: bool = False) -> None:
+        del self._under_way[id(item)]
+        self._current = None
+        if goes_on:
+            item.rough, item.tries = True, 0
+        else:
+            del self._state.to_reduce[0]
 
-    def _reduced(self, item: ToReduce) -> Iterator[int]:
-        """Reduce a bundle, or a rival of one; yields what each step cost, in cases."""
+    def _reduced(self, item: ToReduce) -> Generator[int, None, bool]:
+        """Reduce a bundle, or a rival of one; yields what each step cost, in cases.
+
+        Returns whether there is more to do.
+        """
         bundle = read_bundle(self._findings / item.bundle) if item.bundle else self._as_bundle(item)
         if bundle is None or item.tries > _TRIES or bundle.kind in _UNFIT:
-            return
+            return False
         if bundle.probe is not None and bundle.probe.not_reduced:
-            return
+            return False
+        if item.bundle and not item.rough:
+            return (yield from self._roughly(bundle))
         if not item.bundle and not self._can_differ(item.signature):
-            return
+            return False
+        yield from self._finely(_as_reduced(bundle), keep=bool(item.bundle))
+        return False
+
+    def _roughly(self, bundle: Bundle) -> Generator[int, None, bool]:
+        """Reduce a bundle with a few candidates; returns False where it does not show any more."""
+        if bundle.kind in _COST:
+            return True
+        judge = self._judge(bundle)
+        shows = judge.finding(bundle.stored.case, judge.retrial.few[0]) is not None
+        yield 1
+        if not shows:
+            return False
+        held = search_held(bundle, self._executor, self._oracles, self._programs)
+        yield from _costs(held, held.once(_PATIENCE), most=_ROUGHLY)
+        bundle = replace(bundle, environment=held.best)
+        search = self._search(bundle, self._judge(bundle))
+        yield from _costs(search, search.once(_PATIENCE), most=_ROUGHLY - held.asked)
+        self._save(bundle, search.best, {**bundle.environment, _ROUGH: True})
+        yield _WRITING
+        return True
+
+    def _finely(self, bundle: Bundle, *, keep: bool) -> Iterator[int]:
+        """Reduce a bundle to the end, and `keep` what comes of it, or compare it with the bundles of its signature."""
         cost = _COST.get(bundle.kind, 1)
         same, times = self._judge(bundle).times_shown(bundle.stored.case)
         yield times * cost
@@ -149,23 +207,23 @@ class Reductions:
             return
         bundle = yield from self._holding_less(bundle)
         limits = self._executor.limits.relaxed(_HASTE) if bundle.kind == "hang" else None
-        task = Task(
-            tuple(self._programs.reducers.values()),
-            self._programs.size,
-            lambda case: case.id,
-            self._judge(bundle, limits).keeps,
-        )
-        search = Shrinking(bundle.stored.case, task)
-        yield from _costs(search, cost)
+        search = self._search(bundle, self._judge(bundle, limits))
+        yield from _costs(search, search.steps(), cost)
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
-        judge = self._judge(bundle)
-        if item.bundle:
-            recorder = Recorder(bundle, judge, bundle.environment)
-            if self._keep(lambda: recorder.save(search.best)):
-                self._keep(lambda: refresh_report(bundle.path))
+        if keep:
+            self._save(bundle, search.best, bundle.environment)
         else:
-            self._compare(search.best, bundle, judge)
+            self._compare(search.best, bundle, self._judge(bundle))
         yield _WRITING * cost
+
+    def _search(self, bundle: Bundle, judge: FindingJudge) -> Shrinking[Case]:
+        reducers = (guilty_passes(bundle.observation), *self._programs.reducers.values())
+        return Shrinking(bundle.stored.case, Task(reducers, self._programs.size, lambda case: case.id, judge.keeps))
+
+    def _save(self, bundle: Bundle, best: Case, environment: Mapping[str, Any]) -> None:
+        recorder = Recorder(bundle, self._judge(bundle), environment)
+        if self._keep(lambda: recorder.save(best)):
+            self._keep(lambda: refresh_report(bundle.path))
 
     def _judge(self, bundle: Bundle, limits: Limits | None = None) -> FindingJudge:
         retrial = retrial_of(bundle, self._executor, self._oracles, self._programs, limits)
@@ -174,7 +232,7 @@ class Reductions:
     def _holding_less(self, bundle: Bundle) -> Generator[int, None, Bundle]:
         """Reduce what the environment of a bundle holds; yields what each step cost, and returns the bundle with it."""
         search = search_held(bundle, self._executor, self._oracles, self._programs)
-        yield from _costs(search, 1)
+        yield from _costs(search, search.steps())
         return replace(bundle, environment=search.best)
 
     def _as_bundle(self, item: ToReduce) -> Bundle | None:
@@ -223,19 +281,39 @@ class Reductions:
         found = []
         for path in sorted(self._findings.glob(f"*-{signature}")):
             reduced, bundle = reduced_in(path), read_bundle(path)
-            if reduced is not None:
-                found.append(_essence(read_bundle(reduced).stored.case))
+            smaller = None if reduced is None else read_bundle(reduced)
+            if smaller is not None and not smaller.environment.get(_ROUGH):
+                found.append(_essence(smaller.stored.case))
             elif bundle.apart:
                 found.append(_essence(bundle.stored.case))
         return found
 
 
-def _costs(search: Shrinking[Any], cost: int) -> Iterator[int]:
-    """Search to the end, and yield what each step cost where a look costs so much."""
+def _turn(one: ToReduce) -> tuple[bool, bool, bool]:
+    """Where something stands among what waits: bundles before what is compared with them, which needs them reduced; the
+    first tier before the second, as soon as all of them were reduced roughly."""
+    return not one.bundle, one.rough, one.tier != FIRST_TIER
+
+
+def _costs(search: Shrinking[Any], steps: Iterator[None], cost: int = 1, most: float = math.inf) -> Iterator[int]:
+    """Take steps of a search, and yield what each cost where a look costs so much, up to so many looks."""
     asked = 0
-    for _ in search.steps():
+    for _ in steps:
         yield (search.asked - asked) * cost
         asked = search.asked
+        if asked >= most:
+            return
+
+
+def _as_reduced(bundle: Bundle) -> Bundle:
+    """The bundle with the case and the tier of the one that was reduced roughly, where there is one."""
+    reduced = reduced_in(bundle.path)
+    if reduced is None:
+        return bundle
+    smaller = read_bundle(reduced)
+    environment = {name: value for name, value in smaller.environment.items() if name != _ROUGH}
+    stored = replace(bundle.stored, case=smaller.stored.case)
+    return replace(bundle, stored=stored, environment=environment, confirmed=smaller.confirmed)
 
 
 def _essence(case: Case) -> set[str]:

@@ -112,7 +112,8 @@ class InHand(msgspec.Struct):
 class ToReduce(msgspec.Struct):
     """What waits to be reduced: a `bundle` by its name, or the case of another finding of its signature.
 
-    `tries` counts the workers that have begun with it; `tier` is that of the bundle, where it is known.
+    `tries` counts the workers that have begun with it; `tier` is that of the bundle, where it is known. `rough` is one
+    that was reduced roughly, and waits for the rest.
     """
 
     signature: Text
@@ -121,6 +122,7 @@ class ToReduce(msgspec.Struct):
     case: dict[Text, Any] = {}
     provenance: dict[Text, Any] = {}
     tries: Count = 0
+    rough: bool = False
 
     @classmethod
     def rival(cls, signature: str, stored: StoredCase) -> ToReduce:

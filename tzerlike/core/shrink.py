@@ -7,6 +7,7 @@ reproducible: a search cannot go round in circles, and what it ends with cannot 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -83,7 +84,15 @@ class Shrinking(Generic[V]):
             for reducer in self._task.reducers:
                 yield from self._all(reducer)
 
-    def _all(self, reducer: Reducer[V]) -> Iterator[None]:
+    def once(self, patience: int) -> Iterator[None]:
+        """Ask each reducer once, and leave it after so many candidates in a row that came to nothing: roughly smaller.
+
+        `steps` finds the rest.
+        """
+        for reducer in self._task.reducers:
+            yield from self._all(reducer, patience)
+
+    def _all(self, reducer: Reducer[V], patience: float = math.inf) -> Iterator[None]:
         """Take what a reducer offers until it comes to its end.
 
         After a success it is asked again, about the smaller value, and goes on at the same place: what it offers before
@@ -91,11 +100,14 @@ class Shrinking(Generic[V]):
         """
         place: int | None = 0
         while place is not None:
-            place = yield from self._first(reducer, place)
+            place = yield from self._first(reducer, place, patience)
 
-    def _first(self, reducer: Reducer[V], skipped: int) -> Generator[None, None, int | None]:
+    def _first(self, reducer: Reducer[V], skipped: int, patience: float) -> Generator[None, None, int | None]:
         """Take the first good candidate from place `skipped` on; return its place, or None without one."""
+        last = self.asked + patience
         for place, attempt in enumerate(reducer(self.best)):
+            if self.asked >= last:
+                return None
             if place >= skipped:
                 yield
                 if self._take(attempt):

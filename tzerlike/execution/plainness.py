@@ -41,6 +41,12 @@ def plain_program(executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
     return bool(records and records[-1]["plain"]) and (not printed or rendered(executor, case).faithful)
 
 
+def odd_forms(case: Case) -> frozenset[str]:
+    """Return what is odd about the form of the program of `case`; in this process. What TVM raises where it does not
+    read."""
+    return frozenset(odd.what for odd in oddities(tvm_api.entry_of(load(case.ir)), threads=_has_threads(case)))
+
+
 def plain_case(case: Case) -> Case:
     """Return the case of the same program in the default pipeline with default options."""
     target = "llvm" if kind_of_target(case.target) == "llvm" else case.target

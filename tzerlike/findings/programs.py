@@ -72,5 +72,9 @@ class Programs(ABC):
         """The verifiers, by names of their own, that accept the program of a case, and survive it."""
         return frozenset()
 
+    def odd(self, case: Case) -> frozenset[str]:
+        """What is odd about the form of the program of a case, in words."""
+        return frozenset()
+
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:  # noqa: B027 - any case fits
         """UserError in one line unless this compiler takes `case`, and `inputs`, a path or "", fit its program."""

@@ -23,7 +23,7 @@ from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
 from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
-from tzerlike.findings.tiers import tier_of_look, tiered
+from tzerlike.findings.tiers import tier_of_case, tier_of_look, tiered
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.examiner import Look
 from tzerlike.oracles.protocol import Environment, Probe
@@ -40,7 +40,7 @@ class Retrial:
 
     `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, a hang
     has an end, or the witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a
-    smaller case has to show it on before it is taken. `tier` is that of what a probe found.
+    smaller case has to show it on before it is taken. `tier` is that of a finding on its very program.
     """
 
     look: LookAt
@@ -107,7 +107,7 @@ def retrial_of_compilation(
 
     # Wrong code is walked along its passes each time that it shows: one heap, on which fresh memory is filled.
     few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0], LAYOUTS[-1]) if layouts == LAYOUTS else layouts
-    return Retrial(look, write, layouts, few)
+    return Retrial(look, write, layouts, few, tier=lambda finding: tier_of_case(finding, executor, programs))
 
 
 def _of_probe(kind: str, probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
@@ -59,6 +59,13 @@ def shown_plainly(
     """Return the first finding of a plain program that may show `finding` in the default pipeline, and is `alike`."""
     shown = (other for case in programs.carried(executor, finding) for other in judge(case))
     return next(filter(alike, shown), None)
+
+
+def tier_of_case(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
+    """Return the tier of what was found in a compilation, on this case and no other."""
+    case = finding.case
+    usual = not case.passes and case.config == ContextConfig() and not _of_baseline(finding)
+    return FIRST_TIER if usual and programs.plain(executor, case, printed=True) else SECOND_TIER
 
 
 def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.core.shrink import Attempt, Outcome, Task, search, spans
+from tzerlike.core.shrink import Attempt, Outcome, Shrinking, Task, search, spans
 
 Value = tuple[int, ...]
 
@@ -68,6 +68,20 @@ def test_the_result_has_the_property_and_is_no_larger(problem: tuple[Value, Call
     assert keeps(outcome.value)
     assert size(outcome.value) <= size(start)
     assert (outcome.value == start) == (outcome.taken == 0)
+
+
+@given(problems(), st.integers(1, 4))
+def test_a_rough_search_gives_up_each_reducer_after_a_few_in_vain(
+    problem: tuple[Value, Callable[[Value], bool]], patience: int
+) -> None:
+    start, keeps = problem
+    rough = Shrinking(start, task(keeps))
+    for _ in rough.once(patience):
+        pass
+    assert keeps(rough.best) and size(rough.best) <= size(start)
+    assert rough.asked <= (len(task(keeps).reducers) + rough.taken) * patience
+    whole = search(rough.best, task(keeps)).value
+    assert not [v for r in task(keeps).reducers for a in r(whole) if (v := a()) and size(v) < size(whole) and keeps(v)]
 
 
 @given(problems())

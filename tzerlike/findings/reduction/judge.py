@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.finding import FIRST_TIER, Finding
@@ -13,8 +15,9 @@ from tzerlike.findings.retrial import Retrial
 class FindingJudge:
     """Says whether a case shows the finding of a bundle, on the inputs that its seed gives.
 
-    Definedness is the oracles' to demand. What a probe found in the first tier stays there. What accepts the program
-    that was found, TVM's verifiers and the checker of types, has to accept smaller ones.
+    Definedness is the oracles' to demand. What was found in the first tier stays there. What accepts the program that
+    was found, TVM's verifiers and the checker of types, has to accept smaller ones, and they have no odd form that it
+    has not.
     """
 
     def __init__(self, retrial: Retrial, bundle: Bundle, programs: Programs) -> None:
@@ -22,10 +25,17 @@ class FindingJudge:
         self._bundle = bundle
         self._start = bundle.stored.case
         self._programs = programs
-        self._accepted = programs.accepted(self._start)
-        self._tiered = bundle.probe is not None and bundle.tier == FIRST_TIER
+        self._tiered = bundle.tier == FIRST_TIER
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
+
+    @cached_property
+    def _accepted(self) -> frozenset[str]:
+        return self._programs.accepted(self._start)
+
+    @cached_property
+    def _odd(self) -> frozenset[str]:
+        return self._programs.odd(self._start)
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""
@@ -46,6 +56,7 @@ class FindingJudge:
             return (
                 (found := self.finding(case, first)) is not None
                 and self._accepted <= self._programs.accepted(case)
+                and self._programs.odd(case) <= self._odd
                 and (not self._tiered or self.retrial.tier(found) == FIRST_TIER)
                 and all(self.finding(case, layout) is not None for layout in others)
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
+from tzerlike.core.finding import FIRST_TIER
 from tzerlike.core.storage import remove
-from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.findings.bundles.bundle import Bundle, read_record
 from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import put_in_place
@@ -55,7 +57,7 @@ class Recorder:
         try:
             temporary.mkdir()
             path = self._judge.retrial.write(temporary, finding, self._bundle.stored, self._environment)
-            if path is None:
+            if path is None or (case != self._bundle.stored.case and self._lost_tier(path)):
                 return False
             put_in_place(path, self._bundle.path / REDUCED)
         except OSError as error:
@@ -64,3 +66,7 @@ class Recorder:
             remove(temporary)
         self.saved = case
         return True
+
+    def _lost_tier(self, path: Path) -> bool:
+        """Whether what the bundle says of its tier is not so of the reduced one: the witness may not understand it."""
+        return self._bundle.tier == FIRST_TIER and read_record(path).tier != FIRST_TIER

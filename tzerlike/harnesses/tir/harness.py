@@ -128,6 +128,10 @@ class TirHarness(CaseHarness):
 
         return frozenset((in_child(verifiers)[0] or "").split())
 
+    def odd(self, case: Case) -> frozenset[str]:
+        forms, _ = in_child(lambda: "\n".join(plainness.odd_forms(case)))
+        return frozenset((forms or "").splitlines())
+
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
         fitness.require_fit(executor.call, case, inputs)
 

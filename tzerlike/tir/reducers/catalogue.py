@@ -19,6 +19,8 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "bodies": statements.bodies,
     "without-buffers": buffers.without_buffers,
     "smaller-sizes": expressions.smaller_sizes,
+    "without-rounds": statements.without_rounds,
+    "constant-bounds": expressions.constant_bounds,
     "without-names": statements.without_names,
     "plainer": statements.plainer,
     "constant-values": expressions.constant_values,

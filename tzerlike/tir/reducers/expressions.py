@@ -13,6 +13,8 @@ from tzerlike.tir.order import simpler_numbers
 from tzerlike.tir.reducers.program import Make, mapped, number
 from tzerlike.tir.tree import Kind, Site, Tree
 
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+
 
 def constant_values(tree: Tree) -> Iterator[Make]:
     """0 in place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
@@ -20,6 +22,28 @@ def constant_values(tree: Tree) -> Iterator[Make]:
         tops = [site for site in _tops(tree) if site.role in roles and not is_constant(site.node)]
         for start, stop in spans(len(tops)):
             yield partial(_zeroed, tree, tops[start:stop])
+
+
+def constant_bounds(tree: Tree) -> Iterator[Make]:
+    """Numbers for the bounds of loops and for divisors, which say little of a bug and are hard to read."""
+    sites = [site for site in tree.expressions() if _bounds(site) and not is_constant(site.node)]
+    # What is in another one goes with it.
+    numbers = {site.number for site in sites}
+    tops = [site for site in sites if not any(above.number in numbers for above in site.ancestors())]
+    for start, stop in spans(len(tops)):
+        for value in (1, 2):
+            yield partial(_numbers_for, tree, tops[start:stop], value)
+
+
+def _bounds(site: Site) -> bool:
+    above = None if site.parent is None else type(site.parent.node)
+    return site.role in ("min", "extent", "step") or (site.role == "b" and above in _DIVISIONS)
+
+
+def _numbers_for(tree: Tree, sites: list[Site], value: int) -> Any:
+    """The function with a number for what bounds and divides, 0 where a loop starts."""
+    changes = [(site, number(site.dtype, 0 if site.role == "min" else value)) for site in sites]
+    return tree.replace_all([(site, node) for site, node in changes if node is not None])
 
 
 def _tops(tree: Tree) -> list[Site]:

@@ -11,7 +11,7 @@ from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, t
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
-from tzerlike.tir.scope import SERIAL
+from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Site, Tree, is_nop, key, left_early, loop_with, seq, substitute
 
 
@@ -37,6 +37,24 @@ def bodies(tree: Tree) -> Iterator[Make]:
     for site in tree.statements():
         for body in _parts(tree, site):
             yield partial(_with_node, tree, site, body)
+
+
+def without_rounds(tree: Tree) -> Iterator[Make]:
+    """The bodies of all serial loops that go round once in their place, which seldom changes anything."""
+    sites = [site for site in tree.of_type(tirx.For) if _goes_round_once(site.node) and not left_early(tree, site)]
+    if sites:
+        yield partial(_without_loops, tree, frozenset(site.number for site in sites))
+
+
+def _goes_round_once(loop: Any) -> bool:
+    return int(loop.kind) == SERIAL and constant_int(loop.extent) == 1 and not loop.annotations
+
+
+def _without_loops(tree: Tree, numbers: frozenset[int]) -> Any:
+    def change(site: Site, node: Any) -> Any:
+        return substitute(node.body, {key(node.loop_var): node.min}) if site.number in numbers else node
+
+    return tree.rewrite(change)
 
 
 def _parts(tree: Tree, site: Site) -> Iterator[Make]:

@@ -1,0 +1,28 @@
+"""The passes that a finding is blamed on, without the others: what most long sequences come down to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Observation
+from tzerlike.core.shrink import Attempt, Reducer
+from tzerlike.passes.naming import short_name
+
+
+def guilty_passes(seen: Observation) -> Reducer[Case]:
+    """Return a reducer that leaves the guilty passes of what was seen: one alone, with all before it, with one before
+    it."""
+    blamed = (seen.culprit, seen.pass_name, "" if seen.results is None else seen.results.guilty)
+    names = {short_name(name) for name in blamed if name}
+
+    def offered(case: Case) -> Iterator[Attempt[Case]]:
+        passes = case.passes
+        for place in (place for place, spec in enumerate(passes) if short_name(spec.name) in names):
+            yield partial(replace, case, passes=passes[place : place + 1])
+            yield partial(replace, case, passes=passes[: place + 1])
+            yield partial(replace, case, passes=passes[max(0, place - 1) : place + 1])
+
+    return offered
