@@ -348,6 +348,8 @@ def _binary(program: _Program, site: Site) -> _Found:
         yield _UNFOLDED, partial(_folded, node, site.dtype)
     elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and not int(node.b.value):
         yield _NEVER, lambda: node.a
+    elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and int(node.b.value) < 0:
+        yield "a negative divisor", lambda: type(node)(node.a, number(site.dtype, 2))
     elif (simpler := _simpler(node, site.dtype)) is not None:
         yield _SIMPLER, lambda: simpler
 

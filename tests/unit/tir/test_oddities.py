@@ -111,6 +111,7 @@ def test_what_people_write(statement: str) -> None:
         ("B[n] = A[n] + T.Mul(1, T.FloorDiv(n, 1))", SIMPLER, "B[n] = A[n] + n"),
         ("B[n] = A[T.Add(T.Mul(n, 0), n)]", SIMPLER, "B[n] = A[n]"),
         ("B[n] = A[T.Add(n, 0)]", SIMPLER, "B[n] = A[n]"),
+        ("B[n] = A[T.FloorMod(n, -1)]", "a negative divisor", "B[n] = A[n % 2]"),
         ("B[n] = A[n + n - (n + n)]", SIMPLER, "B[n] = A[0]"),
         ("if n < n:\n    B[n] = T.min(A[n], A[n])", SIMPLER, "B[n] = A[n]"),
         ("B[n] = T.Cast('int32', T.Cast('int1', A[n]))", "a number of one bit", 'T.Cast("bool", A[n])'),
