@@ -35,6 +35,15 @@ STOP_PATIENCE = 15.0
 OVERTIME = 20.0
 """Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
 
+_GRACE = 0.3
+"""The same without a finding in hand: what is given up is done again after a resume."""
+
+_SAID = 1.0
+"""Seconds of a start, or beyond the budget, that are not said."""
+
+IN_HAND = ("report", "suspect", "define", "judge again")
+"""What workers are at (ShardWorker's notes) while a finding is being confirmed."""
+
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 FINDING = "finding: "
 """How the line of a finding begins."""
@@ -97,6 +106,7 @@ class Supervisor:
                     "give a larger --budget with --resume"
                 )
             self._told_findings = {path.name for path in self.directory.bundles()}
+            began = time.monotonic()
             crew = Crew(self.config.jobs, self._start_client, self._order, self.tell, self._pauses)
             stack.callback(crew.close)
             try:
@@ -109,6 +119,8 @@ class Supervisor:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
             write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            if (spent := time.monotonic() - began) > _SAID:
+                self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
             self._supervise(crew)
             crew.close()
             stats = self._stats(crew)
@@ -176,14 +188,17 @@ class Supervisor:
         """
         self._started = time.monotonic()
         stopping_since: float | None = None
-        saved = 0.0
+        saved, in_hand = 0.0, False
         while crew.running:
             try:
                 crew.turn(REFRESH)
             except StartCancelled:
                 crew.stop()
             now = time.monotonic()
-            over = self._time_left() < -OVERTIME
+            late = -self._time_left()
+            confirming = late > 0 and self._confirming(crew)
+            in_hand |= confirming
+            over = late > (OVERTIME if confirming else _GRACE)
             if stopping_since is None and (self._stop or crew.failure is not None or over):
                 stopping_since = now
                 crew.stop()
@@ -203,6 +218,13 @@ class Supervisor:
             self._announce_findings()
             self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+        if (late := -self._time_left()) > _SAID and not self._stop:
+            why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
+            self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
+
+    def _confirming(self, crew: Crew) -> bool:
+        """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
+        return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in self._states())
 
     @property
     def _doing(self) -> str:

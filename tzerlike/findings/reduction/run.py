@@ -75,10 +75,11 @@ def reduce_bundles(
     tell: Callable[[Reduction], None] = lambda reduction: None,
 ) -> tuple[list[Reduction], int]:
     """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and the signal that
-    stopped it, 0 if none did.
+    stopped it, 0 if none did. The start of TVM counts as time of the first ones.
 
     `tell` is called with each as it ends. UserError on a bundle that cannot be read, before anything is done.
     """
+    began = time.monotonic()
     pending: deque[tuple[int, Bundle]] = deque()
     results: list[Reduction] = []
     for path in dict.fromkeys(paths):
@@ -95,7 +96,7 @@ def reduce_bundles(
     with StopRequest() as stop, open_client(slots, system=system) as client:
         desk = _Desk(client, results, pending, seconds, tell)
         for slot in range(slots):
-            desk.begin(slot)
+            desk.begin(slot, time.monotonic() - began)
         deadline: float | None = None
         while desk.busy and not stop.urgent and (deadline is None or time.monotonic() < deadline):
             for packet in client.events(_REFRESH):
@@ -136,15 +137,15 @@ class _Desk:
     def busy(self) -> bool:
         return bool(self.under_way)
 
-    def begin(self, slot: int) -> None:
-        """Give the slot the next bundle, if there is one."""
+    def begin(self, slot: int, spent: float = 0.0) -> None:
+        """Give the slot the next bundle, if there is one; so many seconds of its budget are spent."""
         if not self.pending:
             return
         index, bundle = self.pending.popleft()
         self.under_way[slot] = index
         params = {
             "path": str(bundle.path.resolve()),
-            "seconds": self.seconds,
+            "seconds": max(0.0, self.seconds - spent),
             "oracles": oracles_of(bundle),
             "environment": self.client.facts,
         }
