@@ -21,6 +21,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.progress import Steps, untold
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
@@ -223,9 +224,10 @@ def fuzz(
     return Fuzzed(directory, *supervisor.run())
 
 
-def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm) -> list[Replayed]:
+def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:
     """Run each bundle, or fault of tzerlike's own, `times` times, each time in a fresh child with a heap of its own.
 
-    What it recorded shows in `same` of `times` runs. UserError where a bundle does not read.
+    What it recorded shows in `same` of `times` runs. `steps` is told how far this is. UserError where a bundle does not
+    read.
     """
-    return replay_bundles(bundles, times, client)
+    return replay_bundles(bundles, times, client, steps)

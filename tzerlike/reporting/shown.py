@@ -14,6 +14,7 @@ from tzerlike.core.case import print_sequence
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed, kind_of
 from tzerlike.core.observation import Stage
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
@@ -74,12 +75,14 @@ class ShownFinding:
         }
 
 
-def shown_findings(directory: CampaignDir, notes: list[str]) -> tuple[tuple[ShownFinding, ...], dict[str, int]]:
+def shown_findings(
+    directory: CampaignDir, notes: list[str], steps: Steps = untold
+) -> tuple[tuple[ShownFinding, ...], dict[str, int]]:
     """Return the findings that are shown, and the number of the others by kind; bundles that do not read are noted."""
     shown, others = _chosen(directory.bundles())
     findings: list[ShownFinding] = []
     room = _ALL_TEXT
-    for path in shown:
+    for path in counted(shown, steps):
         try:
             finding = _finding(path, room > 0)
         except UserError as error:

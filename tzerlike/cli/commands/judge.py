@@ -16,6 +16,7 @@ from tzerlike import api
 from tzerlike.api import JUDGES, Replayed, judge, open_tvm
 from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
 from tzerlike.cli.named import named, named_bundles
+from tzerlike.cli.progress import progress
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
@@ -115,7 +116,8 @@ def replay(
     BUNDLES are bundles, their ids, or campaigns.
     """
     api.tvm_of(tvm)  # a build that is missing is reported before anything is read
-    results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined))
+    with progress("bundles") as steps:
+        results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined), steps)
     missing: dict[str, str] = {}
     if pythons:
         _print_histories(_histories(results, pythons, times, missing), missing, as_json)
