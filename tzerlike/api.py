@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, resolve
+from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
@@ -200,12 +200,14 @@ def fuzz(
     unconfined: bool = False,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
+    wishes: Wishes | None = None,
 ) -> Fuzzed:
     """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
 
     With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
     `config`. `unconfined` lets the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called
-    about twice a second, `tell` with each event in a line. Only from the main thread, where signals arrive.
+    about twice a second, `tell` with each event in a line; `wishes` may be changed meanwhile. Only from
+    the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
@@ -220,6 +222,7 @@ def fuzz(
         resume=resume,
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
+        wishes=wishes or Wishes(),
     )
     return Fuzzed(directory, *supervisor.run())
 

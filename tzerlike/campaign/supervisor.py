@@ -51,6 +51,23 @@ FINDING = "finding: "
 FREE_ON_RESUME = ("budget", "iterations", "known")
 
 
+@dataclass(slots=True)
+class Wishes:
+    """What whoever watches a campaign asks of it."""
+
+    end: bool = False
+    pause: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A worker as a screen shows it: iterations a second, and the one whose findings it has in hand, -1 if none."""
+
+    slot: int
+    speed: float
+    in_hand: int = -1
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What a screen shows: the resolved configuration and the numbers so far."""
@@ -60,6 +77,7 @@ class View:
     stats: Mapping[str, Any]
     curve: tuple[CurvePoint, ...]
     status: str
+    cores: tuple[Core, ...] = ()
 
 
 @dataclass(slots=True)
@@ -79,6 +97,7 @@ class Supervisor:
     resume: bool = False
     unconfined: bool = False
     python: Path | None = None
+    wishes: Wishes = field(default_factory=Wishes)
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
@@ -187,19 +206,22 @@ class Supervisor:
         Nothing that a worker does, or fails to do, holds this up.
         """
         self._started = time.monotonic()
+        self.directory.pause.unlink(missing_ok=True)
         stopping_since: float | None = None
         saved, in_hand = 0.0, False
         while crew.running:
+            turned = time.monotonic()
             try:
                 crew.turn(REFRESH)
             except StartCancelled:
                 crew.stop()
+            self._rest(time.monotonic() - turned)
             now = time.monotonic()
             late = -self._time_left()
             confirming = late > 0 and self._confirming(crew)
             in_hand |= confirming
             over = late > (OVERTIME if confirming else _GRACE)
-            if stopping_since is None and (self._stop or crew.failure is not None or over):
+            if stopping_since is None and (self._stop or self.wishes.end or crew.failure is not None or over):
                 stopping_since = now
                 crew.stop()
             if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
@@ -222,13 +244,23 @@ class Supervisor:
             why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
             self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
 
+    def _rest(self, seconds: float) -> None:
+        """Have the workers rest or go on, as is wished; the `seconds` just gone do not count where they did."""
+        assert self._started is not None
+        if self.directory.pause.exists():
+            self._started += seconds
+            if not self.wishes.pause or self._stop or self.wishes.end:
+                self.directory.pause.unlink(missing_ok=True)
+        elif self.wishes.pause and not self._stop and not self.wishes.end:
+            self.directory.pause.touch()
+
     def _confirming(self, crew: Crew) -> bool:
         """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
         return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in self._states())
 
     @property
     def _doing(self) -> str:
-        return "paused: no space left" if self._paused else "fuzzing"
+        return "paused: no space left" if self._paused else "paused" if self.wishes.pause else "fuzzing"
 
     def _pauses(self, slot: int | None, why: str) -> None:
         """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""
@@ -323,7 +355,15 @@ class Supervisor:
             self.tell(line)
 
     def _view(self, stats: Mapping[str, Any], status: str) -> View:
-        return View(self.config, self.directory, stats, tuple(self._curve), status)
+        cores = tuple(
+            Core(
+                state.worker,
+                state.iterations / state.elapsed if state.elapsed else 0.0,
+                -1 if state.in_hand is None else int(state.in_hand.provenance.get("iteration", -1)),
+            )
+            for state in (self._states() if stats else ())
+        )
+        return View(self.config, self.directory, stats, tuple(self._curve), status, cores)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[TextIO]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.bundles import add_bundle, crashed
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.supervisor import Supervisor
+from tzerlike.campaign.supervisor import Supervisor, View, Wishes
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.finding import Signed
 from tzerlike.findings.reduction.run import reduce_bundles
@@ -92,3 +92,25 @@ def test_the_start_of_a_reduction_is_in_its_budget(tmp_path: Path) -> None:
     first, second = (params["seconds"] for params in spawned)
     assert 0.5 < first <= 1.7
     assert second == pytest.approx(2.0)
+
+
+def test_who_watches_can_end_and_pause_a_campaign(tmp_path: Path) -> None:
+    directory = CampaignDir(tmp_path)
+    directory.create(1)
+    seen: list[tuple[str, bool]] = []
+    wishes = Wishes(pause=True)
+
+    def show(view: View) -> None:
+        seen.append((view.status, directory.pause.exists()))
+        if len(seen) == 30:
+            wishes.end = True
+
+    workers = Workers("step", 60)
+    supervisor = Supervisor(
+        CampaignConfig(seed=1, budget=1, jobs=1), directory, tmp_path, {}, show, lambda line: None, wishes=wishes
+    )
+    supervisor._elapsed_before = 0.8
+    supervisor._supervise(cast(Crew, workers))
+    assert ("paused", True) in seen, "workers rest"
+    assert workers.stopped > 0.4, "and that does not count"
+    assert not directory.pause.exists()
