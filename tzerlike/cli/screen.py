@@ -165,7 +165,7 @@ class FindingLines:
 def _headline(path: Path) -> str:
     """The title of a bundle's report, without what all have in front."""
     with (path / "report.md").open(errors="replace") as report:
-        return _BUG.sub("", report.readline(_LONGEST))
+        return _BUG.sub("", report.readline(_LONGEST).strip())
 
 
 def listing(view: View, lines: Sequence[str], height: int) -> RenderableType:
