@@ -150,6 +150,7 @@ def judge(
     input_seed: int = 0,
     limits: Limits = LIMITS,
     out: Path | None = None,
+    text_only: bool = False,
     client: Opener = open_tvm,
 ) -> Judged:
     """Judge one case as a campaign would.
@@ -157,7 +158,8 @@ def judge(
     `program` is a file (a case.json, which says all but oracles and limits itself, or TVMScript), the text of
     TVMScript, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
     tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
-    With `out`, a finding that shows every time becomes a bundle in that directory.
+    With `out`, a finding that shows every time becomes a bundle in that directory. A file whose functions do not
+    parse by themselves is run in a confined child, unless `text_only`.
     """
     make_oracles(oracles)
     with ExitStack() as scope:
@@ -177,6 +179,7 @@ def judge(
             "input_seed": input_seed,
             "oracles": list(oracles),
             "out": str(out.resolve()) if out is not None else "",
+            "text_only": text_only,
         }
         (answer,) = scope.enter_context(client()).ask("judge-file", params)
     seen = answer["observation"]

@@ -18,7 +18,7 @@ FUZZ = cli.commands["fuzz"]
 
 
 def parsed(map_: dict[str, object], *args: str) -> dict[str, object]:
-    with click.Context(cli, default_map=map_) as parent:
+    with click.Context(cli, default_map=map_, **cli.context_settings) as parent:
         return FUZZ.make_context("fuzz", list(args), parent=parent).params
 
 
