@@ -14,7 +14,7 @@ from tzerlike.campaign.state import STATE, WorkerState
 from tzerlike.campaign.stats import CurvePoint, add_up
 from tzerlike.campaign.supervisor import Core, View, Wishes
 from tzerlike.cli.keys import Keys
-from tzerlike.cli.screen import FindingLines, RichScreen, listing, make_screen, render, sparkline, stats_line
+from tzerlike.cli.screen import KEYS, FindingLines, RichScreen, listing, make_screen, render, sparkline, stats_line
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.finding import Signed
 from tzerlike.core.units import duration
@@ -95,6 +95,12 @@ def test_the_screen_fits_every_height(width: int, height: int) -> None:
     assert len(lines) <= height - 1, "a line of what happened last stands below"
     assert "last finding" in lines[-3]
     assert "name0" in "".join(lines)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(render(view(full), width, height - 1, KEYS, [f"finding {number}" for number in range(30)]))
+    assert isinstance(console.file, io.StringIO)
+    busy = console.file.getvalue().splitlines()
+    assert len(busy) <= height - 1, "more findings only where there is room"
+    assert "finding 0" in "".join(busy) and "q end" in busy[-1]
 
 
 def test_a_screen_before_the_first_numbers() -> None:
