@@ -174,7 +174,9 @@ def _run(
         )
     with screen:
         # What is carried is our own.
-        done = api.fuzz(config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell)
+        done = api.fuzz(
+            config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell, wishes=screen.wishes
+        )
     outcome = judged_campaign(mode, campaign, carry, entries, done.stats)
     if mode == "batch":
         carry.take_corpus(campaign, config.jobs)
