@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import msgspec
 
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, resolve
+from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
+from tzerlike.core.progress import Steps, untold
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
@@ -149,6 +150,7 @@ def judge(
     input_seed: int = 0,
     limits: Limits = LIMITS,
     out: Path | None = None,
+    text_only: bool = False,
     client: Opener = open_tvm,
 ) -> Judged:
     """Judge one case as a campaign would.
@@ -156,7 +158,8 @@ def judge(
     `program` is a file (a case.json, which says all but oracles and limits itself, or TVMScript), the text of
     TVMScript, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
     tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
-    With `out`, a finding that shows every time becomes a bundle in that directory.
+    With `out`, a finding that shows every time becomes a bundle in that directory. A file whose functions do not
+    parse by themselves is run in a confined child, unless `text_only`.
     """
     make_oracles(oracles)
     with ExitStack() as scope:
@@ -176,6 +179,7 @@ def judge(
             "input_seed": input_seed,
             "oracles": list(oracles),
             "out": str(out.resolve()) if out is not None else "",
+            "text_only": text_only,
         }
         (answer,) = scope.enter_context(client()).ask("judge-file", params)
     seen = answer["observation"]
@@ -199,12 +203,14 @@ def fuzz(
     unconfined: bool = False,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
+    wishes: Wishes | None = None,
 ) -> Fuzzed:
     """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
 
     With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
     `config`. `unconfined` lets the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called
-    about twice a second, `tell` with each event in a line. Only from the main thread, where signals arrive.
+    about twice a second, `tell` with each event in a line; `wishes` may be changed meanwhile. Only from
+    the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
@@ -219,13 +225,15 @@ def fuzz(
         resume=resume,
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
+        wishes=wishes or Wishes(),
     )
     return Fuzzed(directory, *supervisor.run())
 
 
-def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm) -> list[Replayed]:
+def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:
     """Run each bundle, or fault of tzerlike's own, `times` times, each time in a fresh child with a heap of its own.
 
-    What it recorded shows in `same` of `times` runs. UserError where a bundle does not read.
+    What it recorded shows in `same` of `times` runs. `steps` is told how far this is. UserError where a bundle does not
+    read.
     """
-    return replay_bundles(bundles, times, client)
+    return replay_bundles(bundles, times, client, steps)

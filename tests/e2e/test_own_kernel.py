@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import ROOT, Command
+from tzerlike import api
+from tzerlike.core.errors import UserError
 
 KERNEL = """\
 from tvm.script import tirx as T
@@ -75,3 +80,65 @@ def test_wrong_code_is_said_in_words_and_becomes_a_bundle(tzerlike: Command, tmp
     assert {"report.md", "repro.py", "case.json"} <= {path.name for path in bundle.iterdir()}
     again = tzerlike("replay", bundle, "--json")
     assert [json.loads(again.stdout)[0]["verdict"], again.returncode] == ["shows", 0]
+
+
+HELPED = """\
+import math
+
+from lengths import ROWS
+from tvm.script import tirx as T
+
+
+def kernel(n):
+    @T.prim_func
+    def main(A: T.Buffer((ROWS, n), "float32"), B: T.Buffer((ROWS, n), "float32")):
+        for i, j in T.grid(ROWS, n):
+            B[i, j] = A[i, j] + T.float32(1)
+
+    return main
+
+
+main = kernel(int(math.sqrt(64)))
+"""
+
+
+def test_a_file_with_imports_and_helpers_is_run_in_confinement(tmp_path: Path) -> None:
+    (tmp_path / "lengths.py").write_text("ROWS = 4\n")
+    path = tmp_path / "mine.py"
+    with api.open_tvm() as client:
+
+        def judged(text: str, *, text_only: bool = False) -> str:
+            path.write_text(text)
+            try:
+                return api.judge(path, text_only=text_only, client=api.using(client)).exit.value
+            except UserError as error:
+                return str(error)
+
+        assert judged(HELPED) == "ok"
+        assert f"{path}:" in judged(HELPED, text_only=True), "its functions are not in the text"
+        writes = judged(HELPED + "open('made', 'w')\n")
+        assert "may not" in writes and "--text" in writes
+        assert not (tmp_path / "made").exists() and not Path("/made").exists()
+        failed = judged(HELPED.replace("math.sqrt(64)", "math.sqrt('x')"))
+        assert failed.startswith(f"{path}:{HELPED.count(chr(10))}: TypeError: ")
+
+
+def test_watch_judges_the_file_again_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(KERNEL)
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "tzerlike", "run", path, "--watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert watching.stdout is not None
+    try:
+        assert [watching.stdout.readline() for _ in range(2)] == ["ok in done\n", "reference: defined\n"]
+        path.write_text(KERNEL.replace("T.float32(1)", "missing"))
+        assert "Undefined variable: missing" in watching.stdout.readline()
+        path.write_text(KERNEL)
+        assert watching.stdout.readline() == "ok in done\n"
+    finally:
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 130

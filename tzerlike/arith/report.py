@@ -11,7 +11,7 @@ from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
-from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 
 _VALUES = 8
@@ -43,6 +43,7 @@ def arith_report(
         ["### Steps to reproduce", "", f"`pytest {TEST_FILE}`, with tvm alone: {ending} as long as the bug is there."],
         fenced(test, "python"),
         ["### Environment", "", *environment_lines(environment)],
+        TRIAGE,
         [found_by(environment, finding.signature, runs, same) + _TIERS.get(tier, "")],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

@@ -37,6 +37,12 @@ class Budget:
         """Seconds that the campaign has run, in earlier runs too."""
         return self._elapsed_before + time.monotonic() - self._started
 
+    def rest(self, seconds: float) -> None:
+        """Wait for so many seconds, which do not count."""
+        began = time.monotonic()
+        time.sleep(seconds)
+        self._started += time.monotonic() - began
+
     @property
     def over(self) -> bool:
         """Whether the time is up, or the worker was asked to stop."""

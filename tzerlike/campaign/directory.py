@@ -67,6 +67,11 @@ class CampaignDir:
     def faults(self) -> Path:
         return self.root / "faults"
 
+    @property
+    def pause(self) -> Path:
+        """Workers rest while this file is there."""
+        return self.root / ".pause"
+
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
 

@@ -27,6 +27,10 @@ _SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
 
 
+_REST = 0.2
+"""Seconds between two looks at whether the work is still paused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """What a worker is started for: a shard of the campaign in `directory`, after `elapsed` seconds of it.
@@ -111,6 +115,10 @@ class ShardWorker(ABC):
 
     def work(self) -> None:
         while not self.budget.done(self.state.iterations):
+            if self.directory.pause.exists():
+                self.notes.beat(self.state.iterations, "pause")
+                self.budget.rest(_REST)
+                continue
             with limited():
                 self.go_on()
             if time.monotonic() - self.saved > _SAVE_EVERY:

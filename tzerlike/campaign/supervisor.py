@@ -35,11 +35,37 @@ STOP_PATIENCE = 15.0
 OVERTIME = 20.0
 """Seconds beyond its budget for a worker to come to an end by itself, with a finding in hand."""
 
+_GRACE = 0.3
+"""The same without a finding in hand: what is given up is done again after a resume."""
+
+_SAID = 1.0
+"""Seconds of a start, or beyond the budget, that are not said."""
+
+IN_HAND = ("report", "suspect", "define", "judge again")
+"""What workers are at (ShardWorker's notes) while a finding is being confirmed."""
+
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 FINDING = "finding: "
 """How the line of a finding begins."""
 
 FREE_ON_RESUME = ("budget", "iterations", "known")
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What whoever watches a campaign asks of it."""
+
+    end: bool = False
+    pause: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A worker as a screen shows it: iterations a second, and the one whose findings it has in hand, -1 if none."""
+
+    slot: int
+    speed: float
+    in_hand: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +77,7 @@ class View:
     stats: Mapping[str, Any]
     curve: tuple[CurvePoint, ...]
     status: str
+    cores: tuple[Core, ...] = ()
 
 
 @dataclass(slots=True)
@@ -70,6 +97,7 @@ class Supervisor:
     resume: bool = False
     unconfined: bool = False
     python: Path | None = None
+    wishes: Wishes = field(default_factory=Wishes)
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
@@ -97,6 +125,7 @@ class Supervisor:
                     "give a larger --budget with --resume"
                 )
             self._told_findings = {path.name for path in self.directory.bundles()}
+            began = time.monotonic()
             crew = Crew(self.config.jobs, self._start_client, self._order, self.tell, self._pauses)
             stack.callback(crew.close)
             try:
@@ -109,6 +138,8 @@ class Supervisor:
                 stack.enter_context(self._lock())
             write_atomic(self.directory.config, self.config.to_toml())
             write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            if (spent := time.monotonic() - began) > _SAID:
+                self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
             self._supervise(crew)
             crew.close()
             stats = self._stats(crew)
@@ -175,16 +206,22 @@ class Supervisor:
         Nothing that a worker does, or fails to do, holds this up.
         """
         self._started = time.monotonic()
+        self.directory.pause.unlink(missing_ok=True)
         stopping_since: float | None = None
-        saved = 0.0
+        saved, in_hand = 0.0, False
         while crew.running:
+            turned = time.monotonic()
             try:
                 crew.turn(REFRESH)
             except StartCancelled:
                 crew.stop()
+            self._rest(time.monotonic() - turned)
             now = time.monotonic()
-            over = self._time_left() < -OVERTIME
-            if stopping_since is None and (self._stop or crew.failure is not None or over):
+            late = -self._time_left()
+            confirming = late > 0 and self._confirming(crew)
+            in_hand |= confirming
+            over = late > (OVERTIME if confirming else _GRACE)
+            if stopping_since is None and (self._stop or self.wishes.end or crew.failure is not None or over):
                 stopping_since = now
                 crew.stop()
             if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
@@ -203,10 +240,27 @@ class Supervisor:
             self._announce_findings()
             self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+        if (late := -self._time_left()) > _SAID and not self._stop:
+            why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
+            self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
+
+    def _rest(self, seconds: float) -> None:
+        """Have the workers rest or go on, as is wished; the `seconds` just gone do not count where they did."""
+        assert self._started is not None
+        if self.directory.pause.exists():
+            self._started += seconds
+            if not self.wishes.pause or self._stop or self.wishes.end:
+                self.directory.pause.unlink(missing_ok=True)
+        elif self.wishes.pause and not self._stop and not self.wishes.end:
+            self.directory.pause.touch()
+
+    def _confirming(self, crew: Crew) -> bool:
+        """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
+        return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in self._states())
 
     @property
     def _doing(self) -> str:
-        return "paused: no space left" if self._paused else "fuzzing"
+        return "paused: no space left" if self._paused else "paused" if self.wishes.pause else "fuzzing"
 
     def _pauses(self, slot: int | None, why: str) -> None:
         """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""
@@ -301,7 +355,15 @@ class Supervisor:
             self.tell(line)
 
     def _view(self, stats: Mapping[str, Any], status: str) -> View:
-        return View(self.config, self.directory, stats, tuple(self._curve), status)
+        cores = tuple(
+            Core(
+                state.worker,
+                state.iterations / state.elapsed if state.elapsed else 0.0,
+                -1 if state.in_hand is None else int(state.in_hand.provenance.get("iteration", -1)),
+            )
+            for state in (self._states() if stats else ())
+        )
+        return View(self.config, self.directory, stats, tuple(self._curve), status, cores)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[TextIO]:

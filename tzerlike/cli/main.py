@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -22,6 +23,7 @@ from tzerlike.cli.commands.reduce import reduce
 from tzerlike.cli.commands.report import report
 from tzerlike.cli.commands.triage import triage
 from tzerlike.cli.commands.tvm import tvm
+from tzerlike.cli.defaults import defaults_for
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.processes import signals
@@ -49,7 +51,8 @@ Exit status:
   130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP, with everything saved
 
 \b
-Every option can be set by a variable: TZERLIKE_FUZZ_BUDGET=1h is `fuzz --budget 1h`.
+Every option can be set by a variable: TZERLIKE_FUZZ_BUDGET=1h is `fuzz --budget 1h`; and in tzerlike.toml,
+or under [tool.tzerlike] of pyproject.toml, here or above: [fuzz] budget = "1h".
 Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh and fish."""
 
 _WELCOME = """\
@@ -93,7 +96,7 @@ def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
     try:
         signals.raise_stopped()
-        cli.main(prog_name="tzerlike", standalone_mode=False)
+        cli.main(prog_name="tzerlike", standalone_mode=False, default_map=defaults_for(cli, Path.cwd()))
     except click.ClickException as error:
         click.echo(f"tzerlike: {error.format_message()}", err=True)
         sys.exit(2)

@@ -138,7 +138,8 @@ def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[s
     if path.suffix == ".json":
         case = read_case(path).case
     else:
-        case = case_of_script(path, *(params[name] for name in ("function", "passes", "target", "input_seed")))
+        how = (params[name] for name in ("function", "passes", "target", "input_seed"))
+        case = case_of_script(path, *how, text_only=params.get("text_only", False))
     oracles = params["oracles"]
     effort = replace(effort_for(oracles), inputs=params.get("inputs", ""))
     executor = ForkExecutor(lane, runner, Limits(params["seconds"], params["memory"]), effort)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import Any
 
 from rich.columns import Columns
@@ -14,8 +16,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tzerlike.campaign.supervisor import FINDING, View
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import CurvePoint
+from tzerlike.campaign.supervisor import FINDING, View, Wishes
+from tzerlike.cli.keys import Keys
+from tzerlike.core.errors import UserError
 from tzerlike.core.units import duration
+from tzerlike.core.untrusted import one_line
+from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.faults.book import tally, warning
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -23,12 +31,28 @@ _PLAIN_EVERY = 10.0
 _LOW = 30
 """Lines from which on there is room for more than the last event."""
 
-_FACTS = 12
+_FACTS = 13
 """Lines of the live screen that are no table's: frame, facts, last finding and problem."""
 
 
+_BUG = re.compile(r"^# (\[\w+\])*\s*")
+_LONGEST = 1000
+
+_FEW = 8
+"""Workers whose speeds are shown one by one."""
+
+_MORE = 8
+"""Findings that are shown beside the last one, where there is room."""
+
+
 class Screen(AbstractContextManager["Screen"]):
-    """Shows a campaign while it runs; used as a context manager around it. This one shows nothing."""
+    """Shows a campaign while it runs; used as a context manager around it. This one shows nothing.
+
+    `wishes` is what whoever watches asks of the campaign.
+    """
+
+    def __init__(self) -> None:
+        self.wishes = Wishes()
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -44,6 +68,7 @@ class PlainScreen(Screen):
     """One line every ten seconds and one per event."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
         self._shown = 0.0
         self._status = ""
@@ -61,18 +86,27 @@ class PlainScreen(Screen):
 
 
 class RichScreen(Screen):
-    """The live screen; what was reported while it was up is printed again once it is gone, but for the findings."""
+    """The live screen; what was reported while it was up is printed again once it is gone, but for the findings.
+
+    `f` lists the findings and goes back, `p` pauses and goes on, `q` ends.
+    """
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
         self._live = Live(console=console, refresh_per_second=4, screen=True)
+        self._keys = Keys()
         self._reported: list[str] = []
+        self._listing = False
+        self._lines = FindingLines()
 
     def __enter__(self) -> RichScreen:
         self._live.start()
+        self._keys.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._keys.__exit__()
         self._live.stop()
         for line in self._reported:
             if line.startswith(FINDING):
@@ -80,12 +114,67 @@ class RichScreen(Screen):
             print_line(self._console, line)
 
     def show(self, view: View) -> None:
+        for key in self._keys.pressed().lower():
+            self.press(key)
         width, height = self._console.size
-        lines = self._reported[-1:] if height < _LOW else self._reported[-5:]
-        self._live.update(Group(render(view, width, height - len(lines)), *(_cut(line, "dim") for line in lines)))
+        help_line = KEYS if self._keys.heard else "Ctrl-C saves"
+        if self._listing:
+            self._live.update(listing(view, self._lines.of(view.directory), height))
+            return
+        said = [line for line in self._reported if not line.startswith(FINDING)]
+        lines = said[-1:] if height < _LOW else said[-5:]
+        drawn = render(view, width, height - len(lines), help_line, self._lines.of(view.directory))
+        self._live.update(Group(drawn, *(_cut(line, "dim") for line in lines)))
+
+    def press(self, key: str) -> None:
+        """Do what a key is for."""
+        if key == "q":
+            self.wishes.end = True
+        elif key == "p":
+            self.wishes.pause = not self.wishes.pause
+        elif key == "f":
+            self._listing = not self._listing
 
     def tell(self, line: str) -> None:
         self._reported.append(line)
+
+
+KEYS = "f findings · p pause · q end"
+
+
+class FindingLines:
+    """A line for each bundle of a campaign, the newest first; each is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[float, str]] = {}
+
+    def of(self, directory: CampaignDir) -> list[str]:
+        for path in directory.bundles() if directory.findings.is_dir() else ():
+            if path.name not in self._known:
+                with suppress(UserError, OSError):
+                    record = read_record(path)
+                    tier = f"tier {record.tier}" if record.tier else "      "
+                    title = one_line(_headline(path) or record.title, 200)
+                    self._known[path.name] = (
+                        path.stat().st_mtime,
+                        f"{tier}  {record.signature}  {record.kind:12}  {title}",
+                    )
+        return [line for _, line in sorted(self._known.values(), reverse=True)]
+
+
+def _headline(path: Path) -> str:
+    """The title of a bundle's report, without what all have in front."""
+    with (path / "report.md").open(errors="replace") as report:
+        return _BUG.sub("", report.readline(_LONGEST).strip())
+
+
+def listing(view: View, lines: Sequence[str], height: int) -> RenderableType:
+    """The findings as a screen of so many lines."""
+    room = height - 2
+    shown = list(lines) if len(lines) <= room else [*lines[: room - 1], f"... and {len(lines) - room + 1} more"]
+    body = Group(*(Text(line, overflow="ellipsis", no_wrap=True) for line in shown or ["none yet"]))
+    findings = f"{len(lines)} finding{'' if len(lines) == 1 else 's'}"
+    return Panel(body, title=f"{findings}, the newest first", subtitle=f"{view.status} · f back")
 
 
 def print_line(console: Console, line: str) -> None:
@@ -114,8 +203,10 @@ def stats_line(stats: Mapping[str, Any]) -> str:
     )
 
 
-def render(view: View, width: int, height: int) -> RenderableType:
-    """The live screen of a view, in `width` columns and `height` lines."""
+def render(
+    view: View, width: int, height: int, keys: str = "Ctrl-C saves", findings: Sequence[str] = ()
+) -> RenderableType:
+    """The live screen of a view, in `width` columns and `height` lines; `findings` are lines, the newest first."""
     stats = view.stats
     config = view.config
     if not stats or not stats["workers"]:
@@ -125,15 +216,19 @@ def render(view: View, width: int, height: int) -> RenderableType:
     room = height - _FACTS
     rows = min(8, room - 2) if wide else min(5, room // 2 - 2)
     tables = [_yield_table(name, stats[name], rows) for name in ("mutators", "passes") if rows > 0]
-    parts: list[RenderableType] = [_facts(view), Columns(tables, expand=True) if wide else Group(*tables)]
-    if stats["last_finding"]:
-        parts.append(_cut(f"last finding  {stats['last_finding']}", "bold red"))
+    parts: list[RenderableType] = [_facts(view, wide), Columns(tables, expand=True) if wide else Group(*tables)]
+    last = findings[0] if findings else stats["last_finding"]
+    if last:
+        # Where there is room, more of them.
+        spare = max(0, height - _FACTS - (rows + 2) * (1 if wide else 2))
+        parts.append(_cut(f"last finding  {last}", "bold red"))
+        parts += [_cut(f"              {line}", "red") for line in findings[1 : 1 + min(spare, _MORE)]]
     if stats["problems"]:
         parts.append(_cut(f"problem  {stats['problems'][-1]}", "yellow"))
     return Panel(
         Group(*parts),
         title=f"tzerlike · {config.target} · {stats['coverage_backend']}",
-        subtitle=f"{view.status} · seed {config.seed} · jobs {config.jobs} · Ctrl-C saves",
+        subtitle=f"{view.status} · {keys} · seed {config.seed}",
     )
 
 
@@ -141,29 +236,52 @@ def _cut(line: str, style: str) -> Text:
     return Text(line, style=style, overflow="ellipsis", no_wrap=True)
 
 
-def _facts(view: View) -> Table:
+def _facts(view: View, wide: bool) -> Table:
     stats = view.stats
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column(style="dim", no_wrap=True, min_width=len("iterations"))
+    table.add_column(overflow="ellipsis", no_wrap=True)
     budget = view.config.budget
     done = min(1.0, stats["elapsed_s"] / budget) if budget else 1.0
     table.add_row("elapsed", f"{duration(stats['elapsed_s'])} of {duration(budget)} ({done:.0%})")
-    table.add_row("iterations", f"{stats['iterations']:,}   {stats['iterations_per_s']:.1f} a second")
+    table.add_row("iterations", f"{stats['iterations']:,}   {stats['iterations_per_s']:.1f} a second{_speeds(view)}")
     total = stats["coverage_total"]
     share = f" of {total:,} ({stats['coverage'] / total:.2%})" if total else ""
-    table.add_row("coverage", f"{stats['coverage']:,}{share}  {sparkline([p.blocks for p in view.curve], 24)}")
+    curve = f"  {sparkline([p.blocks for p in view.curve], 24)}" if wide else ""
+    table.add_row("coverage", f"{stats['coverage']:,}{share}{_since(view, lambda p: p.blocks, 'new')}{curve}")
     waiting = f"   {stats['seeds_pending']:,} seeds to come" if stats["seeds_pending"] else ""
     table.add_row("corpus", f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable tests{waiting}")
     table.add_row("valid", f"{stats['valid_rate']:.0%}   {stats['exits'].get('rejected', 0):,} rejected")
     findings = Text(", ".join(f"{n} {kind}" for kind, n in stats["findings"].items()) or "none yet")
     if stats["findings"]:
         findings.stylize("bold red")
+        findings = Text(_since(view, lambda p: p.findings, "last").strip(", ") + "   ").append_text(findings)
     table.add_row("findings", findings)
+    if confirmed := [f"worker {core.slot} (iteration {core.in_hand})" for core in view.cores if core.in_hand >= 0]:
+        table.add_row("confirming", f"what was found by {', '.join(confirmed)}")
     if faults := tally(stats):
         style = "bold yellow" if warning(stats) else "yellow"
         table.add_row("faults", Text(f"{faults} of tzerlike's own, in faults/", style=style))
     return table
+
+
+def _speeds(view: View) -> str:
+    """The speed of each worker, or the range of many."""
+    speeds = [core.speed for core in view.cores]
+    if len(speeds) < 2:
+        return ""
+    if len(speeds) <= _FEW:
+        return f" ({' + '.join(f'{speed:.1f}' for speed in speeds)})"
+    return f" ({min(speeds):.1f} to {max(speeds):.1f} by worker)"
+
+
+def _since(view: View, value: Callable[[CurvePoint], int], word: str) -> str:
+    """How long ago a value of the curve rose for the last time; nothing where it has not risen."""
+    for before, point in zip(view.curve[-2::-1], view.curve[:0:-1], strict=False):
+        if value(point) > value(before):
+            ago = max(0.0, view.stats["elapsed_s"] - point.elapsed_s)
+            return f", {word} {duration(ago)} ago"
+    return ""
 
 
 def _yield_table(title: str, yields: Mapping[str, Mapping[str, int]], rows: int) -> Table:

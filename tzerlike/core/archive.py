@@ -36,7 +36,11 @@ def read_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
 
     UserError when it is not such an archive, or larger than the bounds of tzerlike.core.untrusted.
     """
-    data = read_bytes(path)
+    return arrays_in(read_bytes(path), path)
+
+
+def arrays_in(data: bytes, path: Path) -> Mapping[str, NDArray[Any]]:
+    """The same of what is in the file, or is to be."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _arrays(archive)

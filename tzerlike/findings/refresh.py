@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from numpy.typing import NDArray
+
+from tzerlike.core.archive import read_arrays
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
@@ -14,6 +19,7 @@ from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.place import reduced_in
 
@@ -59,6 +65,7 @@ def _subject(path: Path) -> Subject:
         tier=tier_of(record, bundle),
         witness=bundle.confirmed.witness,
         held=bundle.environment,
+        inputs=inputs_text(_arrays(best / "inputs.npz"), _script(best)),
         repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 
@@ -78,6 +85,10 @@ def _guilt(record: Record, reduced: bool) -> Guilt | None:
 def _script(path: Path) -> str:
     text = _text(path / "module.py")
     return "" if text.startswith(_NO_SCRIPT) else text
+
+
+def _arrays(path: Path) -> Mapping[str, NDArray[Any]]:
+    return read_arrays(path) if path.exists() else {}
 
 
 def _text(path: Path) -> str:

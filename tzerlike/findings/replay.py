@@ -10,6 +10,7 @@ from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Exit
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.core.results import Results
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle, read_bundle, read_other_bundle
@@ -72,12 +73,15 @@ def load_bundle(path: Path) -> Bundle | OtherBundle:
 
 
 def replay_bundles(
-    paths: Sequence[Path], times: int, open_client: Callable[..., AbstractContextManager[Client]]
+    paths: Sequence[Path],
+    times: int,
+    open_client: Callable[..., AbstractContextManager[Client]],
+    steps: Steps = untold,
 ) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
-    bundles = [_fault_in(path) if is_fault(path) else load_bundle(path) for path in paths]
-    with open_client(system=system_of(bundles)) as client:
-        return [replay_bundle(bundle, times, client) for bundle in bundles]
+    bundles = {path: _fault_in(path) if is_fault(path) else load_bundle(path) for path in paths}
+    with open_client(system=system_of(bundles.values())) as client:
+        return [replay_bundle(bundles[path], times, client) for path in counted(paths, steps)]
 
 
 def system_of(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> str:

@@ -98,6 +98,15 @@ class Crew:
         """Whether a shard has not come to its end."""
         return any(shard.state is not _State.DONE for shard in self._shards)
 
+    @property
+    def doing(self) -> dict[int, str]:
+        """What the worker of each slot that runs was at when it was last asked, a second ago at most."""
+        return {
+            slot: shard.vital.doing
+            for slot, shard in enumerate(self._shards)
+            if shard.state is _State.RUNNING and shard.vital is not None
+        }
+
     def begin(self) -> Client:
         """Start the zygote, again if need be; raises what starting it raises when that is to no avail."""
         while self._client is None:

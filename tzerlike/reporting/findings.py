@@ -1,55 +1,103 @@
-"""The findings on a campaign's page: one that unfolds for each, to be linked to by its signature."""
+"""The findings on a campaign's page: a card for each, to be linked to by its signature, the first tier first."""
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import groupby
 
+from tzerlike.reporting.colour import coloured
+from tzerlike.reporting.document import text_block
 from tzerlike.reporting.overview import Overview
 from tzerlike.reporting.shown import ShownFinding
 
+_STEP = 24
+"""Cards that are seen at once, until the reader asks for all."""
+
+_KINDS = ("wrong-code", "crash", "hang", "oom", "ice-on-valid", "invalid-ir", "slow-code")
+"""In the order in which a reader wants them."""
+
+_TIERS = {
+    1: ("Tier 1", "A shipped pipeline or one schedule primitive shows it, on a program that a user could write."),
+    2: ("Tier 2", "Other orders of passes, options or forms of programs show it."),
+    0: ("Without a tier", "Nobody has asked what it takes."),
+}
+
 
 def findings_section(overview: Overview) -> str:
-    """Return the findings by kind; a sentence where there are none."""
-    parts = [_kind(kind, list(group)) for kind, group in groupby(overview.findings, lambda each: each.kind)]
+    """Return the findings by tier and kind, with what filters them; a sentence where there are none."""
+    findings = sorted(overview.findings, key=_place)
+    parts = [_filters(findings)] if findings else []
+    for tier, (title, meaning) in _TIERS.items():
+        group = [finding for finding in findings if finding.tier == tier]
+        if group:
+            cards = "".join(_card(finding, overview.name) for finding in group)
+            heading = f'<h3>{title} <small>{len(group)}</small></h3><p class="soft">{meaning}</p>'
+            parts.append(f'<section class="tier">{heading}<div class="cards">{cards}</div></section>')
+    if findings:
+        parts.append(f'<button type="button" class="more" data-step="{_STEP}" hidden>Show all</button>')
     if overview.more:
         words = ", ".join(f"{count} {kind}" for kind, count in sorted(overview.more.items()))
         parts.append(f'<p class="soft">Not shown here, in findings/: {escape(words)}.</p>')
     return "".join(parts) or '<p class="soft">None so far.</p>'
 
 
-def _kind(kind: str, findings: list[ShownFinding]) -> str:
-    count = f"<small>{len(findings)}</small>"
-    return f'<h3 id="kind-{escape(kind)}">{escape(kind)} {count}</h3>{"".join(map(_finding, findings))}'
+def _place(finding: ShownFinding) -> tuple[int, int, str]:
+    kind = _KINDS.index(finding.kind) if finding.kind in _KINDS else len(_KINDS)
+    return list(_TIERS).index(finding.tier), kind, finding.title
 
 
-def _finding(finding: ShownFinding) -> str:
-    # The anchor lies inside, where a browser unfolds what is around it when a link leads there.
+def _filters(findings: Sequence[ShownFinding]) -> str:
+    kinds = Counter(finding.kind for finding in sorted(findings, key=lambda each: _place(each)[1]))
+    tiers = Counter(finding.tier for finding in findings)
     return (
-        f'<details class="finding {escape(finding.kind)}"><summary><span class="title">{escape(finding.title)}</span>'
-        f'<code class="soft">{escape(finding.signature)}</code></summary>'
-        f'<div class="inside" id="{escape(finding.signature)}">{_inside(finding)}</div></details>'
+        '<form class="filters panel" hidden><label>Search '
+        '<input type="search" name="words" placeholder="pass, message, program ..."></label>'
+        f"<fieldset><legend>Kinds</legend>{_chips('kind', ((kind, kind, count) for kind, count in kinds.items()))}"
+        f"</fieldset><fieldset><legend>Tiers</legend>"
+        f"{_chips('tier', ((str(tier), title, tiers[tier]) for tier, (title, _) in _TIERS.items() if tiers[tier]))}"
+        '</fieldset><output aria-live="polite"></output></form>'
     )
 
 
-def _inside(finding: ShownFinding) -> str:
+def _chips(name: str, choices: Iterable[tuple[str, str, int]]) -> str:
+    return "".join(
+        f'<label class="chip {escape(value)}"><input type="checkbox" name="{name}" value="{escape(value)}" checked>'
+        f"{escape(title)} <b>{count}</b></label>"
+        for value, title, count in choices
+    )
+
+
+def _card(finding: ShownFinding, campaign: str) -> str:
+    signature = escape(finding.signature)
+    due = f'<span class="due">due to <code>{escape(finding.culprit)}</code></span>' if finding.culprit else ""
+    command = shlex.join(("tzerlike", "replay", f"{campaign}/findings/{finding.directory}"))
+    program = text_block("Program, reduced" if finding.reduced else "Program", coloured(finding.program))
+    pass_name = finding.guilty.partition(":")[0] or "the culprit pass"
+    diff = _folded(f"Before and after {pass_name}", text_block("Difference", diff_lines(finding.diff)))
+    return (
+        f'<article class="finding {escape(finding.kind)}" id="{signature}" data-kind="{escape(finding.kind)}" '
+        f'data-tier="{finding.tier}"><h4><a href="#{signature}">{escape(finding.title)}</a></h4>'
+        f'<p class="tags"><span class="kind">{escape(finding.kind)}</span>{due}<code>{signature}</code></p>'
+        f"{program if finding.program else ''}{diff if finding.diff else ''}{_folded('Details', _details(finding))}"
+        f'<div class="command"><code tabindex="0">{escape(command)}</code>'
+        f'<button type="button" class="copy" aria-label="Copy the replay command of {signature}" hidden>Copy</button>'
+        "</div></article>"
+    )
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
+
+
+def _details(finding: ShownFinding) -> str:
     facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in finding.facts)
     guilty = f"<dt>guilty</dt><dd>{escape(finding.guilty)}</dd>" if finding.guilty else ""
-    link = f'<dt>signature</dt><dd><a href="#{escape(finding.signature)}">{escape(finding.signature)}</a></dd>'
     where = f"<dt>bundle</dt><dd><code>findings/{escape(finding.directory)}</code></dd>"
-    blocks = (
-        ("Message", escape(finding.message)),
-        ("Program, reduced" if finding.reduced else "Program", escape(finding.program)),
-        ("Before and after the guilty pass", diff_lines(finding.diff)),
-        ("Backtrace, innermost frame first", escape(finding.backtrace)),
-    )
-    shown = "".join(_block(title, content) for title, content in blocks if content)
-    return f'<dl class="facts">{facts}{guilty}{link}{where}</dl>{shown}'
-
-
-def _block(title: str, content: str) -> str:
-    """A heading and text that scrolls, also by keyboard; `content` is escaped already."""
-    return f'<h4>{escape(title)}</h4><pre tabindex="0" role="region" aria-label="{escape(title)}">{content}</pre>'
+    blocks = (("Message", finding.message), ("Backtrace, innermost frame first", finding.backtrace))
+    shown = "".join(text_block(title, escape(content)) for title, content in blocks if content)
+    return f'<dl class="facts">{facts}{guilty}{where}</dl>{shown}'
 
 
 def diff_lines(diff: str) -> str:

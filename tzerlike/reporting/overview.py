@@ -16,6 +16,7 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import CurvePoint, read_curve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
+from tzerlike.core.progress import Steps, untold
 from tzerlike.core.untrusted import read_json
 from tzerlike.findings.faults.bundle import kept_faults, read_fault
 from tzerlike.reporting.shown import ShownFinding, shown_findings
@@ -118,7 +119,7 @@ class Overview:
         return value if isinstance(value, dict) else {}
 
 
-def read_overview(root: Path) -> Overview:
+def read_overview(root: Path, steps: Steps = untold) -> Overview:
     """Read a campaign directory; UserError where it is none."""
     directory = CampaignDir(root)
     if not root.is_dir():
@@ -127,7 +128,7 @@ def read_overview(root: Path) -> Overview:
         raise UserError(f"{root}: not a campaign (neither campaign.toml nor stats.json nor findings/)")
     notes: list[str] = []
     config = _config(directory, notes)
-    findings, more = shown_findings(directory, notes)
+    findings, more = shown_findings(directory, notes, steps)
     stats = _object(directory.stats, notes)
     return Overview(
         name=root.resolve().name,

@@ -1,8 +1,4 @@
-"""A campaign as one page that needs nothing else: no script, no network, no font of its own.
-
-Whatever comes from the campaign is text and escaped; a policy in the page's head forbids scripts and requests even if
-that should fail.
-"""
+"""A campaign as one page that needs nothing else: no network, no font of its own. The findings come first."""
 
 from __future__ import annotations
 
@@ -14,12 +10,11 @@ from itertools import pairwise
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.units import duration
 from tzerlike.plugins import harness_named
+from tzerlike.reporting.document import document
 from tzerlike.reporting.findings import findings_section
 from tzerlike.reporting.overview import Overview, YieldRow
 from tzerlike.reporting.plot import curve_chart, share_bar
-from tzerlike.reporting.style import STYLE
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BREAKS = re.compile(r"(?<=[a-z][._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 _ROWS = 12
 """Rows of a table that are seen at once; the others are folded."""
@@ -33,25 +28,21 @@ _NAME = 300
 def page(overview: Overview) -> str:
     """Return the page's HTML."""
     sections = (
+        ("findings", "Findings", findings_section(overview)),
         ("over-time", "Over time", _charts(overview)),
         ("time", "Where time goes", _stages(overview)),
         ("yields", "What mutators and passes brought", _yields(overview)),
         ("outcomes", "What became of the cases", _outcomes(overview)),
-        ("findings", "Findings", findings_section(overview)),
         ("faults", "Faults of tzerlike's own", _faults(overview)),
     )
     present = [(name, title, body) for name, title, body in sections if body]
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in present)
     body = "".join(f'<section id="{name}"><h2>{title}</h2>{content}</section>' for name, title, content in present)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(overview.name)}: tzerlike campaign</title><style>{STYLE}</style></head>\n"
-        f'<body><header><h1>{escape(overview.name)}</h1><p class="soft">{escape(subtitle(overview))}</p>'
-        f'<nav aria-label="Sections">{links}</nav>{_tiles(overview)}{_notes(overview)}</header>\n'
-        f"<main>{body}</main>\n<footer>{_footer(overview)}</footer></body></html>\n"
+    header = (
+        f'<h1>{escape(overview.name)}</h1><p class="soft">{escape(subtitle(overview))}</p>'
+        f'<nav aria-label="Sections">{links}</nav>{_tiles(overview)}{_notes(overview)}'
     )
+    return document(f"{overview.name}: tzerlike campaign", header, body, _footer(overview))
 
 
 def subtitle(overview: Overview) -> str:

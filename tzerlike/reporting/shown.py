@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from tzerlike.core.case import print_sequence
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed, kind_of
 from tzerlike.core.observation import Stage
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
@@ -29,13 +31,17 @@ SHOWN = 400
 _TEXT = 12_000
 """Characters of a program or a diff."""
 
+_IMPORTS = re.compile(r"\A(?:\# from \S+ import .*\n+)+")
+"""What a printed program says first, and a reader knows."""
+
 _ALL_TEXT = 4 << 20
 """Characters of all programs and diffs together; findings after that show their facts alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding. `title` is the headline of its report; `facts` are names with a word or a line each.
+    """A finding. `title` is the headline of its report; `facts` are names with a word or a line each; `tier` is 0 where
+    nobody asked; `culprit` is the pass to blame as far as it is known.
 
     `program` is the reduced one where there is one (`reduced`), and `guilty` with `diff` what bisection found. A text
     that is cut says so.
@@ -52,6 +58,8 @@ class ShownFinding:
     reduced: bool = False
     guilty: str = ""
     diff: str = ""
+    tier: int = 0
+    culprit: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -62,15 +70,19 @@ class ShownFinding:
             "facts": dict(self.facts),
             "reduced": self.reduced,
             "guilty": self.guilty,
+            "tier": self.tier,
+            "culprit": self.culprit,
         }
 
 
-def shown_findings(directory: CampaignDir, notes: list[str]) -> tuple[tuple[ShownFinding, ...], dict[str, int]]:
+def shown_findings(
+    directory: CampaignDir, notes: list[str], steps: Steps = untold
+) -> tuple[tuple[ShownFinding, ...], dict[str, int]]:
     """Return the findings that are shown, and the number of the others by kind; bundles that do not read are noted."""
     shown, others = _chosen(directory.bundles())
     findings: list[ShownFinding] = []
     room = _ALL_TEXT
-    for path in shown:
+    for path in counted(shown, steps):
         try:
             finding = _finding(path, room > 0)
         except UserError as error:
@@ -103,7 +115,6 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     where = f"{seen.stage}, {seen.pass_name}" if seen.pass_name else str(seen.stage)
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
-    facts += [("tier", str(tier))] if (tier := tier_of(whole, record)) else []
     harness = harness_of(path)
     label = f"[{harness.label}] "
     if not harness.has_cases:
@@ -127,6 +138,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
             ("baseline build", str(seen.results.baseline)),
         ]
     bisection = read_bisection(path)
+    blamed = (bisection.guilty if bisection is not None else "") or (seen.results.guilty if seen.results else "")
     return ShownFinding(
         directory=path.name,
         kind=record.kind,
@@ -139,6 +151,8 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         reduced=best != path,
         guilty=bisection.line() if bisection is not None else "",
         diff=_clipped(bisection.diff) if bisection is not None and with_texts else "",
+        tier=tier_of(whole, record),
+        culprit=cut(blamed or seen.culprit, 1, 200),
     )
 
 
@@ -152,7 +166,7 @@ def _title(path: Path) -> str:
 
 def _program(path: Path) -> str:
     try:
-        return _clipped(read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace"))
+        return _clipped(_IMPORTS.sub("", read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace")))
     except UserError as error:
         return f"# {error}"
 

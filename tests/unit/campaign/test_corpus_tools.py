@@ -108,7 +108,7 @@ def test_minimising_writes_what_is_kept_and_says_what_is_lost(tmp_path: Path, mo
     root = campaign(tmp_path / "a", "x", "y", "z")
     blocks = {Case("x").id: {1, 2}, Case("y").id: {2}, Case("z").id: {3}}
 
-    def traced(paths: dict[str, Path], oracles: object, open_client: object) -> dict[str, Covered]:
+    def traced(paths: dict[str, Path], oracles: object, client: object, steps: object = None) -> dict[str, Covered]:
         reached = blocks if len(paths) == 3 else later
         return {name: covered(10, reached[name]) for name in paths}
 

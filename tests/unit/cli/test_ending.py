@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -66,3 +67,12 @@ def test_no_bundle_is_named_twice_by_its_path(tmp_path: Path, number: int) -> No
     directory = campaign(tmp_path / "c", number)
     text = "\n".join(ending(directory))
     assert max(text.count(str(path)) for path in directory.bundles()) == 2  # report and replay of the first
+
+
+def test_what_users_would_meet_comes_first(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "campaign", 2)
+    for tier, bundle in zip((2, 1), sorted(directory.bundles()), strict=True):
+        told = json.loads((bundle / "observation.json").read_text()) | {"tier": tier}
+        (bundle / "observation.json").write_text(json.dumps(told))
+    listed = [line.split()[:2] for line in ending(directory) if line.startswith("  tier")]
+    assert listed == [["tier", "1"], ["tier", "2"]]

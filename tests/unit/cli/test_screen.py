@@ -1,16 +1,22 @@
 import io
+import os
+import pty
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from tests.bundles import add_bundle, crashed
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.state import STATE, WorkerState
 from tzerlike.campaign.stats import CurvePoint, add_up
-from tzerlike.campaign.supervisor import View
-from tzerlike.cli.screen import make_screen, render, sparkline, stats_line
+from tzerlike.campaign.supervisor import Core, View, Wishes
+from tzerlike.cli.keys import Keys
+from tzerlike.cli.screen import KEYS, FindingLines, RichScreen, listing, make_screen, render, sparkline, stats_line
 from tzerlike.core.config import CampaignConfig
+from tzerlike.core.finding import Signed
 from tzerlike.core.units import duration
 
 
@@ -89,6 +95,12 @@ def test_the_screen_fits_every_height(width: int, height: int) -> None:
     assert len(lines) <= height - 1, "a line of what happened last stands below"
     assert "last finding" in lines[-3]
     assert "name0" in "".join(lines)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(render(view(full), width, height - 1, KEYS, [f"finding {number}" for number in range(30)]))
+    assert isinstance(console.file, io.StringIO)
+    busy = console.file.getvalue().splitlines()
+    assert len(busy) <= height - 1, "more findings only where there is room"
+    assert "finding 0" in "".join(busy) and "q end" in busy[-1]
 
 
 def test_a_screen_before_the_first_numbers() -> None:
@@ -117,3 +129,73 @@ def test_sparklines() -> None:
     assert sparkline([0, 7], 10) == "▁█"
     assert sparkline([5, 5, 5], 10) == "▁▁▁"
     assert len(sparkline(list(range(1000)), 24)) == 24
+
+
+def test_the_screen_says_how_long_nothing_new_came_and_how_fast_each_worker_is() -> None:
+    points = [(0.0, 5, 0), (10.0, 9, 1), (20.0, 9, 2), (40.0, 9, 2)]
+    curve = tuple(CurvePoint(at, 0, blocks, 0, 0, found) for at, blocks, found in points)
+    cores = (Core(0, 2.5), Core(1, 1.5, in_hand=812))
+    seen = View(CampaignConfig(seed=1), CampaignDir(Path("c")), stats(), curve, "fuzzing", cores)
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    console.print(render(seen, 120, 40))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "new 0:40 ago" in text and "last 0:30 ago" in text
+    assert "(2.5 + 1.5)" in text
+    assert "worker 1 (iteration 812)" in text
+
+
+def test_findings_are_listed_by_title_the_newest_first(tmp_path: Path) -> None:
+    directory = CampaignDir(tmp_path)
+    directory.create(1)
+    for number in range(4):
+        path = add_bundle(directory.findings, Signed("crash", (f"part{number}",)), crashed("tirx.A", "f"))
+        (path / "report.md").write_text(f"# [Bug][TIR] Pass{number}\n\nmore")
+        os.utime(path, (number, number))
+    lines = FindingLines().of(directory)
+    assert [line.rpartition("Pass")[2] for line in lines] == ["3", "2", "1", "0"]
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    console.print(listing(view(stats()), lines, 5))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "4 findings" in text and "Pass2" in text and "... and 2 more" in text and "Pass0" not in text
+    assert len(text.splitlines()) == 5
+
+
+def test_keys_end_pause_and_list() -> None:
+    screen = RichScreen(Console(file=io.StringIO()))
+    for key in "pxf":
+        screen.press(key)
+    assert screen.wishes == Wishes(end=False, pause=True)
+    screen.press("p")
+    screen.press("q")
+    assert screen.wishes == Wishes(end=True, pause=False)
+
+
+PRESSED = """
+import os, termios
+from tzerlike.cli.keys import Keys
+before, heard = termios.tcgetattr(0), ""
+with Keys() as keys:
+    os.write(1, b"ready")
+    while keys.heard and len(heard) < 2:
+        heard += keys.pressed()
+assert heard == "fq" and termios.tcgetattr(0) == before
+"""
+
+
+def test_keys_come_without_return_and_the_terminal_is_as_before() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:  # in a terminal of its own
+        os.execv(sys.executable, [sys.executable, "-c", PRESSED])
+    while b"ready" not in os.read(terminal, 64):
+        pass
+    os.write(terminal, b"fq")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    os.close(terminal)
+
+
+def test_where_nobody_types_nothing_is_read() -> None:
+    with Keys() as keys:
+        assert not keys.heard
+        assert keys.pressed() == ""

@@ -1,6 +1,5 @@
 """Places of blocks, found in small libraries, and what a set of reached blocks comes to."""
 
-import html.parser
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
 from tzerlike.coverage.source.places import Places, joined, numbered
 from tzerlike.coverage.source.recover import recovered_places
-from tzerlike.coverage.source.show import coverage_page, ranges_text
+from tzerlike.coverage.source.show import ranges_text
 from tzerlike.coverage.source.symbolise import symbolised
 from tzerlike.coverage.source.totals import UNKNOWN, BlockTally, Row
 from tzerlike.systems.builds.tools import find_symbolizer
@@ -127,24 +126,6 @@ def test_places_are_kept_and_joined(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises((OSError, ValueError)):
         Places.load(path)
-
-
-def test_a_page_says_it_all_and_quotes() -> None:
-    tally = BlockTally(places(("src/a.cc", "f<int>(T&)", 3)), np.zeros(1, np.bool_))
-    lines = {name: list(ranges) for name, ranges in tally.unreached_lines().items()}
-    text = coverage_page("<my>", tally.everything(), tally.directories(), tally.files(), [Row("tirx.<X>", 0, 1)], lines)
-    seen: list[str] = []
-
-    class Reader(html.parser.HTMLParser):
-        def handle_starttag(self, tag: str, attrs: object) -> None:
-            seen.append(tag)
-
-        def handle_data(self, data: str) -> None:
-            seen.append(data.strip())
-
-    Reader().feed(text)
-    assert {"<my>", "tirx.<X>", "src/a.cc", "src"} <= set(seen)
-    assert "my" not in seen and "3" in seen
 
 
 RECOVER = """

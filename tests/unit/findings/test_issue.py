@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+import numpy
 import pytest
 
 from tzerlike.core.case import Case, PassSpec
@@ -13,6 +15,7 @@ from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, T
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.wording import inputs_text, pasted
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 from tzerlike.systems.optional import DISPENSABLE
 
@@ -93,7 +96,7 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     )
     told = subject("ice-on-valid", seen)
     text = report(told)
-    assert headline(told) == "[Bug][TIR] StorageRewrite fails on a valid program: Check failed: a == b"
+    assert headline(told) == "[Bug][TIR] StorageRewrite fails: Check failed: a == b"
     assert words in text
     assert "The pass `tirx.StorageRewrite`, in the default pipeline, raises:" in text
     assert "more lines)" in text
@@ -104,13 +107,14 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
     ("message", "words"),
     [
         ("InternalError: Check failed: (a && (b)) is false: it is too large", "it is too large"),
-        ("InternalError: Check failed: (a == b) is false: ", "Check failed: (a == b) is false"),
+        ("InternalError: Check failed: (a == b) is false: ", "check a == b"),
+        ("InternalError: Check failed: a == b (4 vs. 3) : too many", "too many"),
         ("ValueError: no", "no"),
     ],
 )
 def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, words: str) -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.FlattenBuffer", rejection=Rejection("internal-error"))
-    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] FlattenBuffer fails on a valid program: {words}"
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] FlattenBuffer fails: {words}"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
     text = report(subject("crash", seen))
-    assert "CompactBufferAllocation leaves IR that FlattenBuffer crashes on: a buffer laid out by int32x8" in text
+    assert "CompactBufferAllocation leaves IR that FlattenBuffer crashes on" in text
     assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
     assert "because of `s_tir.CompactBufferAllocation`: what it leaves is ill-typed (buffer)" in text
     left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
@@ -285,3 +289,75 @@ def test_a_kernel_that_no_gpu_ran_is_said_to_be_interpreted() -> None:
 )
 def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: str) -> None:
     assert words in report(replace(subject("wrong-code", wrong()), repro=repro))
+
+
+LONG = "InternalError: Check failed: (a.b) is false: Binding of variable v4 as ir.Range(0x555556780ab0) conflicts " * 3
+OF_EACH_KIND = {
+    "crash": Observation(Exit.CRASH, Stage.PASSES, "SIGABRT what(): " + LONG, "tirx.StorageRewrite", 6),
+    "hang": Observation(Exit.TIMEOUT, Stage.BUILD, "", "tirx.UnrollLoop"),
+    "oom": Observation(Exit.OOM, Stage.BUILD, "", "tirx.UnrollLoop"),
+    "ice-on-valid": Observation(
+        Exit.REJECTED, Stage.BUILD, LONG, "tirx.UnrollLoop", rejection=Rejection("internal-error", True, "builds")
+    ),
+    "wrong-code": wrong(
+        "optimised",
+        replace(OFF, dtype="float32", got="7.320790653888102e+16", expected="252.0", bound="8.238489003044758e-07"),
+    ),
+    "slow-code": Observation(
+        Exit.OK,
+        Stage.DONE,
+        results=Results("defined", timing=Timing((1e-6,), (3e-6,), 1.05), guilty="s_tir.PlanAndUpdateBufferAllocation"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OF_EACH_KIND)
+def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
+    inputs = "A = [1, 2]" if kind == "wrong-code" else ""
+    told = replace(subject(kind, OF_EACH_KIND[kind]), inputs=inputs, repro="import tvm\n", original_lines=4)
+    text = report(told)
+    title, _, rest = text.partition("\n")
+    assert len(title.removeprefix("# ")) <= 80, title
+    assert rest.startswith("\n```python\n@T.prim_func"), "the smallest program comes first"
+    assert text.count("A[0] = 1") == 1
+    sections = ["Expected behavior", "Actual behavior", "Environment", "Steps to reproduce", "Triage"]
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == sections
+    assert "* needs-triage" in text
+    assert "import tvm" in text, "whoever has the issue alone can run it"
+    assert not re.search(
+        r"\d\.\d{9}|0x[0-9a-f]{8}", title + (rest if kind != "ice-on-valid" and kind != "crash" else "")
+    )
+    assert "PlanAndUpdateBufferAllocationLocation, " not in text, "passes of the baseline build are counted"
+    assert "was reduced" not in text, "from 4 lines to 3"
+    assert (inputs in text) or not inputs
+
+
+def test_wrong_numbers_are_rounded_as_long_as_they_differ() -> None:
+    text = report(subject("wrong-code", OF_EACH_KIND["wrong-code"]))
+    assert "B[0, 2] is 7.32079e+16, not 252.0" in text
+    assert "give or take 8.2e-07 for rounding" in text
+    close = replace(OFF, dtype="float64", got="1.0000000000000002", expected="1.0000000000000004")
+    assert "is 1.0000000000000002, not 1.0000000000000004" in report(subject("wrong-code", wrong("both", close)))
+
+
+def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
+    head = (
+        "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n"
+    )
+    assert pasted(head + SCRIPT) == "from tvm.script import tirx as T\n\n" + SCRIPT
+    assert pasted(SCRIPT) == SCRIPT
+
+
+def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
+    arrays = {
+        "argument0": numpy.array([1.0, 2.0]),
+        "expected0": numpy.array([1.0, 2.0]),
+        "argument1": numpy.array([0, 0]),
+        "expected1": numpy.array([7, 8]),
+    }
+    script = "def main(A: T.Buffer((2,), 'float32'), out: T.Buffer((2,), 'int32')):\n    pass"
+    assert inputs_text(arrays, script).splitlines() == [
+        "A = [1., 2.]", "out = [0, 0]", "out afterwards, as the program says = [7, 8]"
+    ]  # fmt: skip
+    assert inputs_text({"argument0": numpy.zeros((40, 4))}, script) == ""
+    assert inputs_text({}, script) == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -27,6 +29,7 @@ from tzerlike.core.storage import write_json
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.bundles.bundle import Confirmation, Texts, write_bundle
 from tzerlike.reporting import shown
+from tzerlike.reporting.colour import coloured
 from tzerlike.reporting.findings import diff_lines
 from tzerlike.reporting.overview import POINTS, read_overview, thinned
 from tzerlike.reporting.page import breakable, page, speeds, whole
@@ -48,7 +51,7 @@ STATS = {
 class Reader(HTMLParser):
     """Every tag with its attributes, and all text; an element that is not closed is an error."""
 
-    VOID = ("meta", "line", "polygon", "polyline", "wbr", "img")
+    VOID = ("meta", "line", "polygon", "polyline", "wbr", "img", "input")
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -75,6 +78,14 @@ class Reader(HTMLParser):
 
     def names(self) -> set[str]:
         return {tag for tag, _ in self.tags}
+
+
+def only_script_allowed(html: str) -> bool:
+    """Whether the page has one script, and its policy lets that alone run, and nothing be fetched."""
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"script-src 'sha256-{digest}';" in policy and policy.startswith("default-src 'none';")
 
 
 def curve(points: int, step: float = 5.0) -> str:
@@ -110,9 +121,9 @@ def test_a_page_has_everything_and_needs_nothing(tmp_path: Path) -> None:
     html = page(read_overview(directory.root))
     read = Reader(html)
     signature = path.name.rpartition("-")[2]
-    assert not read.names() & {"script", "link", "img", "iframe", "object", "base", "form"}
+    assert not read.names() & {"link", "img", "iframe", "object", "base"}
     assert "http" not in html.replace("http-equiv", "")
-    assert [attrs["content"] for tag, attrs in read.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert only_script_allowed(html)
     assert "url(" not in html and "@import" not in html
     assert sum(tag == "figure" for tag, _ in read.tags) == 4
     assert signature in [attrs.get("id") for _, attrs in read.tags], "the anchor that others link to"
@@ -157,11 +168,54 @@ def test_nothing_of_a_campaign_is_markup(tmp_path: Path) -> None:
     overview = read_overview(directory.root)
     assert [finding.guilty for finding in overview.findings] != [""]
     assert any(HOSTILE[:30] in finding.title for finding in overview.findings)
-    read = Reader(page(overview))
-    assert not read.names() & {"script", "img"}
+    html = page(overview)
+    read = Reader(html)
+    assert only_script_allowed(html)
+    assert "img" not in read.names()
     assert read.text.count("alert(1)") >= 8, "it is shown, as the text that it is"
     assert not any("onerror" in name for _, attrs in read.tags for name in attrs)
     assert "\x1b" not in "\n".join(summary(overview))
+
+
+def test_findings_come_first_by_tier_and_kind_with_what_it_takes_to_judge_them(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "a night")
+    first = bundle(directory, "first")
+    for kind, tier in (("crash", 2), ("wrong-code", 1), ("crash", 1)):
+        copy = directory.findings / f"{kind}-{tier}-{first.name.rpartition('-')[2]}"
+        shutil.copytree(first, copy)
+        told = json.loads((copy / "observation.json").read_text()) | {"kind": kind, "tier": tier}
+        write_json(copy / "observation.json", told)
+    read = Reader(page(read_overview(directory.root)))
+    cards = [attrs for tag, attrs in read.tags if tag == "article"]
+    assert [(card["data-tier"], card["data-kind"]) for card in cards] == [
+        ("1", "wrong-code"), ("1", "crash"), ("2", "crash"), ("0", "crash")
+    ]  # fmt: skip
+    assert read.text.index("Without a tier") < read.text.index("Iterations a second".lower())
+    assert f"tzerlike replay 'a night/findings/{first.name}'" in read.text
+    assert "due to tirx.UnrollLoop" in read.text
+    choices = [(attrs["name"], attrs["value"]) for tag, attrs in read.tags if attrs.get("type") == "checkbox"]
+    assert choices == [
+        ("kind", "wrong-code"), ("kind", "crash"), ("tier", "1"), ("tier", "2"), ("tier", "0")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        '# from a import b\n@T.prim_func\ndef f(A: T.Buffer((4,), "int8")):\n    A[0] = 1.5e-3 < "\\"#"',
+        '\'unfinished\n""" & <b>',
+        HOSTILE,
+    ],
+)
+def test_colours_add_nothing_and_lose_nothing(program: str) -> None:
+    assert Reader(coloured(program)).text == program
+    assert Reader(coloured(program)).names() <= {"span"}
+
+
+def test_colours_tell_words_from_each_other() -> None:
+    html = coloured('for i in T.serial(4):  # all\n    A["x"]')
+    for span in ('keyword">for', 'api">T.serial', 'number">4', 'comment"># all', 'string">&quot;x&quot;'):
+        assert f'<span class="{span}</span>' in html
 
 
 def test_a_diff_is_coloured_line_by_line() -> None:

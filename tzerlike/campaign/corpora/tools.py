@@ -17,6 +17,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit
+from tzerlike.core.progress import Steps, untold
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.cases import read_case
 from tzerlike.processes.client import Client
@@ -103,7 +104,7 @@ class Minimised:
         }
 
 
-def minimised(directory: Path, files: Files, open_client: Callable[..., Client]) -> Minimised:
+def minimised(directory: Path, files: Files, open_client: Callable[..., Client], steps: Steps = untold) -> Minimised:
     """Choose the cases to keep (tzerlike.campaign.corpora.cover), and run them again to see that they reach the same
     blocks.
 
@@ -111,12 +112,12 @@ def minimised(directory: Path, files: Files, open_client: Callable[..., Client])
     too. A case that does not compile reaches nothing that counts, and is not kept.
     """
     oracles = _oracles_of(directory)
-    corpus = traced(files.paths, oracles, open_client)
+    corpus = traced(files.paths, oracles, open_client, steps)
     kept = smallest_cover(corpus)
     if not kept:
         raise UserError(f"{directory}: none of the {len(files.paths)} cases compiles")
     before = union(corpus)
-    again = traced({case_id: files.paths[case_id] for case_id in kept}, oracles, open_client)
+    again = traced({case_id: files.paths[case_id] for case_id in kept}, oracles, open_client, steps)
     missing = numpy.setdiff1d(before, union(again))
     if len(missing):
         others = {name: case.within(missing) for name, case in corpus.items() if name not in again}
@@ -134,7 +135,9 @@ def minimised(directory: Path, files: Files, open_client: Callable[..., Client])
     )
 
 
-def traced(paths: Mapping[str, Path], oracles: Sequence[str], open_client: Callable[..., Client]) -> dict[str, Covered]:
+def traced(
+    paths: Mapping[str, Path], oracles: Sequence[str], open_client: Callable[..., Client], steps: Steps = untold
+) -> dict[str, Covered]:
     """Return what each case that compiles covers, each run from nothing covered."""
     corpus: dict[str, Covered] = {}
     limits = Limits()
@@ -142,6 +145,7 @@ def traced(paths: Mapping[str, Path], oracles: Sequence[str], open_client: Calla
     with tempfile.TemporaryDirectory() as scratch, open_client(coverage="auto") as client:
         for start in range(0, len(names), _BATCH):
             batch = names[start : start + _BATCH]
+            steps(start, len(names), "")
             params = {
                 "paths": [str(paths[name].parent.resolve() / paths[name].name) for name in batch],
                 "oracles": list(oracles),

@@ -11,6 +11,7 @@ import click
 
 from tzerlike.cli.commands.shared import unconfined_option
 from tzerlike.cli.named import named_bundles
+from tzerlike.cli.progress import progress
 from tzerlike.findings.bisect.bundles import Bisected, bisect_bundles
 from tzerlike.processes.caller import open_client
 
@@ -36,7 +37,8 @@ def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: boo
         if diff and found is not None and found.diff:
             click.echo(found.diff)
 
-    results = bisect_bundles(named_bundles(bundles), partial(open_client, unconfined=unconfined), tell)
+    with progress("bundles") as steps:
+        results = bisect_bundles(named_bundles(bundles), partial(open_client, unconfined=unconfined), tell, steps)
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     sys.exit(0 if all(result.bisection is not None for result in results) else 1)

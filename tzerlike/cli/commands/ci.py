@@ -23,6 +23,7 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.fuzz import known_file
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
 from tzerlike.cli.named import named
+from tzerlike.cli.progress import progress
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.case import TIR
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
@@ -115,11 +116,10 @@ def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconf
     DIRS are campaigns, directories of bundles, bundles, or their ids.
     """
     make_output(output)
-    _conclude(
-        judged_replay([named(path) for path in dirs], times, expect, partial(api.open_tvm, unconfined=unconfined)),
-        output,
-        as_json,
-    )
+    opened = partial(api.open_tvm, unconfined=unconfined)
+    with progress("bundles") as steps:
+        outcome = judged_replay([named(path) for path in dirs], times, expect, opened, steps)
+    _conclude(outcome, output, as_json)
 
 
 def _run(
@@ -167,14 +167,16 @@ def _run(
     api.tvm_of(tvm)
     make_output(output)
     make_room(campaign)
-    screen = make_screen("none" if as_json else "plain", Console())
+    screen = make_screen("none" if as_json else "rich", Console())
     if not as_json:
         click.echo(
             f"campaign {campaign.root}, seed {config.seed}, {config.jobs} jobs, {len(carry.ids())} pairs carried"
         )
     with screen:
         # What is carried is our own.
-        done = api.fuzz(config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell)
+        done = api.fuzz(
+            config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell, wishes=screen.wishes
+        )
     outcome = judged_campaign(mode, campaign, carry, entries, done.stats)
     if mode == "batch":
         carry.take_corpus(campaign, config.jobs)

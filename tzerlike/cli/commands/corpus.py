@@ -12,6 +12,7 @@ import click
 from tzerlike.campaign.corpora.tools import Files, case_files, copy_cases, listed, minimised
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.shared import print_table, unconfined_option
+from tzerlike.cli.progress import progress
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
@@ -53,7 +54,9 @@ def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json
     if out is not None and out.resolve() == directory.resolve():
         raise UserError("--out: the directory itself; name another one, what is left out would be lost")
     files = case_files(directory)
-    found = minimised(directory, files, partial(open_client, unconfined=unconfined, system=_system_of(directory)))
+    opened = partial(open_client, unconfined=unconfined, system=_system_of(directory))
+    with progress("cases") as steps:
+        found = minimised(directory, files, opened, steps)
     if out is not None:
         copy_cases({case_id: files.paths[case_id] for case_id in found.kept}, out)
     if as_json:

@@ -17,9 +17,10 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.coverage.source.places import Places
-from tzerlike.coverage.source.show import coverage_page, percent, ranges_text
+from tzerlike.coverage.source.show import percent, ranges_text
 from tzerlike.coverage.source.totals import BlockTally, Row
 from tzerlike.processes.caller import open_client
+from tzerlike.reporting.coverage_page import coverage_page
 from tzerlike.reporting.source_coverage import CampaignCoverage, places_of, read_covered
 from tzerlike.systems import choose
 
@@ -46,7 +47,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
         raise UserError(f"--against: {against} ran on another TVM or with other coverage than {campaign}")
     tally = BlockTally(_places(covered), covered.reached, None if other is None else other.reached)
     if page_file is not None:
-        write_atomic(page_file, _page(campaign, tally, match))
+        write_atomic(page_file, _page(campaign, tally, match, _tried(covered.directory)))
     if as_json:
         click.echo(json.dumps(_everything(covered, tally, match)))
     elif by == "line":
@@ -82,10 +83,10 @@ def _everything(covered: CampaignCoverage, tally: BlockTally, match: str) -> dic
     }
 
 
-def _tried(directory: CampaignDir) -> Container[str]:
+def _tried(directory: CampaignDir) -> frozenset[str]:
     """The passes that were in a sequence of the campaign's."""
     passes = read_stats(directory.stats).get("passes", {}) if directory.stats.is_file() else {}
-    return {name for name, row in passes.items() if row["tried"]}
+    return frozenset(name for name, row in passes.items() if row["tried"])
 
 
 def _print_rows(tally: BlockTally, by: str, match: str, tried: Container[str]) -> None:
@@ -131,7 +132,7 @@ def _print_lines(tally: BlockTally, match: str) -> None:
                     click.echo(f"{mark} {name}: {', '.join(map(str, lines))}")
 
 
-def _page(campaign: Path, tally: BlockTally, match: str) -> str:
+def _page(campaign: Path, tally: BlockTally, match: str, tried: frozenset[str]) -> str:
     return coverage_page(
         f"Coverage of {campaign.resolve().name}",
         tally.everything(),
@@ -139,4 +140,5 @@ def _page(campaign: Path, tally: BlockTally, match: str) -> str:
         _named(tally.files(), match),
         tally.passes(),
         {name: ranges for name, ranges in tally.unreached_lines().items() if match in name},
+        tried=tried,
     )

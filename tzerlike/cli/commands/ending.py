@@ -52,4 +52,4 @@ _UNKNOWN = 9
 
 
 def _tier(finding: ShownFinding) -> int:
-    return int(dict(finding.facts).get("tier", _UNKNOWN))
+    return finding.tier or _UNKNOWN

@@ -176,7 +176,9 @@ def fuzz(
     if ui != "none":
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
     with screen:
-        done = api.fuzz(config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell)
+        done = api.fuzz(
+            config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell, wishes=screen.wishes
+        )
     if ui != "none":
         for line in _summary(directory, done.stats):
             print_line(console, line)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Container
-from contextlib import ExitStack
+import time
+from collections.abc import Container, Iterator
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import click
 import msgspec
 
 from tzerlike import api
-from tzerlike.api import JUDGES, Replayed, judge, open_tvm
+from tzerlike.api import JUDGES, Judged, Replayed, judge, open_tvm
 from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
 from tzerlike.cli.named import named, named_bundles
+from tzerlike.cli.progress import progress
 from tzerlike.core.config import TARGETS, parse_size
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
@@ -45,6 +47,8 @@ from tzerlike.processes.caller import zygote_environment
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=None, help="Directory for a bundle of the finding."
 )
+@click.option("--text", "text_only", is_flag=True, help="Parse the file, and run nothing of it.")
+@click.option("--watch", is_flag=True, help="Again whenever the file changes, until Ctrl-C.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def run(
@@ -60,13 +64,21 @@ def run(
     timeout: float,
     memory_limit: str,
     out: Path | None,
+    text_only: bool,
+    watch: bool,
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Judge one case: a TVMScript file of yours, a case.json, a bundle, or the id of one."""
+    """Judge one case: a TVMScript file of yours, a case.json, a bundle, or the id of one.
+
+    A file that imports, or makes its functions with helpers, runs in a child that may compute and read, and nothing
+    else.
+    """
     file = named(file)
-    judgement = judge(
-        file / "case.json" if is_bundle(file) else file,
+    file = file / "case.json" if is_bundle(file) else file
+    judged = partial(
+        judge,
+        file,
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
@@ -74,8 +86,34 @@ def run(
         input_seed=input_seed,
         limits=Limits(timeout, parse_size(memory_limit)),
         out=out,
-        client=partial(open_tvm, tvm, unconfined=unconfined, system=system),
+        text_only=text_only,
     )
+    opened = partial(open_tvm, tvm, unconfined=unconfined, system=system)
+    if not watch:
+        judgement = judged(client=opened)
+        _say(judgement, out, as_json)
+        sys.exit(1 if judgement.finding is not None else 0)
+    with opened() as client:
+        for _ in changes(file):
+            try:
+                _say(judged(client=api.using(client)), out, as_json)
+            except UserError as error:
+                click.echo(one_line(str(error)), err=True)
+
+
+def changes(file: Path, poll: float = 0.3) -> Iterator[None]:
+    """Yield now, and whenever the file is another one than before; without end."""
+    before: object = None
+    while True:
+        with suppress(OSError):
+            now = (file.stat().st_mtime_ns, file.stat().st_size)
+            if now != before:
+                before = now
+                yield
+        time.sleep(poll)
+
+
+def _say(judgement: Judged, out: Path | None, as_json: bool) -> None:
     finding = judgement.finding
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(judgement)))
@@ -91,7 +129,7 @@ def run(
                 click.echo(f"  {one_line(line, 300)}")
             if out is not None:
                 click.echo(f"bundle: {judgement.bundle or 'none, it does not show every time'}")
-    sys.exit(1 if finding is not None else 0)
+    sys.stdout.flush()
 
 
 @click.command()
@@ -115,7 +153,8 @@ def replay(
     BUNDLES are bundles, their ids, or campaigns.
     """
     api.tvm_of(tvm)  # a build that is missing is reported before anything is read
-    results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined))
+    with progress("bundles") as steps:
+        results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined), steps)
     missing: dict[str, str] = {}
     if pythons:
         _print_histories(_histories(results, pythons, times, missing), missing, as_json)

@@ -12,6 +12,7 @@ import psutil
 
 from tzerlike.cli.commands.shared import unconfined_option
 from tzerlike.cli.named import named_bundles
+from tzerlike.cli.progress import progress
 from tzerlike.core.config import parse_duration
 from tzerlike.findings.reduction.run import Reduction, reduce_bundles
 from tzerlike.findings.refresh import refresh_report
@@ -37,13 +38,15 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined:
         if not as_json:
             click.echo(reduction.line())
 
-    results, stopped_by = reduce_bundles(
-        named_bundles(bundles),
-        jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
-        parse_duration(budget),
-        partial(open_client, unconfined=unconfined),
-        tell,
-    )
+    with progress("bundles") as steps:
+        results, stopped_by = reduce_bundles(
+            named_bundles(bundles),
+            jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+            parse_duration(budget),
+            partial(open_client, unconfined=unconfined),
+            tell,
+            steps,
+        )
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     if stopped_by:

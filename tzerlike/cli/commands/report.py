@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tzerlike.cli.named import named
+from tzerlike.cli.progress import progress
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.findings.reduction.place import is_bundle
@@ -34,7 +35,8 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
         text = report_of(directory)
         click.echo(json.dumps({"bundle": str(directory), "report": text}) if as_json else text, nl=as_json)
         return
-    overview = read_overview(directory)
+    with progress("findings") as steps:
+        overview = read_overview(directory, steps)
     if html_file is not None:
         write_atomic(html_file, page(overview))
     if as_json:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tzerlike.cli.named import named
+from tzerlike.cli.progress import progress
 from tzerlike.core.units import duration
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
@@ -27,7 +28,8 @@ def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
     DIRS are campaigns, directories of bundles, bundles, or their ids; their order does not matter.
     """
     known = read_known(known_file) if known_file is not None else Known()
-    found = gather(collect(map(named, dirs)), known)
+    with progress("bundles") as steps:
+        found = gather(collect(map(named, dirs), steps), known)
     if as_json:
         click.echo(json.dumps(found.to_json()))
     else:

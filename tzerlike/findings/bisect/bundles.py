@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.refresh import refresh_report
@@ -35,16 +36,20 @@ class Bisected:
 
 
 def bisect_bundles(
-    paths: Sequence[Path], open_client: Callable[..., Client], tell: Callable[[Bisected], None] = lambda bisected: None
+    paths: Sequence[Path],
+    open_client: Callable[..., Client],
+    tell: Callable[[Bisected], None] = lambda bisected: None,
+    steps: Steps = untold,
 ) -> list[Bisected]:
     """Bisect each bundle, and write its bisect.json and its report anew; `tell` is called with each as it ends.
 
     UserError on a bundle that cannot be read, before anything is done.
     """
-    bundles = [(path, _compilation(path)) for path in paths]
+    bundles = {path: _compilation(path) for path in paths}
     results = []
-    with open_client(system=system_of(bundle for _, bundle in bundles if bundle is not None)) as client:
-        for path, bundle in bundles:
+    with open_client(system=system_of(filter(None, bundles.values()))) as client:
+        for path in counted(paths, steps):
+            bundle = bundles[path]
             result = Bisected(path, "no finding of a compilation") if bundle is None else _bisected(bundle, client)
             tell(result)
             results.append(result)

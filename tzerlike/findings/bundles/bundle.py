@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tzerlike.core.archive import no_arrays
+from tzerlike.core.archive import arrays_in, no_arrays
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import KINDS, SCHEME, SECOND_TIER, Finding, Signed
 from tzerlike.core.harness import HarnessRow
@@ -23,6 +23,7 @@ from tzerlike.findings.cases import read_case
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
 from tzerlike.systems.optional import LEVELS
@@ -102,6 +103,7 @@ def write_bundle(
         tier=confirmation.tier,
         witness=confirmation.witness,
         repro=texts.repro,
+        inputs="" if inputs is None else inputs_text(arrays_in(inputs, directory / "inputs.npz"), texts.script),
     )
     files: dict[str, str | bytes] = {
         "case.json": json_text(stored.to_json()),

@@ -10,6 +10,9 @@ from typing import Any
 from tzerlike.core.observation import Frame
 from tzerlike.systems import under_test
 
+TRIAGE = ["### Triage", "", "* needs-triage"]
+"""The last section of TVM's form."""
+
 _FRAMES = 12
 _WIDTH = 140
 _NOT_TVM = ("core.cpython", "libpython", "python")
@@ -64,7 +67,7 @@ def trace(frames: Sequence[Frame]) -> list[str]:
         skipped = 0
         shown.add(name)
         lines.append(name)
-    return lines if shown else [_plain_name(frame.function) for frame in own[:4]]
+    return lines if shown else [_plain_name(frame.function) for frame in own[:4] if frame.function != "unmapped"]
 
 
 def _own(frames: Sequence[Frame]) -> list[Frame]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from statistics import median
 
 from tzerlike.core.case import GRAPH
@@ -10,9 +9,10 @@ from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Obse
 from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
-from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.wording import bound, brief, pasted, reason, short_numbers, title
 from tzerlike.findings.repro import manner_of
 from tzerlike.oracles import account_of
 from tzerlike.oracles.crash import SANITIZER
@@ -25,6 +25,9 @@ from tzerlike.tir.witness.verdict import WitnessWord
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows itself; a longer one stays in its file."""
 
+_FAR_SHORTER = 2
+"""How many times longer a program was that is said to be reduced."""
+
 _DIFF_LINES = 60
 _MESSAGE_LINES = 10
 
@@ -33,13 +36,17 @@ _CASE_FILE = "case.json"
 
 def report(subject: Subject) -> str:
     """Return the text of report.md."""
+    program = _program_first(subject)
     parts = [
         [f"# {headline(subject)}"],
+        *([fenced(pasted(subject.script), "python")] if program else []),
         ["### Expected behavior", "", _expected(subject)],
         ["### Actual behavior", "", *_actual(subject)],
-        ["### Steps to reproduce", "", *_steps(subject)],
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
         ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
+        ["### Steps to reproduce", "", *_steps(subject, program)],
+        *([["The inputs, and what it computes:", "", *fenced(subject.inputs)]] if subject.inputs and program else []),
+        TRIAGE,
         [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -58,26 +65,19 @@ def headline(subject: Subject) -> str:
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
         where = _first_line(seen.origin.where) or "it is ill-formed"
-        text = f"{short_name(seen.culprit)} leaves IR that {place} {verb} on: {where}"
+        failing = "code generation" if place == _STAGES[Stage.BUILD] else place
+        text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where}"
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)})"
     elif kind == "ice-on-valid":
-        text = f"{place} fails on a valid program: {_reason(_first_line(seen.refusal))}"
+        text = f"{place} fails: {reason(_first_line(seen.refusal))}"
     else:
         text = {
             "hang": f"{place} does not end",
             "oom": f"{place} runs out of memory",
             "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
         }.get(kind, subject.finding.title)
-    text = " ".join(text.split()).rstrip(":")
-    return f"[Bug][{harness_named(subject.case.harness).label}] {text if len(text) <= 150 else text[:147] + '...'}"
-
-
-def _reason(message: str) -> str:
-    """What an error of TVM's says, without its class, and without the condition of a check that says more than that."""
-    text = re.sub(r"^\w+Error: ", "", message)
-    check = re.fullmatch(r"Check failed: \(.*\) is false: *(\S.*)", text)
-    return text if check is None else check[1]
+    return title(harness_named(subject.case.harness).label, text)
 
 
 _STAGES = {
@@ -122,7 +122,7 @@ def _wrong(ran: Ran) -> str:
     difference = ran.difference
     if difference is None:
         return {
-            Ending.DIED: f"the compiled function dies ({ran.message or 'no message'})",
+            Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
             Ending.UNDEFINED: f"the kernel that the device passes leave is undefined ({' '.join(ran.message.split())})",
             Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
         }.get(ran.ending, ran.ending.value)
@@ -130,7 +130,8 @@ def _wrong(ran: Ran) -> str:
         return f"the compiled function writes outside of buffer {difference.name}"
     place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
-    return f"{place} is {difference.got}{kept}, not {difference.expected}"
+    got, expected = short_numbers(difference.got, difference.expected)
+    return f"{place} is {got}{kept}, not {expected}"
 
 
 def _first_line(text: str) -> str:
@@ -147,9 +148,9 @@ def _expected(subject: Subject) -> str:
         difference = _blamed(subject).difference
         value = ""
         if difference is not None and difference.nature != "outside":
-            bound = "" if float(difference.bound or 0) == 0 else f", give or take {difference.bound} for rounding"
+            off = "" if float(difference.bound or 0) == 0 else f", give or take {bound(difference.bound)} for rounding"
             place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
-            value = f"{code(place)} is {difference.expected}{bound}. "
+            value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
         if subject.case.harness == GRAPH:
             return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
         return (
@@ -182,7 +183,7 @@ def _why_valid(subject: Subject) -> str:
     support = seen.rejection.support if seen.rejection is not None else ""
     more = {
         "defined": ", and it runs without undefined behaviour in an interpreter of TIR",
-        "builds": f", and its baseline build compiles ({in_words(subject.environment.get('baseline'))})",
+        "builds": f", and its baseline build compiles ({brief(in_words(subject.environment.get('baseline')))})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
     given = "" if broken or not seen.pass_name else " and what the failing pass was given"
@@ -263,7 +264,9 @@ def _wrong_results(subject: Subject) -> list[str]:
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
         text += " That is what an interpreter of TIR makes of the kernel as the device passes leave it; no GPU ran it."
     words = (
-        "it legalises and lowers" if subject.case.harness == GRAPH else in_words(subject.environment.get("baseline"))
+        "it legalises and lowers"
+        if subject.case.harness == GRAPH
+        else brief(in_words(subject.environment.get("baseline")))
     )
     baseline = f"baseline build ({words})"
     text += {
@@ -301,25 +304,39 @@ def _slower_with(subject: Subject) -> str:
     return results.guilty if results is not None and results.guilty else "passes of its own"
 
 
-def _steps(subject: Subject) -> list[str]:
+def _program_first(subject: Subject) -> bool:
+    """Whether the report begins with the program: it is short, and no test says it."""
+    said = subject.test and f'"{_CASE_FILE}"' not in subject.test
+    return bool(subject.script) and not said and _inline(subject.script)
+
+
+def _steps(subject: Subject, program_first: bool) -> list[str]:
     lines: list[str] = []
     shorter = len(subject.script.splitlines())
-    if subject.original_lines > shorter:
+    if subject.original_lines >= _FAR_SHORTER * shorter:
         lines += [f"The program was reduced from {subject.original_lines} lines to {shorter}.", ""]
     if subject.test:
         lines += [*_test_lines(subject), ""]
     else:
         repro = f"{subject.folder}repro.py"
         lines += [f"Run `python {repro}` {manner_of(subject.repro)}.", ""]
+        if subject.repro and _inline(subject.repro) and "with_name(" not in subject.repro:
+            # It needs no other file: a reader who has the issue alone can run it.
+            lines += [
+                "<details><summary>repro.py</summary>",
+                "",
+                *fenced(subject.repro, "python"),
+                "",
+                "</details>",
+                "",
+            ]
     in_test = subject.test and f'"{_CASE_FILE}"' not in subject.test
     if in_test and _inline(subject.test):
         return lines[:-1]
+    if program_first:
+        return lines[:-1]
     if not subject.script:
         return [*lines, f"TVM cannot print the program; `{subject.folder}{_CASE_FILE}` has it."]
-    if _inline(subject.script):
-        if subject.test and not in_test:
-            lines += ["The program as far as TVMScript can tell:", ""]
-        return [*lines, *fenced(subject.script, "python")]
     return [*lines, f"The program ({len(subject.script.splitlines())} lines) is in `{subject.folder}module.py`."]
 
 

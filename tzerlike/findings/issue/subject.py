@@ -30,6 +30,7 @@ class Subject:
     where there is none. `folder` is the place of both in the bundle, and `original_lines` the length of the program
     that was found, where they are reduced ones. `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
     "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
+    `inputs` is what the program ran on and what it computes, "" where that is long.
     `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `held` is what the bundle of the program that is
     shown has in its environment.
     """
@@ -49,4 +50,5 @@ class Subject:
     tier: int = 0
     witness: Deposition | None = None
     repro: str = ""
+    inputs: str = ""
     held: Mapping[str, Any] = field(default_factory=dict)

@@ -24,23 +24,42 @@ from tzerlike.oracles import effort_for
 from tzerlike.processes.lane import Lane, Report
 from tzerlike.processes.stop import on_stop
 
+_CONFIRMING = 2.0
+"""What it takes to confirm and write a case, in the time that it takes to see the first one in all of its runs."""
+
+_SAID = 1.0
+"""Seconds beyond the budget that are not said."""
+
 _HASTE = 0.2
 """Part of its time limit that a hang gets in the first search."""
 
 
 class _Patience:
-    """Says when the search is to end: once its time is up, or once the worker is asked to stop."""
+    """Says when the search is to end: once its time is up, or once the worker is asked to stop.
+
+    A part of the time is kept for what comes behind the search: what it found is confirmed and written.
+    """
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._seconds = seconds
+        self._end = self._last = time.monotonic() + seconds
         self.interrupted = False
         on_stop(self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True
 
+    def keep(self, seconds: float) -> None:
+        """Keep so many seconds, but half of the time at most, for what comes behind the search."""
+        self._last = self._end - min(seconds, self._seconds / 2)
+
+    @property
+    def over(self) -> float:
+        """Seconds beyond the time."""
+        return time.monotonic() - self._end
+
     def ended(self) -> bool:
-        return self.interrupted or time.monotonic() >= self._end
+        return self.interrupted or time.monotonic() >= self._last
 
 
 def reduce_bundle(
@@ -71,7 +90,7 @@ def reduce_bundle(
             {
                 "event": "reduced",
                 "status": status,
-                "why": why or _reported(judge.faults),
+                "why": why or _reported(judge.faults) or _late(patience),
                 "before": before.numbers,
                 "after": None if size is None else size.numbers,
                 "tried": asked,
@@ -81,7 +100,9 @@ def reduce_bundle(
 
     programs.require_fit(executor, first)
     earlier = _earlier(bundle)
+    started = time.monotonic()
     same, times = judge.times_shown(first)
+    patience.keep(_CONFIRMING * (time.monotonic() - started))
     if same < times:
         (seen,) = executor.run([first], count=False)
         why = "" if seen.results is None else seen.results.not_run
@@ -125,6 +146,12 @@ def reduce_bundle(
         return
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
     tell(status, programs.size(outcome.value), asked)
+
+
+def _late(patience: _Patience) -> str:
+    if patience.interrupted or patience.over <= _SAID:
+        return ""
+    return f"{patience.over:.0f} s beyond its budget, to confirm and write the program"
 
 
 def _reported(faults: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections import deque
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tzerlike.core.progress import Steps, untold
+from tzerlike.core.units import duration
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.replay import load_bundle, oracles_of, system_of
@@ -73,12 +76,14 @@ def reduce_bundles(
     seconds: float,
     open_client: Callable[..., Client],
     tell: Callable[[Reduction], None] = lambda reduction: None,
+    steps: Steps = untold,
 ) -> tuple[list[Reduction], int]:
     """Reduce each bundle for at most `seconds`, `jobs` at a time; returns what became of each, and the signal that
-    stopped it, 0 if none did.
+    stopped it, 0 if none did. The start of TVM counts as time of the first ones.
 
     `tell` is called with each as it ends. UserError on a bundle that cannot be read, before anything is done.
     """
+    began = time.monotonic()
     pending: deque[tuple[int, Bundle]] = deque()
     results: list[Reduction] = []
     for path in dict.fromkeys(paths):
@@ -93,11 +98,12 @@ def reduce_bundles(
     slots = min(jobs, len(pending))
     system = system_of(bundle for _, bundle in pending)
     with StopRequest() as stop, open_client(slots, system=system) as client:
-        desk = _Desk(client, results, pending, seconds, tell)
+        desk = _Desk(client, results, pending, seconds, tell, slots, len(pending))
         for slot in range(slots):
-            desk.begin(slot)
+            desk.begin(slot, time.monotonic() - began)
         deadline: float | None = None
         while desk.busy and not stop.urgent and (deadline is None or time.monotonic() < deadline):
+            desk.show(steps, time.monotonic() - began)
             for packet in client.events(_REFRESH):
                 desk.hear(packet)
             if stop and deadline is None:
@@ -130,25 +136,35 @@ class _Desk:
     pending: deque[tuple[int, Bundle]]
     seconds: float
     tell: Callable[[Reduction], None]
+    jobs: int
+    total: int
     under_way: dict[int, int] = field(default_factory=dict)
 
     @property
     def busy(self) -> bool:
         return bool(self.under_way)
 
-    def begin(self, slot: int) -> None:
-        """Give the slot the next bundle, if there is one."""
+    def begin(self, slot: int, spent: float = 0.0) -> None:
+        """Give the slot the next bundle, if there is one; so many seconds of its budget are spent."""
         if not self.pending:
             return
         index, bundle = self.pending.popleft()
         self.under_way[slot] = index
         params = {
             "path": str(bundle.path.resolve()),
-            "seconds": self.seconds,
+            "seconds": max(0.0, self.seconds - spent),
             "oracles": oracles_of(bundle),
             "environment": self.client.facts,
         }
         self.client.spawn("reduce", params, slot)
+
+    def show(self, steps: Steps, elapsed: float) -> None:
+        """Tell how many bundles are done, how long the others may take at most, and which are under way."""
+        left = len(self.pending) + len(self.under_way)
+        rounds = math.ceil(self.total / min(self.jobs, self.total))
+        most = max(0.0, rounds * self.seconds - elapsed)
+        names = ", ".join(self.results[index].path.name for index in self.under_way.values())
+        steps(self.total - left, self.total, f"{duration(most)} at most; {names}")
 
     def hear(self, packet: dict[str, Any]) -> None:
         slot = packet["slot"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import KINDS, kind_of
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, system_of
 from tzerlike.processes.client import Client
@@ -21,7 +22,9 @@ _NO_END = (*KINDS, "timeout", "signal", "confined")
 """How the description of a run begins in which something was wrong, if not what was recorded."""
 
 
-def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client: Callable[[], Client]) -> CiOutcome:
+def judged_replay(
+    paths: Sequence[Path], times: int, expected: str, open_client: Callable[[], Client], steps: Steps = untold
+) -> CiOutcome:
     """Run every bundle `times` times. One that cannot be read is not as expected; UserError when there are none.
 
     A bundle still shows when any run does. It no longer does when no run shows anything at all.
@@ -30,7 +33,7 @@ def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client:
     if not bundles:
         raise UserError(f"{paths[0]}: no bundles in it")
     began = time.monotonic()
-    results = _replayed(bundles, times, open_client)
+    results = _replayed(bundles, times, open_client, steps)
     items = [_item(path, results[path], expected) for path in bundles]
     facts = (("bundles", str(len(bundles))), ("runs of each", str(times)), ("expected", expected))
     ordered = tuple(sorted(items, key=lambda item: not item.status.fails))
@@ -38,7 +41,7 @@ def judged_replay(paths: Sequence[Path], times: int, expected: str, open_client:
 
 
 def _replayed(
-    paths: Sequence[Path], times: int, open_client: Callable[..., Client]
+    paths: Sequence[Path], times: int, open_client: Callable[..., Client], steps: Steps
 ) -> Mapping[Path, Replayed | UserError]:
     """Run each bundle, or say why it cannot be."""
     results: dict[Path, Replayed | UserError] = {}
@@ -51,9 +54,9 @@ def _replayed(
     if not readable:
         return results
     with open_client(system=system_of(readable.values())) as client:
-        for path, bundle in readable.items():
+        for path in counted(list(readable), steps):
             try:
-                results[path] = replay_bundle(bundle, times, client)
+                results[path] = replay_bundle(readable[path], times, client)
             except UserError as error:
                 results[path] = error
     return results

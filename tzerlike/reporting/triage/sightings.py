@@ -17,6 +17,7 @@ from tzerlike.campaign.events import event_lines
 from tzerlike.campaign.stats import read_stats
 from tzerlike.core.case import canonical_json, content_hash
 from tzerlike.core.errors import UserError
+from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
 from tzerlike.findings.bundle_tier import tier_of
@@ -75,7 +76,7 @@ class Sightings:
     hidden: Mapping[str, int] = field(default_factory=dict)
 
 
-def collect(paths: Iterable[Path]) -> Sightings:
+def collect(paths: Iterable[Path], steps: Steps = untold) -> Sightings:
     """Read campaign directories, directories of bundles, and bundles, each bundle once, whatever their order.
 
     UserError when a path is none of these, or is itself a bundle that cannot be read.
@@ -96,7 +97,8 @@ def collect(paths: Iterable[Path]) -> Sightings:
     moments = cache(first_moments)
     found: list[Sighting] = []
     problems: list[str] = []
-    for real, bundle in bundles.items():
+    for real in counted(list(bundles), steps):
+        bundle = bundles[real]
         try:
             found.append(_sighting(bundle, moments(real.parent.parent)))
         except UserError as error:

@@ -1,0 +1,66 @@
+"""Options from tzerlike.toml and pyproject.toml."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tzerlike.cli.defaults import defaults_for
+from tzerlike.cli.main import cli
+from tzerlike.core.errors import UserError
+
+FUZZ = cli.commands["fuzz"]
+
+
+def parsed(map_: dict[str, object], *args: str) -> dict[str, object]:
+    with click.Context(cli, default_map=map_, **cli.context_settings) as parent:
+        return FUZZ.make_context("fuzz", list(args), parent=parent).params
+
+
+def test_the_nearest_file_says_what_is_not_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n[tool.tzerlike.fuzz]\njobs = 3\nbudget = 90\n")
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    map_ = defaults_for(cli, below)
+    assert parsed(map_)["jobs"] == 3
+    assert parsed(map_)["budget"] == "90"
+    assert parsed(map_, "-j", "5")["jobs"] == 5
+    (tmp_path / "a" / "tzerlike.toml").write_text("[fuzz]\nplugin = ['mine']\nout = 'night'\n[ci.batch]\njobs = 2\n")
+    map_ = defaults_for(cli, below)
+    assert (parsed(map_)["plugins"], parsed(map_)["out"]) == (("mine",), Path("night"))
+    assert parsed(map_)["jobs"] is None, "one file, not a mixture"
+    assert map_["ci"] == {"batch": {"jobs": 2}}
+
+
+def test_a_project_that_says_nothing_of_us_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "tzerlike.toml").write_text("[fuzz]\njobs = 3\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert defaults_for(cli, tmp_path / "a") == {"fuzz": {"jobs": 3}}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[fuz]\njobs = 3", "fuz: no command of that name"),
+        ("jobs = 3", "jobs: no command of that name"),
+        ("[fuzz]\njob = 3", "fuzz: job: no option of that name"),
+        ("[fuzz", "not readable as TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "tzerlike.toml").write_text(text)
+    with pytest.raises(UserError, match=why):
+        defaults_for(cli, tmp_path)
+
+
+def test_the_command_goes_by_the_file_where_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "tzerlike.toml").write_text("[fuzz]\nbudget = '7h'\n")
+    called = [sys.executable, "-m", "tzerlike", "fuzz", "--help"]
+    done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=dict(os.environ), check=True)
+    assert "[default: 7h]" in done.stdout

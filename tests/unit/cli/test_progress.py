@@ -1,0 +1,60 @@
+"""Long work shows how far it is on a terminal, and nothing in a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.bundles import add_bundle, crashed
+from tzerlike.campaign.directory import CampaignDir
+from tzerlike.cli.progress import progress
+from tzerlike.core.finding import Signed
+
+
+def test_a_terminal_shows_how_many_of_how_many_are_done() -> None:
+    out = io.StringIO()
+    with progress("bundles", Console(file=out, force_terminal=True, width=120)) as steps:
+        steps(3, 10, "crash-[bold]x\x1b[2J")
+    text = out.getvalue()
+    assert "bundles" in text and "3/10" in text and "left" in text
+    assert "crash-[bold]x" in text and "\x1b[2J" not in text, "a name is no markup, and moves no cursor"
+
+
+def test_a_pipe_shows_nothing() -> None:
+    out = io.StringIO()
+    with progress("bundles", Console(file=out)) as steps:
+        steps(3, 10, "crash")
+    assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_triage_and_report_show_it_on_stderr_alone(tmp_path: Path, terminal: bool) -> None:
+    directory = CampaignDir(tmp_path / "campaign")
+    directory.create(1)
+    for number in range(3):
+        add_bundle(directory.findings, Signed("crash", (f"{number}",)), crashed(f"tirx.{number}", "lib+0x1"))
+    for command in ("triage", "report"):
+        ours, theirs = pty.openpty()
+        done = subprocess.run(
+            [sys.executable, "-m", "tzerlike", command, directory.root],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs if terminal else subprocess.PIPE,
+            env={**os.environ, "TERM": "xterm"},
+            timeout=60,
+            check=True,
+        )
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16) if terminal else b""
+        os.close(ours)
+        assert (b"3/3" in shown) is terminal
+        assert b"\x1b" not in done.stdout and b"3/3" not in done.stdout
+        assert not terminal or b"crash" in done.stdout
+        assert terminal or done.stderr == b""
