@@ -11,6 +11,7 @@ from tzerlike.core.targets import checked_target
 from tzerlike.graph.model import Model, read_model
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.symbols import wrong_symbols
 
 WITHOUT_CHECKS = ContextConfig(options=(("tirx.disable_assert", True),))
 """Functions do not check their arguments: half of the time of a build goes into code for that."""
@@ -28,7 +29,7 @@ _PASS_NAME = re.compile(r"relax\.[A-Za-z_][A-Za-z0-9_]{0,99}")
 def model_of(ir: str) -> Model:
     """Return the model of a case; UserError in a line where it does not read, or may not run."""
     model = read_model(ir)
-    problem = unsound(model, ROWS)
+    problem = unsound(model, ROWS) or wrong_symbols(model, ROWS)
     if problem:
         raise UserError(f"model: {problem}")
     return model

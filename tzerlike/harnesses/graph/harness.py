@@ -53,6 +53,7 @@ class ModelSize:
     sources: int
     elements: int
     ranks: int
+    structure: int
     text: str
 
     @property
@@ -84,6 +85,7 @@ class GraphHarness(CaseHarness):
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,
         "usual-checks": _usual_checks,
+        "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),
         "without-calls": _of_models(smaller.without_calls),
         "fewer-outputs": _of_models(smaller.fewer_outputs),
@@ -124,6 +126,7 @@ class GraphHarness(CaseHarness):
             len(model.sources),
             elements,
             ranks,
+            sum(len(one.within) for one in model.vertices) + len(model.written),
             case.ir,
         )
 

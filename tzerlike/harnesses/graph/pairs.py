@@ -82,4 +82,4 @@ class GraphPairs:
         self._sequences.learn(yields)
 
     def label(self, case: Case, seen: Observation) -> Label:
-        return label_of(seen.message)
+        return label_of(seen.message, read_model(case.ir))

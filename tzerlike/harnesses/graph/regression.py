@@ -21,9 +21,11 @@ from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_cas
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.symbols import runs_of
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import drawn_sources, run_of
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.passes.naming import short_name
 
@@ -57,7 +59,8 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
     """
     case = finding.case
-    values = drawn_sources(model, case)
+    ran, output = run_of(finding, model)
+    values = drawn_sources(ran, case)
     start = _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
@@ -76,14 +79,19 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
         return Regression()
-    given = "".join(f"    {v},\n" for v, one in zip(values, model.sources, strict=True) if one.kind == "input")
     difference = results.optimised.difference
-    run = _RUN.format(inputs=given, number=0 if difference is None else difference.parameter)
+    run = _RUN.format(inputs=_given(ran, case), number=output)
     if difference is None or expected is None:
+        run = "".join(_RUN.format(inputs=_given(one, case), number=0) for one in runs_of(model, ROWS))
         other = _RUN.format(inputs='    np.zeros(3, "float32"),\n', number=0)
         return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
+
+
+def _given(run: Model, case: Case) -> str:
+    values = zip(drawn_sources(run, case), run.sources, strict=True)
+    return "".join(f"    {value},\n" for value, one in values if one.kind == "input")
 
 
 def _module(model: Model, values: Sequence[str]) -> str:
@@ -143,4 +151,6 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "T": "from tvm.script import tirx as T",
     }
     imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
+    if "TypeVar(" in program:
+        imports.append("from typing import TypeVar")
     return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", [program, body], [*_IMPORTS, *imports])

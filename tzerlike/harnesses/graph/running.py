@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, s
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
+from tzerlike.graph.symbols import runs_of
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import made_pass
@@ -37,6 +38,15 @@ _DEFAULT, _LOWERED_ONLY = "default", "default_build"
 
 _LITTLE = 1e-2
 """The relative error of what is inaccurate and not wrong altogether."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of what is built: the model with the extents that it has there, what comes in, and what comes out."""
+
+    model: Model
+    sources: Sequence[Array]
+    expected: Sequence[ExpectedOutput]
 
 
 class Building:
@@ -116,7 +126,7 @@ def _offences(building: Building) -> dict[str, Any]:
 
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
-    label = label_of(message)
+    label = label_of(message, model)
     if label is not Label.INTERNAL_ERROR:
         return Rejection(label.value)
     support = "defined"
@@ -137,33 +147,41 @@ def _builds(building: Building, model: Model) -> bool:
 def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
-    sources = source_values(model, building.case.input_seed)
-    expected = expected_outputs(model, ROWS, sources)
-    if not any(one.counts for one in expected):
+    runs = expected_runs(model, building.case.input_seed)
+    if not any(one.counts for run in runs for one in run.expected):
         return Results("unknown", "no-meaning")
     results = Results("defined")
     channel.note_results(results)
     channel.enter_stage(Stage.RUN)
-    results = replace(results, optimised=_ran(building, model, built, sources, expected))
-    return _blamed(building, model, sources, expected, results) if results.optimised.ending.wrong else results
+    results = replace(results, optimised=_ran(building, built, runs))
+    return _blamed(building, model, runs, results) if results.optimised.ending.wrong else results
 
 
-def _ran(
-    building: Building, model: Model, built: Any, sources: Sequence[Array], expected: Sequence[ExpectedOutput]
-) -> Ran:
-    try:
-        outputs = building.outputs(model, built, sources)
-    except CompilerRefused as refusal:
-        return Ran(Ending.RAISED, refusal.message)
-    for number, (want, got) in enumerate(zip(expected, outputs, strict=True)):
-        if want.counts and (found := _difference(number, want, got)):
-            return Ran(Ending.DIFFERS, difference=found)
+def expected_runs(model: Model, seed: int) -> list[Run]:
+    """Return the runs of a model, each with what it is expected to give."""
+    found = []
+    for one in runs_of(model, ROWS):
+        sources = source_values(one, seed)
+        found.append(Run(one, sources, expected_outputs(one, ROWS, sources)))
+    return found
+
+
+def _ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
+    """What comes of the runs; outputs are counted through all of them."""
+    before = 0
+    for run in runs:
+        try:
+            outputs = building.outputs(run.model, built, run.sources)
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message)
+        for number, (want, got) in enumerate(zip(run.expected, outputs, strict=True), before):
+            if want.counts and (found := _difference(number, want, got)):
+                return Ran(Ending.DIFFERS, difference=found)
+        before += len(outputs)
     return Ran(Ending.AGREES)
 
 
-def _blamed(
-    building: Building, model: Model, sources: Sequence[Array], expected: Sequence[ExpectedOutput], results: Results
-) -> Results:
+def _blamed(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)
@@ -171,35 +189,36 @@ def _blamed(
         built, _ = building.build(building.module(model), (), pipeline=_LOWERED_ONLY)
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
-    baseline = _ran(building, model, built, sources, expected)
+    baseline = _ran(building, built, runs)
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
-        return _of_operator(building, model, sources, results)
+        return _of_operator(building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
     for count in range(len(building.case.passes) + 1):
         built, _ = building.build(building.module(model), building.case.passes[:count])
-        if _ran(building, model, built, sources, expected).ending.wrong:
+        if _ran(building, built, runs).ending.wrong:
             return replace(results, guilty=building.case.passes[count - 1].name if count else "default pipeline")
     return results
 
 
-def _of_operator(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
     first = len(model.sources)
     bare = msgspec.structs.replace(model, outputs=tuple(range(first, len(model.types()))))
     built, _ = building.build(building.module(bare), (), pipeline=_LOWERED_ONLY)
-    found = wrong_calls(model, ROWS, sources, building.outputs(bare, built, sources))
-    if not found:
-        return _of_planning(building, model, sources, results)
-    return replace(results, guilty=found[0][0].row.partition(":")[0])
+    for run in runs:
+        found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
+        if found:
+            return replace(results, guilty=found[0][0].row.partition(":")[0])
+    return _of_planning(building, model, runs, results)
 
 
-def _of_planning(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+def _of_planning(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
     built, _ = apart.build(apart.module(model), ())
-    if _ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+    if _ran(apart, built, runs).ending.wrong:
         return Results("unknown", "errors-grow")
     return replace(results, guilty="StaticPlanBlockMemory")
 

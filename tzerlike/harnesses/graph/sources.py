@@ -8,8 +8,21 @@ import numpy as np
 
 from tzerlike.core.case import Case
 from tzerlike.core.dtypes import parse
+from tzerlike.core.finding import Finding
 from tzerlike.findings.issue.literal import number_source
 from tzerlike.graph.model import Model, Origin
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.symbols import runs_of
+
+
+def run_of(finding: Finding, model: Model) -> tuple[Model, int]:
+    """Return the run of a model that a finding of wrong results is of, or the first one; and which output is wrong."""
+    results, runs = finding.observation.results, runs_of(model, ROWS)
+    difference = None if results is None else results.optimised.difference
+    if difference is None:
+        return runs[0], 0
+    run, output = divmod(difference.parameter, len(model.outputs))
+    return runs[run], output
 
 
 def drawn_sources(model: Model, case: Case) -> list[str]:

@@ -9,6 +9,7 @@ import zlib
 import numpy as np
 from msgspec.structs import replace
 
+from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import target_options
@@ -22,10 +23,11 @@ from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_va
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
+from tzerlike.graph.symbols import runs_of
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import drawn_sources, run_of
 from tzerlike.harnesses.tir.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
@@ -42,7 +44,7 @@ import resource
 import signal
 import sys
 import zlib
-
+{variables}
 {imports}
 import numpy as np
 import tvm
@@ -95,6 +97,11 @@ _CALL = """\
 outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, INPUTS))
 """
 
+_OTHER_RUN = """\
+INPUTS = [
+{inputs}]
+"""
+
 _CALL_END = """\
 print("the model runs: the bug does not show")
 """
@@ -138,8 +145,8 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
         return None
-    expected = expected_outputs(model, ROWS, source_values(model, finding.case.input_seed))
-    return expected[results.optimised.difference.parameter]
+    one, output = run_of(finding, model)
+    return expected_outputs(one, ROWS, source_values(one, finding.case.input_seed))[output]
 
 
 def script_of_model(model: Model) -> str:
@@ -160,16 +167,18 @@ def script_of_model(model: Model) -> str:
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
-    values = list(zip(drawn_sources(model, case), model.sources, strict=True))
+    ran, output = run_of(finding, model)
+    values = list(zip(drawn_sources(ran, case), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
         memory=limits.memory,
         limit=LIMIT,
         module=module,
         constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
-        inputs="".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input"),
+        inputs=_inputs(ran, case),
         target=target_options(case.target),
         level=case.config.opt_level,
         options=dict(case.config.options),
@@ -185,9 +194,10 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END
     if wrong is None or found is None:
-        return head + build + _CALL + _CALL_END
+        others = (_OTHER_RUN.format(inputs=_inputs(one, case)) + _CALL for one in runs_of(model, ROWS)[1:])
+        return head + build + _CALL + "".join(others) + _CALL_END
     run = _COMPARE.format(
-        number=found.parameter,
+        number=output,
         shape=wrong.values.shape,
         expected=_packed(wrong.values),
         dtype=str(wrong.values.dtype),
@@ -207,6 +217,12 @@ def _breach(finding: Finding) -> str:
         wrong=BREACHES[offence.check].format(after="module"),
         said=f"{offence.pass_name}: {offence.rule}: that does not hold",
     )
+
+
+def _inputs(run: Model, case: Case) -> str:
+    """Lines with what comes into a run."""
+    values = zip(drawn_sources(run, case), run.sources, strict=True)
+    return "".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input")
 
 
 def _packed(values: Array) -> str:
