@@ -30,9 +30,12 @@ def _filled(operator: CallMaker) -> CallMaker:
     return call
 
 
+_OF_LISTS = ("concat", "stack", "meshgrid", "einsum")
+_OF_FILLS = ("full", "full_like")
+
 _MAKERS: Mapping[str, CallMaker] = {
-    **{name: _of_list(getattr(_relax.op, name)) for name in ("concat", "stack", "meshgrid", "einsum")},
-    **{name: _filled(getattr(_relax.op, name)) for name in ("full", "full_like")},
+    **{name: _of_list(getattr(_relax.op, name)) for name in _OF_LISTS},
+    **{name: _filled(getattr(_relax.op, name)) for name in _OF_FILLS},
     "index_tensor": lambda data, *indices: _relax.op.index_tensor(data, list(indices)),
     "index_put": lambda data, *others, accumulate: _relax.op.index_put(data, others[:-1], others[-1], accumulate),
 }
@@ -57,6 +60,22 @@ def relax_call(vertex: Vertex, inputs: Sequence[Any], **others: Any) -> Any:
     return maker(*inputs, **(attributes | others))
 
 
+def call_source(vertex: Vertex, inputs: Sequence[str]) -> str:
+    """Return source of the call of a vertex, as TVM's Python functions take it."""
+    name = vertex.row.partition(":")[0]
+    attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in vertex.attributes.items()}
+    given = [f"[{', '.join(inputs)}]"] if name in _OF_LISTS else list(inputs)
+    if name in _OF_FILLS:
+        fill = attributes.pop("fill_value")
+        shape = [repr(attributes.pop("shape"))] if "shape" in attributes else []
+        given += [*shape, f"relax.const({fill!r}, {attributes.get('dtype') or 'float32'!r})"]
+    if name == "index_tensor":
+        given = [inputs[0], f"[{', '.join(inputs[1:])}]"]
+    if name == "index_put":
+        given = [inputs[0], f"({', '.join(inputs[1:-1])},)", inputs[-1]]
+    return f"relax.op.{name}({', '.join([*given, *(f'{key}={value!r}' for key, value in attributes.items())])})"
+
+
 def variable_of(name: str, kind: TensorType) -> Any:
     return _relax.Var(name, _relax.TensorType(kind.shape, kind.dtype))
 
@@ -66,6 +85,17 @@ def inferred_types(call: Any) -> list[TensorType]:
     found = tvm_api.type_of(call)
     parts = [found] if isinstance(found, _relax.TensorType) else list(found.fields)
     return [_tensor_type(part) for part in parts]
+
+
+def shapes_of(found: Any) -> list[tuple[int | None, ...] | None]:
+    """Return the shapes in a type, None for one that is not known, or for an extent that varies."""
+    parts = [found] if isinstance(found, _relax.TensorType) else list(found.fields)
+    return [
+        tuple(int(one) if isinstance(one, tvm_api.part("tirx").IntImm) else None for one in part.shape.values)
+        if isinstance(part.shape, _relax.ShapeExpr)
+        else None
+        for part in parts
+    ]
 
 
 def _tensor_type(found: Any) -> TensorType:

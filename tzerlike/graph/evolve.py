@@ -10,6 +10,7 @@ from random import Random
 import msgspec
 
 from tzerlike.graph.dice import Dice
+from tzerlike.graph.disrupt import disrupted_model
 from tzerlike.graph.enclose import enclosed, repeated
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -115,6 +116,8 @@ def _splice(model: Model, around: Surroundings) -> Model | None:
     into, dice = _begun(around)
     put_again(into, model, _unchanged, _sources(into, model))
     donor = around.donor()
+    if donor.disrupted:
+        return None
 
     def source(origin: Origin) -> int:
         same = [n for n, kind in enumerate(into.types) if kind == origin.type and into.origins[n] is None]
@@ -165,9 +168,21 @@ MODEL_MUTATORS: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {
 }
 
 
+def _disrupt(model: Model, around: Surroundings) -> Model | None:
+    """One call alone, with one constraint of its row broken."""
+    return disrupted_model(around.rng, model, around.rows)
+
+
+DISRUPTIVE: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"disrupt": _disrupt}
+"""What makes models that are to be refused; only where an oracle is about those."""
+
+
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
-    found = MODEL_MUTATORS[name](model, around)
+    model = _generate(model, around) or model if model.disrupted else model
+    found = {**MODEL_MUTATORS, **DISRUPTIVE}[name](model, around)
+    if found is not None and found.disrupted:
+        return found
     if found is not None and not found.variables and name != "generate":
         found = with_those_of(found, model, around.rows)
     if found is None or found == model or not 0 < len(found.vertices) <= MOST_VERTICES:

@@ -63,6 +63,8 @@ class Vertex(msgspec.Struct, frozen=True, omit_defaults=True):
     attributes: dict[str, Attribute]
     outputs: Annotated[tuple[TensorType, ...], MANY]
     within: Annotated[tuple[Mark, ...], Meta(max_length=4)] = ()
+    broken: Text = ""
+    """What of the call breaks its row, of a model that is to be refused (tzerlike.graph.disrupt)."""
 
 
 Small = Annotated[int, Meta(ge=0, le=64)]
@@ -89,6 +91,11 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True):
     outputs: Annotated[tuple[TensorNumber, ...], MANY]
     variables: Annotated[tuple[Annotated[tuple[Small, ...], Meta(min_length=3, max_length=3)], ...], MANY] = ()
     written: Annotated[tuple[VaryingExtent, ...], MANY] = ()
+
+    @property
+    def disrupted(self) -> bool:
+        """Whether the compiler is to refuse it."""
+        return any(vertex.broken for vertex in self.vertices)
 
     def types(self) -> list[TensorType]:
         """The type of each tensor by its number."""

@@ -34,7 +34,6 @@ class _Writing:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._builder = _relax.BlockBuilder()
-        self._types = model.types()
         self._variables = [_variable(variable_name(place)) for place in range(len(model.variables))]
         self._functions: dict[str, tuple[Any, list[Any]]] = {}
 
@@ -68,7 +67,7 @@ class _Writing:
             count = next((n for n, item in enumerate(items) if isinstance(item, Branches)), len(items))
             builder._begin_dataflow_block()
             for item in items[:count]:
-                self._know(builder, known, item.gives, self._item(builder, item, known))
+                known.update(zip(item.gives, self._item(builder, item, known), strict=True))
             if count == len(items):
                 found = [known[number] for number in body.results]
                 result = builder.emit_output(_relax.Tuple(found) if together or len(found) > 1 else found[0])
@@ -91,15 +90,8 @@ class _Writing:
         condition = known[chosen.call.takes[0]]
         condition = condition if isinstance(condition, _relax.Var) else builder.emit(condition)
         found = builder.emit(_relax.If(condition, *sides))
-        self._know(builder, known, chosen.gives, _parts(builder, found, len(chosen.gives)))
+        known.update(zip(chosen.gives, _parts(builder, found, len(chosen.gives)), strict=True))
         return builder._end_block()
-
-    def _know(self, builder: Any, known: dict[int, Any], numbers: Sequence[int], found: Sequence[Any]) -> None:
-        """Take down tensors; where inference has lost a shape that does not vary, it is cast back."""
-        for number, one in zip(numbers, found, strict=True):
-            kind = tvm_api.type_of(one)
-            lost = not isinstance(kind.shape, _relax.ShapeExpr) and not self._variables
-            known[number] = builder.match_cast(one, self._symbolic(self._types[number])) if lost else one
 
     def _item(self, builder: Any, item: BodyItem, known: dict[int, Any]) -> Sequence[Any]:
         inputs = [known[number] for number in item.takes]
@@ -113,26 +105,11 @@ class _Writing:
             nested = bool(vertex.attributes["nested"])
             return _parts(builder, builder.emit(_tuple(inputs, nested)), len(vertex.outputs), nested)
         if vertex.row == "match_cast":
-            return [self._cast(builder, inputs[0], vertex)]
+            return [_cast(builder, inputs[0], to_variables=vertex.attributes["to"] == "variables")]
         if vertex.row in OF_VARIABLES:
             inputs = [one if isinstance(one, _relax.Var) else builder.emit(one) for one in inputs]
-        call = relax_call(vertex, inputs, **self._attributes(vertex))
-        if not _is_known(tvm_api.type_of(builder.normalize(call))) and not self._variables:
-            known_again = [
-                builder.match_cast(one, self._symbolic(self._types[number]))
-                for one, number in zip(inputs, item.takes, strict=True)
-            ]
-            call = relax_call(vertex, known_again)
-        return _parts(builder, builder.emit(call), len(vertex.outputs))
-
-    def _cast(self, builder: Any, tensor: Any, vertex: Vertex) -> Any:
-        """The same tensor with a type that is checked at run time; shapes that vary are known again behind it."""
-        kind = tvm_api.type_of(tensor)
-        if vertex.attributes["to"] == "same":
-            return builder.match_cast(tensor, kind)
-        extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
-        cast = builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
-        return builder.match_cast(cast, kind) if self._variables else cast
+        call = builder.emit(relax_call(vertex, inputs, **self._attributes(vertex)))
+        return _parts(builder, call, len(vertex.outputs))
 
     def _function(self, region: LocalFunction, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
         """The function of a region, and the extents that it takes beside tensors."""
@@ -186,10 +163,13 @@ def _variable(name: str) -> Any:
     return tvm_api.part("tirx").Var(name, "int64")
 
 
-def _is_known(kind: Any) -> bool:
-    """Whether all shapes in a type are known."""
-    parts = [kind] if isinstance(kind, _relax.TensorType) else kind.fields
-    return all(isinstance(part.shape, _relax.ShapeExpr) for part in parts)
+def _cast(builder: Any, tensor: Any, *, to_variables: bool) -> Any:
+    """The same tensor, its type checked at run time, if so by way of one whose extents are variables."""
+    kind = tvm_api.type_of(tensor)
+    if to_variables:
+        extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
+        tensor = builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
+    return builder.match_cast(tensor, kind)
 
 
 def _tuple(inputs: Sequence[Any], nested: bool) -> Any:

@@ -136,7 +136,7 @@ class GraphHarness(CaseHarness):
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The same model in each pipeline that TVM ships, with default options."""
-        if self.plain(executor, finding.case, printed=True):
+        if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
             for passes in SHIPPED:
                 yield replace(finding.case, passes=passes, config=ContextConfig(), target=_LLVM)
 

@@ -13,7 +13,7 @@ from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.evolve import DISRUPTIVE, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import model_text, read_model
 from tzerlike.graph.spec import ROWS
@@ -37,10 +37,10 @@ class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
-        unknown = [name for name in names if name not in MODEL_MUTATORS]
+        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE}]
         if unknown:
             raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
-        self.mutators = tuple(names) or tuple(MODEL_MUTATORS)
+        self.mutators = tuple(names) or (*MODEL_MUTATORS, *(DISRUPTIVE if "model-refusals" in oracles else ()))
         self._menu = Menu(list(ROWS.values()))
         self._modes = "model-modes" in oracles
         texts = ROUND_TRIPS if "model-text" in oracles else ()
@@ -73,7 +73,7 @@ class GraphPairs:
         return self._sequences.changed(passes, donor, rng), config
 
     def fit(self, case: Case, program: str) -> Plan:
-        return case.passes, case.config
+        return () if read_model(program).disrupted else case.passes, case.config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)

@@ -30,10 +30,6 @@ _ANY, _ON_EXTENTS = re.compile("|".join(WORDS)), [re.compile(words) for words in
 
 def label_of(message: str, model: Model) -> Label:
     """Return what an exception of TVM's on a well-typed model is."""
-    said = _ANY.search(message) or (varies(model) and any(words.search(message) for words in _ON_EXTENTS))
+    varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
+    said = _ANY.search(message) or (varies and any(words.search(message) for words in _ON_EXTENTS))
     return Label.DOCUMENTED_REFUSAL if said else Label.INTERNAL_ERROR
-
-
-def varies(model: Model) -> bool:
-    """Whether some extents in a model are variables."""
-    return bool(model.variables) or any(vertex.attributes.get("to") == "variables" for vertex in model.vertices)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
-from tzerlike.core.observation import Exit, Offence, Stage
+from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
@@ -25,6 +25,7 @@ from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import made_pass
 from tzerlike.harnesses.graph.refusals import label_of
+from tzerlike.harnesses.graph.to_refuse import accepted_wrongly, without_words
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
@@ -104,6 +105,8 @@ def run_case(
     """Take a case through its stages (tzerlike.processes.job.RunCase)."""
     channel.enter_stage(Stage.LOAD)
     model, building = model_of(case.ir), Building(case, channel, effort)
+    if model.disrupted:
+        return _to_be_refused(building, model)
     try:
         module = building.module(model)
         channel.enter_stage(Stage.PASSES)
@@ -118,6 +121,29 @@ def run_case(
         record["results"] = _compared(building, model, built).to_json()
     channel.enter_stage(Stage.DONE)
     return record
+
+
+def _to_be_refused(building: Building, model: Model) -> dict[str, Any]:
+    """A call that breaks its row: what type inference says of it, and what a build does where that says nothing."""
+    (vertex,) = model.vertices
+    operator, channel = vertex.row.partition(":")[0], building.channel
+    try:
+        module = building.module(model)
+        said = accepted_wrongly(model, module)
+        channel.enter_stage(Stage.BUILD)
+        building.build(module, ())
+    except CompilerRefused as refusal:
+        record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
+        if record["exit"] == Exit.REJECTED.value:
+            record["rejection"] = Rejection(Label.DOCUMENTED_REFUSAL.value, False, "").to_json()
+            said = without_words(refusal.message)
+        return record | _breaches(operator, vertex.broken, said)
+    channel.enter_stage(Stage.DONE)
+    return {"exit": Exit.OK.value} | _breaches(operator, vertex.broken, said)
+
+
+def _breaches(operator: str, broken: str, said: str) -> dict[str, Any]:
+    return {"offences": [asdict(Offence(REFUSED_CLEANLY, operator, broken, said))]} if said else {}
 
 
 def _offences(building: Building) -> dict[str, Any]:

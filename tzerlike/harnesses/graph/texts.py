@@ -17,6 +17,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying
+from tzerlike.graph.calls import call_source
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
@@ -72,6 +73,34 @@ module = Module
 if CONSTANTS:
     module = relax.transform.BindParams("main", CONSTANTS)(module)
 with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
+'''
+
+_REFUSAL = '''\
+"""{title}
+
+Exits non-zero where the call, wrong in one place ({what}), is not refused by an error that says why.
+"""
+
+import sys
+
+import tvm
+from tvm import relax
+
+{inputs}
+builder = relax.BlockBuilder()
+try:
+    with builder.function("main", [{taken}]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.emit({call}))
+        builder.emit_func_output(result)
+    module = builder.finalize()
+    print(module.script())
+    relax.build(module, tvm.target.Target({target!r}))
+except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
+    print(f"refused: {{error}}")
+    sys.exit(0)
+print("TVM takes a call that is wrong")
+sys.exit(1)
 '''
 
 _BUILD = """\
@@ -131,6 +160,8 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     """Return the texts of a finding; without TVMScript that reads back, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
+    if model.disrupted:
+        return Texts(f"{lines}\n", refusal_script(finding, model))
     module = script_of_model(model)
     if not module:
         return Texts(f"{lines}\n", replaying(finding.title))
@@ -138,6 +169,23 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     repro = repro_script(finding, model, module, confirming_limits(finding.kind, limits), wrong)
     test = proved(executor, regression_test(finding, model, module, wrong), finding.case)
     return Texts(f"{lines}\n\n{module}\n", repro, test)
+
+
+def refusal_script(finding: Finding, model: Model) -> str:
+    """Return a script of a call that is to be refused."""
+    (vertex,) = model.vertices
+    inputs = ", ".join(f"x{number}" for number in vertex.inputs)
+    return _REFUSAL.format(
+        title=quotable(finding.title),
+        what=vertex.broken,
+        inputs="".join(
+            f'x{number} = relax.Var("x{number}", relax.TensorType({list(one.type.shape)}, "{one.type.dtype}"))\n'
+            for number, one in enumerate(model.sources)
+        ),
+        call=call_source(vertex, [f"x{number}" for number in vertex.inputs]),
+        taken=inputs,
+        target=target_options(finding.case.target),
+    )
 
 
 def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
