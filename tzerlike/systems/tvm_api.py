@@ -58,6 +58,7 @@ ENTRY = "main"
 IRModule = tvm.IRModule
 PrimFunc = tirx.PrimFunc
 structural_equal = tvm_ffi.structural_equal
+first_mismatch = tvm_ffi.get_first_structural_mismatch
 structural_hash = tvm_ffi.structural_hash
 # What follows is missing from older versions; who needs it there finds out when it is called.
 structural_walk: Any = getattr(tvm_ffi, "structural_walk", None) or older_tvm.structural_walk
