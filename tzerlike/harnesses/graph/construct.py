@@ -1,4 +1,4 @@
-"""In which construct two modules first differ: the operator that is called there, the node, and its field."""
+"""In which construct two modules first differ: the operator that is called there, and the fields of nodes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 from tzerlike.systems import tvm_api
 
-_PARTS = frozenset({"Array", "Map", "String", "bool", "float", "int", "str"})
-"""What nodes are made of, by its type."""
+_STEPS = 3
+"""How many fields are named, the last ones of those on the way."""
 
 
 def differing_construct(one: Any, other: Any) -> str:
-    """Return words like `relax.clip Call.args FloatImm.value`, "" for modules that are alike."""
+    """Return words like `relax.nn.rms_norm Call.attrs RMSNormAttrs.epsilon`, "" for modules that are alike."""
     found = tvm_api.first_mismatch(one, other)
     if found is None:
         return ""
-    nodes, fields = [one], [""]
-    for field, node in _followed(one, found[0]):
+    operator, fields, node = "", [], one
+    for field, after in _followed(one, found[0]):
         if field:
-            fields.append(field)
-        nodes.append(node)
-    operators = [str(node.op.name) for node in nodes if _name(node) == "Call" and hasattr(node.op, "name")]
-    owners = [_name(node) for node in nodes if _name(node) not in _PARTS]
-    return " ".join(word for word in (*operators[-1:], *owners[-1:], fields[-1]) if word)
+            fields.append(f"{_name(node)}.{field}")
+        node = after
+        if _name(node) == "Call":
+            operator = str(getattr(node.op, "name", getattr(node.op, "name_hint", "")))
+    return " ".join(word for word in (operator, *fields[-_STEPS:]) if word)
 
 
 def _followed(node: Any, path: Any) -> Iterator[tuple[str, Any]]:
