@@ -41,8 +41,6 @@ NOT_DRAWN = MappingProxyType(
         "ToNonDataflow": "what comes after it may want dataflow blocks",
         "VMShapeLower": "of lowered code",
         "BundleModelParams": "changes how main is called",
-        "RemoveUnusedOutputs": "of functions that are called",
-        "RemoveUnusedParameters": "of functions that are called",
         "DataflowUseInplaceCalls": "what it makes is for CallTIRRewrite",
     }
 )
