@@ -26,12 +26,14 @@ from tzerlike.core.results import Ending, Ran, Rejection, Results
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
     ROUND_TRIPS,
@@ -224,6 +226,38 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
     (tmp_path / "repro.py").write_text(_written(finding)[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
+
+
+def _behind_log(*shape: int) -> Model:
+    """What is inaccurate, of values that have to be searched for."""
+    kinds = [TensorType(shape, "float64"), TensorType(shape[-1:], "float64")]
+    vertices = (
+        Vertex("log", (0,), {}, (kinds[0],)),
+        msgspec.structs.replace(INACCURATE.vertices[0], inputs=(2, 1), outputs=(kinds[0],)),
+    )
+    return prepared(Model(tuple(map(Origin, kinds)), vertices, (3,)), ROWS, 0)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (12, 6)])
+def test_values_that_are_searched_for_are_judged_on_and_written_down(shape: tuple[int, ...], tmp_path: Path) -> None:
+    model = _behind_log(*shape)
+    drawn = _seen(_case(msgspec.structs.replace(model, searched=False)))
+    assert model.searched and drawn.results == Results("unknown", "no-meaning")
+    finding = _finding("wrong-code", _case(model))
+    script, test = _written(finding)
+    assert judge_results(finding.case, finding.observation) is not None
+    for name, text, status in (("repro", script, 1), ("fails", test.text, 1), ("cured", test.cured, 0)):
+        (tmp_path / f"{name}.py").write_text(text)
+        run = [sys.executable, "-I", str(tmp_path / f"{name}.py")]
+        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, name
+
+
+def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() -> None:
+    case = _case(_behind_log(4, 6))
+    made = {name: [read_model(attempt().ir) for attempt in reducer(case)] for name, reducer in HARNESS.reducers.items()}
+    assert [one.searched for one in made.pop("drawn-values")] == [False]
+    kept = [one for models in made.values() for one in models]
+    assert kept and all(one.searched for one in kept)
 
 
 def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:

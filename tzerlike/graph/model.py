@@ -57,12 +57,17 @@ class Vertex(msgspec.Struct, frozen=True):
     outputs: Annotated[tuple[TensorType, ...], MANY]
 
 
-class Model(msgspec.Struct, frozen=True):
-    """A model, and which of its tensors come out."""
+class Model(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A model, and which of its tensors come out.
+
+    Its sources have the values that are drawn, or, `searched`, those that are found from there on
+    (tzerlike.graph.valid).
+    """
 
     sources: Annotated[tuple[Origin, ...], MANY]
     vertices: Annotated[tuple[Vertex, ...], MANY]
     outputs: Annotated[tuple[TensorNumber, ...], MANY]
+    searched: bool = False
 
     def types(self) -> list[TensorType]:
         """The type of each tensor by its number."""
@@ -87,7 +92,7 @@ class Model(msgspec.Struct, frozen=True):
         return "\n".join([*lines, f"return {', '.join(f'%{one}' for one in self.outputs)}"])
 
 
-class _File(Model, frozen=True):
+class _File(Model, frozen=True, kw_only=True):
     schema_version: int
 
 
@@ -102,4 +107,4 @@ def model_text(model: Model) -> str:
 def read_model(text: str) -> Model:
     """Return the model that `model_text` wrote; UserError that names the first place that does not fit."""
     found = _SCHEMA.of(parse_json(text.encode()))
-    return Model(found.sources, found.vertices, found.outputs)
+    return Model(found.sources, found.vertices, found.outputs, found.searched)

@@ -18,6 +18,7 @@ from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType, Vertex
 from tzerlike.graph.solve import recognise
 from tzerlike.graph.spec.language import Specification
+from tzerlike.graph.valid import valid_values
 from tzerlike.graph.values import drawn_values, numpy_dtype
 
 _TRIALS = (4.0, -4.0, 0.0, 0.0)
@@ -36,7 +37,9 @@ class ExpectedOutput:
     counts: bool
 
 
-def source_values(model: Model, seed: int) -> list[Array]:
+def source_values(model: Model, rows: Mapping[str, Specification], seed: int) -> list[Array]:
+    if model.searched:
+        return valid_values(model, rows, seed).values
     return [drawn_values(origin, seed) for origin in model.sources]
 
 

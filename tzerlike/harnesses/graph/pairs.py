@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
+
 from tzerlike.campaign.pairs import DrawProgram, Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig
@@ -15,9 +17,10 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import model_text, read_model
+from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
+from tzerlike.graph.valid import prepared
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
@@ -31,6 +34,17 @@ _CHECKED = 0.2
 
 _UNPLANNED = 0.1
 """How many come without planning of memory, where an oracle asks for that."""
+
+
+_VALID = 7 / 8
+"""How many mutants are made numerically valid, with calls fed anew that no values are found for."""
+
+_SEED = Case("").input_seed
+"""What all cases of a campaign draw their inputs by."""
+
+
+def _as_drawn(model: Model) -> Model:
+    return msgspec.structs.replace(model, searched=False)
 
 
 class GraphPairs:
@@ -50,7 +64,9 @@ class GraphPairs:
         rng = mutation.rng
         around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)))
         found = mutated(mutation.mutator, read_model(program), around)
-        return Mutant(Attempt(None if found is None else model_text(found)))
+        if found is None:
+            return Mutant(Attempt(None))
+        return Mutant(Attempt(model_text(prepared(found, ROWS, _SEED) if rng.random() < _VALID else _as_drawn(found))))
 
     def repeated(self, occasion: Occasion) -> Fault | None:
         return None

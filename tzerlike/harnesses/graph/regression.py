@@ -23,7 +23,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import sources_source
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.passes.naming import short_name
 
@@ -57,7 +57,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
     """
     case = finding.case
-    values = drawn_sources(model, case)
+    values = sources_source(model, case)
     start = _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
@@ -138,6 +138,8 @@ def _file(finding: Finding, script: str, body: str) -> str:
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     used = {
         "np": "import numpy as np",
+        "base64": "import base64",
+        "zlib": "import zlib",
         "tvm_ffi": "import tvm_ffi",
         "ml_dtypes": "import ml_dtypes",
         "T": "from tvm.script import tirx as T",

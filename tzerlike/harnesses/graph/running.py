@@ -20,7 +20,6 @@ from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, s
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
-from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import made_pass
 from tzerlike.harnesses.graph.refusals import label_of
@@ -45,9 +44,19 @@ class Building:
     def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
+        self._sources: list[Array] | None = None
+
+    def sources(self, model: Model) -> list[Array]:
+        """The values of what comes in; they do not depend on what comes out."""
+        if self._sources is None:
+            self._sources = source_values(model, ROWS, self.case.input_seed)
+        return self._sources
 
     def module(self, model: Model) -> Any:
-        return ask_compiler(lambda: relax_module(model, lambda origin: drawn_values(origin, self.case.input_seed)))
+        """The model with its constants, which it takes in their order."""
+        values = zip(self.sources(model), model.sources, strict=True)
+        constants = iter([value for value, one in values if one.kind == "constant"])
+        return ask_compiler(lambda: relax_module(model, lambda origin: next(constants)))
 
     def build(
         self, module: Any, passes: Sequence[PassSpec], around: RunContext | None = None, pipeline: str = _DEFAULT
@@ -137,7 +146,7 @@ def _builds(building: Building, model: Model) -> bool:
 def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
-    sources = source_values(model, building.case.input_seed)
+    sources = building.sources(model)
     expected = expected_outputs(model, ROWS, sources)
     if not any(one.counts for one in expected):
         return Results("unknown", "no-meaning")

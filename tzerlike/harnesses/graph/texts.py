@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import textwrap
-import zlib
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,7 +14,6 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying
-from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
 from tzerlike.graph.relax import relax_module
@@ -25,7 +22,7 @@ from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import packed_bytes, sources_source
 from tzerlike.harnesses.tir.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
@@ -138,7 +135,7 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
         return None
-    expected = expected_outputs(model, ROWS, source_values(model, finding.case.input_seed))
+    expected = expected_outputs(model, ROWS, source_values(model, ROWS, finding.case.input_seed))
     return expected[results.optimised.difference.parameter]
 
 
@@ -160,7 +157,7 @@ def script_of_model(model: Model) -> str:
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
-    values = list(zip(drawn_sources(model, case), model.sources, strict=True))
+    values = list(zip(sources_source(model, case), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
@@ -189,9 +186,9 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
     run = _COMPARE.format(
         number=found.parameter,
         shape=wrong.values.shape,
-        expected=_packed(wrong.values),
+        expected=packed_bytes(wrong.values),
         dtype=str(wrong.values.dtype),
-        bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
+        bound=packed_bytes(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
     return head + build + _CALL + run
 
@@ -207,7 +204,3 @@ def _breach(finding: Finding) -> str:
         wrong=BREACHES[offence.check].format(after="module"),
         said=f"{offence.pass_name}: {offence.rule}: that does not hold",
     )
-
-
-def _packed(values: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
