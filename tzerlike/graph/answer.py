@@ -90,4 +90,6 @@ def _bound(
     least = _finfo(numpy_dtype(kind.dtype)).tiny
     exact = 0.0 if rounding.ulps == 0 and not terms else least
     sums = np.abs(total.astype(np.float64))
+    # Whatever order a sum is taken in, it does not overflow where the sum of absolute values does not.
+    sums = np.where(sums > float(_finfo(numpy_dtype(kind.dtype)).max), np.inf, sums) if terms else sums
     return np.asarray(epsilon * ((rounding.ulps + (1 if exact else 0)) * size + terms * sums) + exact)
