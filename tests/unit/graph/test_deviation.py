@@ -134,3 +134,21 @@ def test_halves_are_quantized_as_in_float32() -> None:
     x, scale = np.float32([-1.5340784788131714]), np.float32([0.278923362493515])
     found = quantize(x.astype(np.float64), scale.astype(np.float64), np.int8([0]), "int8", 0)
     assert found == np.rint(x / scale)
+
+
+@pytest.mark.parametrize("apart, most", [(1.0, 1e-3), (1e5, 10.0)])
+def test_between_pixels_a_place_is_off_by_roundings(apart: float, most: float) -> None:
+    """The bound grows with the pixels, also where they nearly cancel."""
+    x = np.array([apart, -apart], np.float32).reshape(1, 1, 1, 2)
+    grid = np.zeros((1, 2, 1, 1), np.float32)
+    kind = TensorType((1, 1, 1, 1), "float32")
+    given = {"method": "bilinear", "layout": "NCHW", "padding_mode": "zeros", "align_corners": True}
+    bound = float(_bound("image.grid_sample", [x, grid], kind, **given).max())
+    assert apart * 1e-7 < bound < most
+
+
+def test_a_large_quotient_of_float16_is_rounded_before_it_is_a_whole_number() -> None:
+    x, y = np.float16([2604]), np.float16([0.1085])
+    bound = _bound("floor_divide", [x, y], TensorType((1,), "float16"))
+    exact = np.floor(x.astype(np.float64) / y.astype(np.float64))
+    assert 1 < abs(float(np.floor(x / y)[0]) - exact[0]) <= bound[0]

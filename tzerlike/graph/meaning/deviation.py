@@ -84,8 +84,27 @@ def float_remainder(step: float, x: Array, y: Array) -> Array:
 
 
 def float_quotient(step: float, x: Array, y: Array) -> Array:
+    """The next whole number where the quotient is nearly whole, and what rounding takes from a large one."""
     quotient = x / y
-    return np.where(np.abs(quotient - np.rint(quotient)) <= _MORE * step * np.abs(quotient), 1.0, 0.0)
+    off = _MORE * step * np.abs(quotient)
+    return np.where(np.abs(quotient - np.rint(quotient)) <= off, 1.0 + off, 0.0)
+
+
+def resize(step: float, x: Array, **others: object) -> Array:
+    """Between pixels that are far apart, where a place is off by roundings."""
+    return _sampled(step, x, sum(x.shape[2:]))
+
+
+def grid_sample(step: float, x: Array, grid: Array, **others: object) -> Array:
+    return _sampled(step, x, sum(x.shape[2:]) * float(1 + np.abs(grid).max()))
+
+
+def affine_grid(step: float, x: Array, **others: object) -> Array:
+    return np.asarray(step * _MORE * np.abs(x).sum(axis=2))[..., None, None]
+
+
+def _sampled(step: float, x: Array, extent: float) -> Array:
+    return np.asarray(step * _MORE * extent * np.abs(x).max(axis=tuple(range(2, x.ndim)), keepdims=True))
 
 
 _RANGES = {2.0**-10: 16.0, 2.0**-7: 128.0, 2.0**-23: 128.0, 2.0**-52: 1024.0}
