@@ -373,5 +373,7 @@ def test_a_campaign_and_the_commands_on_its_findings(tzerlike: Command, tmp_path
     environment = {**os.environ, "PYTHONPATH": ""}
     repro = [sys.executable, one / "reduced" / "repro.py"]
     assert subprocess.run(repro, env=environment, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    assert tzerlike("bisect", one).returncode == 0
+    assert json.loads((one / "bisect.json").read_text())["change"] == "raised"
     assert tzerlike("report", one).stdout.startswith("# [Bug][Relax]")
     assert json.loads(tzerlike("triage", out, "--json").stdout)["groups"]

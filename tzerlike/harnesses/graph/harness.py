@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -39,6 +40,7 @@ from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import SHIPPED
 from tzerlike.harnesses.graph.texts import script_of_model, texts
+from tzerlike.harnesses.graph.walking import WALK, walk_model
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 
@@ -92,6 +94,8 @@ def _drawn_values(case: Case) -> Iterator[Attempt[Case]]:
 
 class GraphHarness(CaseHarness):
     """The harness of models."""
+
+    jobs = MappingProxyType({WALK: walk_model})
 
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,

@@ -153,11 +153,11 @@ def _compared(building: Building, model: Model, built: Any) -> Results:
     results = Results("defined")
     channel.note_results(results)
     channel.enter_stage(Stage.RUN)
-    results = replace(results, optimised=_ran(building, model, built, sources, expected))
+    results = replace(results, optimised=ran(building, model, built, sources, expected))
     return _blamed(building, model, sources, expected, results) if results.optimised.ending.wrong else results
 
 
-def _ran(
+def ran(
     building: Building, model: Model, built: Any, sources: Sequence[Array], expected: Sequence[ExpectedOutput]
 ) -> Ran:
     try:
@@ -180,7 +180,7 @@ def _blamed(
         built, _ = building.build(building.module(model), (), pipeline=_LOWERED_ONLY)
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
-    baseline = _ran(building, model, built, sources, expected)
+    baseline = ran(building, model, built, sources, expected)
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
         return _of_operator(building, model, sources, results)
@@ -188,7 +188,7 @@ def _blamed(
         return results
     for count in range(len(building.case.passes) + 1):
         built, _ = building.build(building.module(model), building.case.passes[:count])
-        if _ran(building, model, built, sources, expected).ending.wrong:
+        if ran(building, model, built, sources, expected).ending.wrong:
             return replace(results, guilty=building.case.passes[count - 1].name if count else "default pipeline")
     return results
 
@@ -208,7 +208,7 @@ def _of_planning(building: Building, model: Model, sources: Sequence[Array], res
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
     built, _ = apart.build(apart.module(model), ())
-    if _ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+    if ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
         return Results("unknown", "errors-grow")
     return replace(results, guilty="StaticPlanBlockMemory")
 
