@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 
-from tests.models import case_of, observed
+from tests.models import called, case_of, observed
 from tests.planted.models import HARMLESS, LEGALISATIONS, MISCOMPILES, OVERLAPPING, Planted, rewriting
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
+from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.passes import MIXED, suited
 from tzerlike.oracles import ORACLES, judged, make_oracles
 from tzerlike.systems import tvm_api
 
@@ -115,6 +118,29 @@ def test_memory_that_is_given_away_too_early_is_blamed_on_its_planning(monkeypat
     assert _blamed(case_of(OVERLAPPING)) == []
     monkeypatch.setattr(relax.transform, "StaticPlanBlockMemory", lambda: planted)
     assert _blamed(case_of(OVERLAPPING)) == [("wrong-code", "both", "StaticPlanBlockMemory")]
+
+
+def test_what_goes_through_float16_may_be_off_by_its_roundings(
+    plant: Callable[[Planted], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mixed precision is no wrong code by itself; what a pass behind it does still is."""
+    planted = plant(MISCOMPILES["product-transposed"])
+    mixed = replace(planted, passes=(MIXED,))
+    assert _blamed(mixed) == []
+    assert _blamed(replace(planted, passes=(MIXED, *planted.passes))) == [("wrong-code", "optimised", "relax.Planted")]
+    monkeypatch.setattr(running, "least_unit", lambda passes: 0.0)
+    assert _blamed(mixed) == [("wrong-code", "optimised", MIXED.name)]
+
+
+def _product(dtype: str) -> Model:
+    return called("matmul", *[Origin(TensorType((3, 3), dtype), seed=n) for n in range(2)])
+
+
+@pytest.mark.parametrize("dtype, fits", [("float32", True), ("float64", False), ("int8", False)])
+def test_mixed_precision_is_for_products_of_float32(dtype: str, fits: bool) -> None:
+    assert (MIXED in suited((MIXED,), _product(dtype))) == fits
+    seen = observed(case_of(_product(dtype), MIXED.name))
+    assert seen.results is not None and seen.results.defined == fits
 
 
 @pytest.mark.parametrize("name", _marked(HARMLESS))

@@ -21,7 +21,7 @@ from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
 from tzerlike.graph.valid import prepared
-from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -83,13 +83,14 @@ class GraphPairs:
         draw = rng.random()
         config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
-        return self._sequences.fresh(rng), WITHOUT_PLANNING if unplanned else config
+        passes = suited(self._sequences.fresh(rng), read_model(program))
+        return passes, WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return self._sequences.changed(passes, donor, rng), config
+        return suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
 
     def fit(self, case: Case, program: str) -> Plan:
-        return case.passes, case.config
+        return suited(case.passes, read_model(program)), case.config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)

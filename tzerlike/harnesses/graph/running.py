@@ -21,7 +21,7 @@ from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.passes import least_unit, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
@@ -147,7 +147,9 @@ def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
     sources = building.sources(model)
-    expected = expected_outputs(model, ROWS, sources)
+    if suited(building.case.passes, model) != building.case.passes:
+        return Results("unknown", "no-meaning")
+    expected = expected_outputs(model, ROWS, sources, least_unit(building.case.passes))
     if not any(one.counts for one in expected):
         return Results("unknown", "no-meaning")
     results = Results("defined")
@@ -208,7 +210,9 @@ def _of_planning(building: Building, model: Model, sources: Sequence[Array], res
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
     built, _ = apart.build(apart.module(model), ())
-    if ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+    if ran(
+        apart, model, built, sources, expected_outputs(model, ROWS, sources, least_unit(building.case.passes))
+    ).ending.wrong:
         return Results("unknown", "errors-grow")
     return replace(results, guilty="StaticPlanBlockMemory")
 

@@ -20,7 +20,7 @@ from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import packed_bytes, sources_source
 from tzerlike.harnesses.tir.proof import proved
@@ -135,7 +135,9 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
         return None
-    expected = expected_outputs(model, ROWS, source_values(model, ROWS, finding.case.input_seed))
+    expected = expected_outputs(
+        model, ROWS, source_values(model, ROWS, finding.case.input_seed), least_unit(finding.case.passes)
+    )
     return expected[results.optimised.difference.parameter]
 
 

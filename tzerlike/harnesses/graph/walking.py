@@ -19,7 +19,7 @@ from tzerlike.graph.reference import expected_outputs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.passes import least_unit, made_pass
 from tzerlike.harnesses.graph.running import Building, ran
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
@@ -86,7 +86,7 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
     case = building.case
     count = len(case.passes)
     channel.add_result({"at": None, "name": ""})
-    expected = expected_outputs(model, ROWS, building.sources(model))
+    expected = expected_outputs(model, ROWS, building.sources(model), least_unit(case.passes))
     for length in range(count + 1):
         try:
             built, _ = building.build(building.module(model), case.passes[:length])
