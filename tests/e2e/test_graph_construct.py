@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.e2e.test_graph_harness import CONSTANT, OTHER, RIGHT, _call, _case, _module
+from tests.e2e.test_graph_harness import CONSTANT, OTHER, RIGHT, _call, _module
+from tests.models import case_of
 from tzerlike.core.observation import READS_BACK, Exit, Observation, Offence, Stage
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.oracles.model_steps import judge_texts
@@ -22,7 +23,7 @@ def test_the_construct_is_named_in_which_modules_differ() -> None:
 
 
 def test_findings_in_other_constructs_are_others_but_match_older_ones() -> None:
-    case, found = _case(RIGHT, "relax.ThroughText"), []
+    case, found = case_of(RIGHT, "relax.ThroughText"), []
     for where in ("relax.clip FloatImm value", "relax.take StringImm value"):
         offence = Offence(READS_BACK, "relax.ThroughText", "the same module", where)
         one = judge_texts(case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.e2e.test_graph_harness import _case, _seen, _written
+from tests.e2e.test_graph_harness import _written
+from tests.models import case_of, observed
 from tzerlike.core.finding import Finding
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.enclose import enclosed, repeated
@@ -49,8 +50,8 @@ VARYING = Model(
         Vertex("add", (2, 1), {}, (TensorType((10, 3), "float32"),), ("function0",)),
     ),
     (3,),
-    ((5, 7, 2),),
-    (VaryingExtent(5, (0,)), VaryingExtent(10, (0,), 2)),
+    variables=((5, 7, 2),),
+    written=(VaryingExtent(5, (0,)), VaryingExtent(10, (0,), 2)),
 )
 
 
@@ -61,7 +62,7 @@ def _script(model: Model) -> str:
 
 
 def _ending(model: Model, *passes: str) -> str:
-    results = _seen(_case(model, *passes)).results
+    results = observed(case_of(model, *passes)).results
     return str(results and results.optimised)
 
 
@@ -112,8 +113,8 @@ def test_what_is_wrong_for_some_extents_is_found_and_its_repro_has_them(
         return [one + (len(sources[0]) == 2) for one in found]
 
     monkeypatch.setattr(Building, "outputs", outputs)
-    case = _case(VARYING)
-    found = judge_results(case, _seen(case))
+    case = case_of(VARYING)
+    found = judge_results(case, observed(case))
     assert found is not None
     text = _written(Finding("wrong-code", found.parts, case, found.observation))[0]
     assert "(4, 3)" in text and "(10, 3)" not in text.partition("INPUTS")[2].partition("]\n")[0]
@@ -152,5 +153,5 @@ def test_builds_of_models_with_forms_compute_what_numpy_does() -> None:
         model = random_model(Random(seed), 6, menu, MODEL_LIMITS)
         model = enclosed(model, dice) or model
         model = with_variables(model, ROWS, dice) or model
-        seen = _seen(_case(model))
-        assert judge_results(_case(model), seen) is None, seen.results
+        seen = observed(case_of(model))
+        assert judge_results(case_of(model), seen) is None, seen.results

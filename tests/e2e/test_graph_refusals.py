@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_graph_harness import _case, _seen
+from tests.models import case_of, observed
 from tzerlike.core.finding import Finding
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.stored import model_of
@@ -30,8 +30,8 @@ WORDLESS = _wrong("einsum:ij->ji", (4,), "input 0: rank", subscripts="ij->ji")
 
 
 def _found(model: Model) -> Finding | None:
-    case = _case(model)
-    seen = _seen(case)
+    case = case_of(model)
+    seen = observed(case)
     assert judge_errors(case, seen) is None
     return judge_refusals(case, seen)
 
@@ -55,8 +55,8 @@ def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
 
 @pytest.mark.parametrize("model, status", [(ACCEPTED, 1), (WORDLESS, 1), (CLEAN, 0)])
 def test_a_repro_takes_no_tzerlike(model: Model, status: int, tmp_path: Path) -> None:
-    case = _case(model)
-    script = refusal_script(Finding("invalid-ir", ("model-refusals",), case, _seen(case)), model_of(case.ir))
+    case = case_of(model)
+    script = refusal_script(Finding("invalid-ir", ("model-refusals",), case, observed(case)), model_of(case.ir))
     (tmp_path / "repro.py").write_text(script)
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)

@@ -22,7 +22,7 @@ class HarnessRow:
     has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
     `culprit`.
 
-    `traced` says that a build can be followed pass by pass, as bisecting takes.
+    `walk` is the job that follows a build pass by pass (tzerlike.execution.diagnosis.ask), as bisecting takes.
     """
 
     name: str
@@ -33,7 +33,7 @@ class HarnessRow:
     essence: str = ""
     reader: str = ""
     culprit: str = ""
-    traced: bool = False
+    walk: str = ""
 
     @property
     def has_cases(self) -> bool:
@@ -55,7 +55,7 @@ HARNESSES = {
             check="tzerlike.tir.allowlist.stored:require_allowed",
             shape="tzerlike.tir.shape:shape_of",
             essence="tzerlike.tir.shape:essence_of",
-            traced=True,
+            walk="walk",
         ),
         HarnessRow(
             GRAPH,
@@ -63,6 +63,7 @@ HARNESSES = {
             "tzerlike.harnesses.graph.harness:HARNESS",
             check="tzerlike.graph.stored:require_model",
             shape="tzerlike.graph.stored:operators_of",
+            walk="walk-model",
         ),
         HarnessRow(
             "arith",

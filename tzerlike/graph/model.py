@@ -82,6 +82,9 @@ class VaryingExtent(msgspec.Struct, frozen=True, array_like=True):
 class Model(msgspec.Struct, frozen=True, omit_defaults=True):
     """A model, and which of its tensors come out.
 
+    Its sources have the values that are drawn, or, `searched`, those that are found from there on
+    (tzerlike.graph.valid).
+
     `variables` has what each variable is in each run: first what the extents of the model say. Where `written` has an
     extent, it varies wherever it stands in inputs and shapes that are attributes (tzerlike.graph.symbols).
     """
@@ -89,6 +92,7 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True):
     sources: Annotated[tuple[Origin, ...], MANY]
     vertices: Annotated[tuple[Vertex, ...], MANY]
     outputs: Annotated[tuple[TensorNumber, ...], MANY]
+    searched: bool = False
     variables: Annotated[tuple[Annotated[tuple[Small, ...], Meta(min_length=3, max_length=3)], ...], MANY] = ()
     written: Annotated[tuple[VaryingExtent, ...], MANY] = ()
 
@@ -138,4 +142,4 @@ def model_text(model: Model) -> str:
 def read_model(text: str) -> Model:
     """Return the model that `model_text` wrote; UserError that names the first place that does not fit."""
     found = _SCHEMA.of(parse_json(text.encode()))
-    return Model(found.sources, found.vertices, found.outputs, found.variables, found.written)
+    return Model(found.sources, found.vertices, found.outputs, found.searched, found.variables, found.written)

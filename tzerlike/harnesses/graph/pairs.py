@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
+
 from tzerlike.campaign.pairs import DrawProgram, Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig
@@ -15,10 +17,12 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.graph.evolve import DISRUPTIVE, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import model_text, read_model
+from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
-from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
+from tzerlike.graph.symbols import with_those_of
+from tzerlike.graph.valid import prepared
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -31,6 +35,17 @@ _CHECKED = 0.2
 
 _UNPLANNED = 0.1
 """How many come without planning of memory, where an oracle asks for that."""
+
+
+_VALID = 7 / 8
+"""How many mutants are made numerically valid, with calls fed anew that no values are found for."""
+
+_SEED = Case("").input_seed
+"""What all cases of a campaign draw their inputs by."""
+
+
+def _as_drawn(model: Model) -> Model:
+    return msgspec.structs.replace(model, searched=False)
 
 
 class GraphPairs:
@@ -50,7 +65,11 @@ class GraphPairs:
         rng = mutation.rng
         around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)))
         found = mutated(mutation.mutator, read_model(program), around)
-        return Mutant(Attempt(None if found is None else model_text(found)))
+        if found is None:
+            return Mutant(Attempt(None))
+        if found.disrupted or rng.random() >= _VALID:
+            return Mutant(Attempt(model_text(_as_drawn(found))))
+        return Mutant(Attempt(model_text(with_those_of(prepared(found, ROWS, _SEED), found, ROWS))))
 
     def repeated(self, occasion: Occasion) -> Fault | None:
         return None
@@ -67,13 +86,15 @@ class GraphPairs:
         draw = rng.random()
         config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
-        return self._sequences.fresh(rng), WITHOUT_PLANNING if unplanned else config
+        passes = suited(self._sequences.fresh(rng), read_model(program))
+        return passes, WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return self._sequences.changed(passes, donor, rng), config
+        return suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
 
     def fit(self, case: Case, program: str) -> Plan:
-        return () if read_model(program).disrupted else case.passes, case.config
+        model = read_model(program)
+        return () if model.disrupted else suited(case.passes, model), case.config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)

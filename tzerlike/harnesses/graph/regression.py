@@ -21,11 +21,10 @@ from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_cas
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
-from tzerlike.graph.spec import ROWS
-from tzerlike.graph.symbols import runs_of
+from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
-from tzerlike.harnesses.graph.sources import drawn_sources, run_of
+from tzerlike.harnesses.graph.sources import inputs_source, run_of, sources_source
 from tzerlike.harnesses.tir.proof import Regression
 from tzerlike.passes.naming import short_name
 
@@ -59,8 +58,8 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
     """
     case = finding.case
-    ran, output = run_of(finding, model)
-    values = drawn_sources(ran, case)
+    run_number, output = run_of(finding, model)
+    values = sources_source(model, case, run_number)
     start = _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
@@ -80,18 +79,14 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     if finding.kind != "wrong-code" or results is None:
         return Regression()
     difference = results.optimised.difference
-    run = _RUN.format(inputs=_given(ran, case), number=output)
+    run = _RUN.format(inputs=inputs_source(model, case, run_number), number=output)
     if difference is None or expected is None:
-        run = "".join(_RUN.format(inputs=_given(one, case), number=0) for one in runs_of(model, ROWS))
+        runs = range(RUNS if model.variables else 1)
+        run = "".join(_RUN.format(inputs=inputs_source(model, case, number), number=0) for number in runs)
         other = _RUN.format(inputs='    np.zeros(3, "float32"),\n', number=0)
         return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
-
-
-def _given(run: Model, case: Case) -> str:
-    values = zip(drawn_sources(run, case), run.sources, strict=True)
-    return "".join(f"    {value},\n" for value, one in values if one.kind == "input")
 
 
 def _module(model: Model, values: Sequence[str]) -> str:
@@ -146,6 +141,8 @@ def _file(finding: Finding, script: str, body: str) -> str:
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     used = {
         "np": "import numpy as np",
+        "base64": "import base64",
+        "zlib": "import zlib",
         "tvm_ffi": "import tvm_ffi",
         "ml_dtypes": "import ml_dtypes",
         "T": "from tvm.script import tirx as T",

@@ -16,14 +16,13 @@ from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, source_values, wrong_calls
+from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, wrong_calls
 from tzerlike.graph.relax import relax_module
+from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
-from tzerlike.graph.symbols import runs_of
-from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.passes import least_unit, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.harnesses.graph.to_refuse import accepted_wrongly, without_words
 from tzerlike.passes.label import Label
@@ -56,9 +55,19 @@ class Building:
     def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
+        self._runs: list[tuple[Model, list[Array]]] = []
+
+    def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
+        """The runs with the values of what comes in, which do not depend on what comes out."""
+        if not self._runs:
+            self._runs = values_of_runs(model, ROWS, self.case.input_seed)
+        return self._runs
 
     def module(self, model: Model) -> Any:
-        return ask_compiler(lambda: relax_module(model, lambda origin: drawn_values(origin, self.case.input_seed)))
+        """The model with its constants, which it takes in their order."""
+        values = zip(self.runs(model)[0][1], model.sources, strict=True)
+        constants = iter([value for value, one in values if one.kind == "constant"])
+        return ask_compiler(lambda: relax_module(model, lambda origin: next(constants)))
 
     def build(
         self, module: Any, passes: Sequence[PassSpec], around: RunContext | None = None, pipeline: str = _DEFAULT
@@ -173,26 +182,25 @@ def _builds(building: Building, model: Model) -> bool:
 def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
-    runs = expected_runs(model, building.case.input_seed)
+    if suited(building.case.passes, model) != building.case.passes:
+        return Results("unknown", "no-meaning")
+    runs = expected_runs(building, model)
     if not any(one.counts for run in runs for one in run.expected):
         return Results("unknown", "no-meaning")
     results = Results("defined")
     channel.note_results(results)
     channel.enter_stage(Stage.RUN)
-    results = replace(results, optimised=_ran(building, built, runs))
+    results = replace(results, optimised=ran(building, built, runs))
     return _blamed(building, model, runs, results) if results.optimised.ending.wrong else results
 
 
-def expected_runs(model: Model, seed: int) -> list[Run]:
+def expected_runs(building: Building, model: Model) -> list[Run]:
     """Return the runs of a model, each with what it is expected to give."""
-    found = []
-    for one in runs_of(model, ROWS):
-        sources = source_values(one, seed)
-        found.append(Run(one, sources, expected_outputs(one, ROWS, sources)))
-    return found
+    unit = least_unit(building.case.passes)
+    return [Run(one, values, expected_outputs(one, ROWS, values, unit)) for one, values in building.runs(model)]
 
 
-def _ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
+def ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
     """What comes of the runs; outputs are counted through all of them."""
     before = 0
     for run in runs:
@@ -215,7 +223,7 @@ def _blamed(building: Building, model: Model, runs: Sequence[Run], results: Resu
         built, _ = building.build(building.module(model), (), pipeline=_LOWERED_ONLY)
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
-    baseline = _ran(building, built, runs)
+    baseline = ran(building, built, runs)
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
         return _of_operator(building, model, runs, results)
@@ -223,7 +231,7 @@ def _blamed(building: Building, model: Model, runs: Sequence[Run], results: Resu
         return results
     for count in range(len(building.case.passes) + 1):
         built, _ = building.build(building.module(model), building.case.passes[:count])
-        if _ran(building, built, runs).ending.wrong:
+        if ran(building, built, runs).ending.wrong:
             return replace(results, guilty=building.case.passes[count - 1].name if count else "default pipeline")
     return results
 
@@ -244,7 +252,7 @@ def _of_planning(building: Building, model: Model, runs: Sequence[Run], results:
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
     built, _ = apart.build(apart.module(model), ())
-    if _ran(apart, built, runs).ending.wrong:
+    if ran(apart, built, runs).ending.wrong:
         return Results("unknown", "errors-grow")
     return replace(results, guilty="StaticPlanBlockMemory")
 

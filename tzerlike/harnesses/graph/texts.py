@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import textwrap
-import zlib
 
 import numpy as np
 from msgspec.structs import replace
 
-from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import target_options
@@ -18,17 +15,17 @@ from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying
 from tzerlike.graph.calls import call_source
-from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
+from tzerlike.graph.reference import ExpectedOutput, expected_outputs
 from tzerlike.graph.relax import relax_module
+from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
-from tzerlike.graph.symbols import runs_of
+from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.sources import drawn_sources, run_of
+from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, run_of, sources_source
 from tzerlike.harnesses.tir.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
@@ -193,8 +190,9 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
         return None
-    one, output = run_of(finding, model)
-    return expected_outputs(one, ROWS, source_values(one, finding.case.input_seed))[output]
+    run, output = run_of(finding, model)
+    one, values = values_of_runs(model, ROWS, finding.case.input_seed)[run]
+    return expected_outputs(one, ROWS, values, least_unit(finding.case.passes))[output]
 
 
 def script_of_model(model: Model) -> str:
@@ -215,8 +213,8 @@ def script_of_model(model: Model) -> str:
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
-    ran, output = run_of(finding, model)
-    values = list(zip(drawn_sources(ran, case), model.sources, strict=True))
+    run_number, output = run_of(finding, model)
+    values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
@@ -226,7 +224,7 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
         limit=LIMIT,
         module=module,
         constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
-        inputs=_inputs(ran, case),
+        inputs=inputs_source(model, case, run_number),
         target=target_options(case.target),
         level=case.config.opt_level,
         options=dict(case.config.options),
@@ -242,14 +240,17 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END
     if wrong is None or found is None:
-        others = (_OTHER_RUN.format(inputs=_inputs(one, case)) + _CALL for one in runs_of(model, ROWS)[1:])
+        others = (
+            _OTHER_RUN.format(inputs=inputs_source(model, case, number)) + _CALL
+            for number in range(1, RUNS if model.variables else 1)
+        )
         return head + build + _CALL + "".join(others) + _CALL_END
     run = _COMPARE.format(
         number=output,
         shape=wrong.values.shape,
-        expected=_packed(wrong.values),
+        expected=packed_bytes(wrong.values),
         dtype=str(wrong.values.dtype),
-        bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
+        bound=packed_bytes(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
     return head + build + _CALL + run
 
@@ -265,13 +266,3 @@ def _breach(finding: Finding) -> str:
         wrong=BREACHES[offence.check].format(after="module"),
         said=f"{offence.pass_name}: {offence.rule}: that does not hold",
     )
-
-
-def _inputs(run: Model, case: Case) -> str:
-    """Lines with what comes into a run."""
-    values = zip(drawn_sources(run, case), run.sources, strict=True)
-    return "".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input")
-
-
-def _packed(values: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
