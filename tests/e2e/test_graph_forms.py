@@ -49,8 +49,8 @@ VARYING = Model(
         Vertex("add", (2, 1), {}, (TensorType((10, 3), "float32"),), ("function0",)),
     ),
     (3,),
-    ((5, 7, 2),),
-    (VaryingExtent(5, (0,)), VaryingExtent(10, (0,), 2)),
+    variables=((5, 7, 2),),
+    written=(VaryingExtent(5, (0,)), VaryingExtent(10, (0,), 2)),
 )
 
 
