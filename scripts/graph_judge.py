@@ -14,13 +14,13 @@ import argparse
 from collections import Counter, defaultdict
 from random import Random
 
+from tzerlike.graph.calls import inferred_types, relax_call, variable_of
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted
 from tzerlike.graph.model import TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
-from tzerlike.graph.relax import inferred_types, relax_call, variable_of
 from tzerlike.graph.solve import draw_call
-from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec import OPERATOR_ROWS
 from tzerlike.systems import tvm_api
 
 LIMITS = SizeLimits(rank=4, extent=6, elements=256)
@@ -45,7 +45,7 @@ def main() -> None:
     rng = Random(given.seed)
     dice = Dice(rng)
     forms = defaultdict(list)
-    for row in ROWS.values():
+    for row in OPERATOR_ROWS.values():
         forms[row.operator].append(row)
     seen: Counter[tuple[str, str, str]] = Counter()
     examples = {}
@@ -55,7 +55,7 @@ def main() -> None:
         seen[finding, operator, what] += 1
         examples.setdefault((finding, operator, what), example)
 
-    for row in ROWS.values():
+    for row in OPERATOR_ROWS.values():
         for _ in range(given.calls):
             drawn = draw_call(row, dice, LIMITS)
             types = tuple(one.type for one in drawn.inputs if isinstance(one, Wanted))

@@ -17,21 +17,23 @@ import msgspec
 import pytest
 
 from tests.e2e.conftest import Command
+from tests.models import case_of, observed
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.effort import Check, Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran, Rejection, Results
+from tzerlike.core.observation import ILL_FORMED, Exit, Offence
+from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, read_model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
     ROUND_TRIPS,
@@ -47,51 +49,7 @@ from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import judge_errors, judge_form, judge_results
-from tzerlike.processes.job import ALONE
 from tzerlike.systems import tvm_api
-
-ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
-LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
-
-
-class _Notes:
-    """Stands for the channel of a child."""
-
-    def __init__(self) -> None:
-        self._stage, self._pass = Stage.LOAD, ""
-
-    def enter_stage(self, stage: Stage) -> None:
-        self._stage = stage
-
-    def note_pass(self, name: str) -> None:
-        self._pass = name
-
-    def note_results(self, results: Results) -> None:
-        return None
-
-    def stage(self) -> Stage:
-        return self._stage
-
-    def pass_name(self) -> str:
-        return self._pass
-
-
-def _seen(case: Case) -> Observation:
-    channel: Any = _Notes()
-    record = running.run_case(case, channel, ALONE, ALL, False)
-    return Observation(
-        Exit(record["exit"]),
-        Stage(record.get("stage", channel.stage())),
-        record.get("message", ""),
-        record.get("pass", ""),
-        results=Results.from_json(record["results"]) if "results" in record else None,
-        rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
-        offences=tuple(Offence(**one) for one in record.get("offences", ())),
-    )
-
-
-def _case(model: Model, *passes: str) -> Case:
-    return Case(model_text(model), tuple(map(PassSpec, passes)), target=LEVEL_ZERO, harness="graph")
 
 
 def _call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attributes: Any) -> Model:
@@ -110,15 +68,15 @@ CONSTANT = Model(
 
 
 def test_the_operator_is_named_that_computes_something_else() -> None:
-    case = _case(INACCURATE)
-    found = judge_results(case, _seen(case))
+    case = case_of(INACCURATE)
+    found = judge_results(case, observed(case))
     assert found is not None
     assert found.parts[:2] == ("both", "nn.rms_norm")
 
 
 def test_what_is_read_from_nowhere_has_one_signature() -> None:
-    case = _case(INACCURATE)
-    seen = _seen(case)
+    case = case_of(INACCURATE)
+    seen = observed(case)
     assert seen.results is not None and seen.results.optimised.difference is not None
     found = set()
     for nature in ("nan", "value", "infinity", "inaccurate"):
@@ -130,35 +88,35 @@ def test_what_is_read_from_nowhere_has_one_signature() -> None:
 
 
 def test_a_model_that_is_refused_is_a_finding_with_passes_only_where_it_builds_without() -> None:
-    case = _case(REFUSED)
-    found = judge_errors(case, _seen(case))
+    case = case_of(REFUSED)
+    found = judge_errors(case, observed(case))
     assert found is not None
     assert "ewise_fma" in found.observation.message
-    with_passes = _case(REFUSED, "relax.CanonicalizeBindings")
-    assert judge_errors(with_passes, _seen(with_passes)) is None
+    with_passes = case_of(REFUSED, "relax.CanonicalizeBindings")
+    assert judge_errors(with_passes, observed(with_passes)) is None
 
 
 def test_a_model_that_tvm_says_it_does_not_support_is_no_finding() -> None:
     kinds = [TensorType(shape, "float64") for shape in ((2, 6), (6,), (6,))]
     attributes = {"axes": (-1,), "epsilon": 1e-05, "center": True, "scale": True}
     vertex = Vertex("nn.layer_norm", (0, 1, 2), attributes, (kinds[0],))
-    case = _case(Model(tuple(map(Origin, kinds)), (vertex,), (3,)))
-    seen = _seen(case)
+    case = case_of(Model(tuple(map(Origin, kinds)), (vertex,), (3,)))
+    seen = observed(case)
     assert (seen.exit, seen.rejection and seen.rejection.label) == (Exit.REJECTED, "documented-refusal")
     assert judge_errors(case, seen) is None
 
 
 def test_a_right_model_is_no_finding() -> None:
-    case = _case(RIGHT, "relax.FoldConstant", "relax.LegalizeOps", "relax.FuseTIR")
-    seen = _seen(case)
+    case = case_of(RIGHT, "relax.FoldConstant", "relax.LegalizeOps", "relax.FuseTIR")
+    seen = observed(case)
     assert (seen.exit, str(seen.results and seen.results.optimised)) == (Exit.OK, "agrees")
     assert [judge(case, seen) for judge in (judge_errors, judge_form, judge_results)] == [None] * 3
 
 
 def test_a_model_that_folds_to_constants_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tvm.runtime.Executable.jit", lambda self: pytest.fail("it is compiled"))
-    case = _case(_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
-    seen = _seen(case)
+    case = case_of(_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
+    seen = observed(case)
     assert str(seen.results and seen.results.optimised) == "agrees"
 
 
@@ -178,8 +136,8 @@ def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch)
 
     original = running.made_pass
     monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
-    case = _case(swapped, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
-    found = judge_results(case, _seen(case))
+    case = case_of(swapped, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
+    found = judge_results(case, observed(case))
     assert found is not None
     assert found.parts[:2] == ("optimised", "relax.Planted")
 
@@ -196,8 +154,8 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
 
     original = running.made_pass
     monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
-    case = _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
-    seen = _seen(case)
+    case = case_of(RIGHT, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
+    seen = observed(case)
     found = judge_form(case, seen)
     assert found is not None
     assert found.parts == ("model-form", "Planted", "well-formed")
@@ -205,7 +163,7 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
 
 
 def _finding(kind: str, case: Case) -> Finding:
-    seen = _seen(case)
+    seen = observed(case)
     offences = (Offence(ILL_FORMED, case.passes[0].name, "well-formed", ""),) if kind == "invalid-ir" else ()
     return Finding(kind, (kind,), case, replace(seen, offences=offences))
 
@@ -220,16 +178,48 @@ def _written(finding: Finding) -> tuple[str, Regression]:
 @pytest.mark.parametrize("found, status", [(INACCURATE, 1), pytest.param(RIGHT, 0, marks=pytest.mark.long)])
 def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) -> None:
     """What is right is written down under the finding of what is wrong."""
-    finding = replace(_finding("wrong-code", _case(INACCURATE)), case=_case(found))
+    finding = replace(_finding("wrong-code", case_of(INACCURATE)), case=case_of(found))
     (tmp_path / "repro.py").write_text(_written(finding)[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
 
 
+def _behind_log(*shape: int) -> Model:
+    """What is inaccurate, of values that have to be searched for."""
+    kinds = [TensorType(shape, "float64"), TensorType(shape[-1:], "float64")]
+    vertices = (
+        Vertex("log", (0,), {}, (kinds[0],)),
+        msgspec.structs.replace(INACCURATE.vertices[0], inputs=(2, 1), outputs=(kinds[0],)),
+    )
+    return prepared(Model(tuple(map(Origin, kinds)), vertices, (3,)), ROWS, 0)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (12, 6)])
+def test_values_that_are_searched_for_are_judged_on_and_written_down(shape: tuple[int, ...], tmp_path: Path) -> None:
+    model = _behind_log(*shape)
+    drawn = observed(case_of(msgspec.structs.replace(model, searched=False)))
+    assert model.searched and drawn.results == Results("unknown", "no-meaning")
+    finding = _finding("wrong-code", case_of(model))
+    script, test = _written(finding)
+    assert judge_results(finding.case, finding.observation) is not None
+    for name, text, status in (("repro", script, 1), ("fails", test.text, 1), ("cured", test.cured, 0)):
+        (tmp_path / f"{name}.py").write_text(text)
+        run = [sys.executable, "-I", str(tmp_path / f"{name}.py")]
+        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, name
+
+
+def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() -> None:
+    case = case_of(_behind_log(4, 6))
+    made = {name: [read_model(attempt().ir) for attempt in reducer(case)] for name, reducer in HARNESS.reducers.items()}
+    assert [one.searched for one in made.pop("drawn-values")] == [False]
+    kept = [one for models in made.values() for one in models]
+    assert kept and all(one.searched for one in kept)
+
+
 def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:
     """Of what is wrong, what is refused, and a pass that leaves what no verifier would take, of which there is none."""
-    wrong, refused = _finding("wrong-code", _case(INACCURATE)), _finding("ice-on-valid", _case(REFUSED))
-    formed = _finding("invalid-ir", _case(CONSTANT, "relax.FoldConstant"))
+    wrong, refused = _finding("wrong-code", case_of(INACCURATE)), _finding("ice-on-valid", case_of(REFUSED))
+    formed = _finding("invalid-ir", case_of(CONSTANT, "relax.FoldConstant"))
     tests = {"wrong": wrong, "refused": refused, "formed": formed}
     for name, finding in tests.items():
         written = _written(finding)[1]
@@ -253,7 +243,7 @@ def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
     names["mod"] = before
     exec(step_source(PassSpec(name), "mod"), names)
     assert tvm_ffi.structural_equal(after, names["mod"]) and not tvm_ffi.structural_equal(after, before)
-    seen = _seen(_case(model, name))
+    seen = observed(case_of(model, name))
     assert str((seen.results or Results("")).optimised) == "agrees", seen
 
 
@@ -269,12 +259,12 @@ def _module(model: Model) -> Any:
 def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
     original = running.made_pass
     monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
-    return _case(RIGHT, "relax.CanonicalizeBindings", "relax.Planted")
+    return case_of(RIGHT, "relax.CanonicalizeBindings", "relax.Planted")
 
 
 def test_a_pass_that_changes_what_comes_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     case = _plant(monkeypatch, lambda module: _module(OTHER))
-    found = judge_signatures(case, _seen(case))
+    found = judge_signatures(case, observed(case))
     assert found is not None
     assert found.parts == ("model-types", "Planted")
 
@@ -285,24 +275,24 @@ def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch)
         return module
 
     case = _plant(monkeypatch, planted)
-    (found,) = judge_immutability(case, _seen(case))
+    (found,) = judge_immutability(case, observed(case))
     assert found.parts == ("immutability", "Planted")
 
 
 @pytest.mark.parametrize("step", ROUND_TRIPS)
 def test_a_module_that_is_read_as_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    case = _case(CONSTANT, "relax.LegalizeOps", step)
-    assert judge_texts(case, _seen(case)) is None
+    case = case_of(CONSTANT, "relax.LegalizeOps", step)
+    assert judge_texts(case, observed(case)) is None
     for reader in ("parse_script", "load_ir"):
         monkeypatch.setattr(tvm_api, reader, lambda text: _module(RIGHT))
-    found = judge_texts(case, _seen(case))
+    found = judge_texts(case, observed(case))
     assert found is not None
     assert found.parts == ("model-text", step.removeprefix("relax."))
 
 
 def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _case(_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
-    assert str((_seen(case).results or Results("")).optimised) == "agrees"
+    case = case_of(_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
+    assert str((observed(case).results or Results("")).optimised) == "agrees"
     relax = tvm_api.part("relax")
     original, other = relax.build, _module(_call("add", "float32", ((3,), (3,))))
 
@@ -310,7 +300,7 @@ def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pyte
         return original(other if exec_mode == "compiled" else module, target, exec_mode=exec_mode, **others)
 
     monkeypatch.setattr(relax, "build", build)
-    seen = _seen(case)
+    seen = observed(case)
     found = judge_modes(case, seen)
     assert found is not None and judge_results(case, seen) is None
     assert found.parts[:2] == ("optimised", "relax.CompiledMode")
@@ -337,7 +327,7 @@ def test_where_each_call_is_right_the_planning_of_memory_is_tried(
         return original(other if wrong else module, target, **others)
 
     monkeypatch.setattr(relax, "build", build)
-    results = _seen(_case(_chain("tanh", 2))).results
+    results = observed(case_of(_chain("tanh", 2))).results
     assert results is not None
     assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
 
@@ -361,8 +351,8 @@ def test_builds_of_drawn_models_compute_what_numpy_does() -> None:
     wrong = {"nn.rms_norm", "argmax", "grad.max_pool2d_backward"}
     menu = Menu([row for row in ROWS.values() if row.operator not in wrong])
     for seed in range(120):
-        case = _case(random_model(Random(seed), 1 + seed % 10, menu, MODEL_LIMITS))
-        seen = _seen(case)
+        case = case_of(random_model(Random(seed), 1 + seed % 10, menu, MODEL_LIMITS))
+        seen = observed(case)
         assert judge_results(case, seen) is None, seen.results
 
 
@@ -383,5 +373,7 @@ def test_a_campaign_and_the_commands_on_its_findings(tzerlike: Command, tmp_path
     environment = {**os.environ, "PYTHONPATH": ""}
     repro = [sys.executable, one / "reduced" / "repro.py"]
     assert subprocess.run(repro, env=environment, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    assert tzerlike("bisect", one).returncode == 0
+    assert json.loads((one / "bisect.json").read_text())["change"] == "raised"
     assert tzerlike("report", one).stdout.startswith("# [Bug][Relax]")
     assert json.loads(tzerlike("triage", out, "--json").stdout)["groups"]

@@ -146,3 +146,30 @@ def _built(file: Any, inputs: list[Any]) -> list[Any]:
     built = relax.build(module, tvm.target.Target({"kind": "llvm", "opt-level": 0}))
     found = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))
     return [one.numpy().copy() for one in ([found] if hasattr(found, "numpy") else found)]
+
+
+WRONG_ATTRIBUTES = {
+    "nn.softmax": ("Softmax", {"axis": lambda axis: 0}),
+    "nn.leakyrelu": ("LeakyRelu", {"alpha": lambda alpha: alpha / 2}),
+    "permute_dims": ("Transpose", {"perm": lambda perm: list(reversed(perm))}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ATTRIBUTES)
+def test_an_importer_that_reads_an_attribute_wrongly_is_seen(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    frontend = pytest.importorskip("tvm.relax.frontend.onnx.onnx_frontend")
+    operator, changes = WRONG_ATTRIBUTES[name]
+    calls = _calls(name, 8)
+    right = frontend.OnnxOpConverter.get_converter.__func__
+
+    def get_converter(cls: Any, opset: int) -> Any:
+        found = right(cls, opset)
+
+        def changed(bb: Any, inputs: Any, attributes: Any, *others: Any) -> Any:
+            given = {key: changes[key](value) if key in changes else value for key, value in attributes.items()}
+            return found(bb, inputs, given, *others)
+
+        return changed if cls.__name__ == operator else found
+
+    monkeypatch.setattr(frontend.OnnxOpConverter, "get_converter", classmethod(get_converter))
+    assert not all(_agreed(model, inputs, _built(file, inputs)) for model, file, inputs in calls)

@@ -55,3 +55,19 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path) -> None:
                 found = next(path.name[-12:] for path in sorted((tmp_path / "first/findings").iterdir()))
     assert "### Steps to reproduce" in (tmp_path / "issue.md").read_text()
     assert (tmp_path / "first.html").stat().st_size > 10_000
+
+
+@pytest.mark.long
+def test_a_first_finding_in_a_model_takes_two_commands(tmp_path: Path) -> None:
+    """Those of README, as they stand but for where tzerlike is."""
+    about = (ROOT / "README.md").read_text().partition("### Whole models")[2]
+    block = re.findall(r"```\n(\$ .*?)```", about, re.DOTALL)[0]
+    fuzz, repro = re.findall(r"^\$ (.*)$", block, re.MULTILINE)
+    (said,) = re.findall(r"^(?!\$ )(.+)$", block, re.MULTILINE)
+    for command, status in ((fuzz, 0), (repro, 1)):
+        here = command.replace(".venv/bin/python", sys.executable)
+        here = here.replace(".venv/bin/tzerlike", f"{sys.executable} -m tzerlike")
+        variables = environment(PYTHONPATH=str(ROOT) if command is fuzz else "")
+        ran = subprocess.run(here, shell=True, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+        assert ran.returncode == status, f"{command}: {ran.stdout[-800:]}{ran.stderr[-800:]}"
+    assert ran.stderr.strip().splitlines()[-1] == said

@@ -166,7 +166,7 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     (tmp_path / "inputs.npz").write_bytes(evidence.archive)
     finding = Finding("slow-code", ("tirx.CommonSubexprElim",), case, seen)
     text = repro_script(finding, Limits(), "", evidence.parameters)
-    assert "disabled_pass=['tirx.CommonSubexprElim']" in text
+    assert 'disabled_pass=["tirx.CommonSubexprElim"]' in text
     (tmp_path / "repro.py").write_text(text)
     done = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

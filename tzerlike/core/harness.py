@@ -23,7 +23,7 @@ class HarnessRow:
     `culprit`; `words` takes the parts of one and the words that it is signed by, and returns those that all of its
     cause have.
 
-    `traced` says that a build can be followed pass by pass, as bisecting takes.
+    `walk` is the job that follows a build pass by pass (tzerlike.execution.diagnosis.ask), as bisecting takes.
     """
 
     name: str
@@ -35,7 +35,7 @@ class HarnessRow:
     reader: str = ""
     culprit: str = ""
     words: str = ""
-    traced: bool = False
+    walk: str = ""
 
     @property
     def has_cases(self) -> bool:
@@ -57,7 +57,7 @@ HARNESSES = {
             check="tzerlike.tir.allowlist.stored:require_allowed",
             shape="tzerlike.tir.shape:shape_of",
             essence="tzerlike.tir.shape:essence_of",
-            traced=True,
+            walk="walk",
         ),
         HarnessRow(
             GRAPH,
@@ -65,6 +65,7 @@ HARNESSES = {
             "tzerlike.harnesses.graph.harness:HARNESS",
             check="tzerlike.graph.stored:require_model",
             shape="tzerlike.graph.stored:operators_of",
+            walk="walk-model",
         ),
         HarnessRow(
             "arith",

@@ -81,6 +81,9 @@ LEFTOVER = "leftover"
 READS_BACK = "round-trip"
 """The check that what is written down is read as it was."""
 
+REFUSED_CLEANLY = "refused-cleanly"
+"""That a wrong call of an operator is refused, with words that say why; the operator stands for the pass."""
+
 ILL_FORMED = "ill-formed"
 """That of one whose pass leaves what TVM's own verifiers refuse."""
 

@@ -25,19 +25,33 @@ def answers(
     inputs: Sequence[Array],
     attributes: Mapping[str, Any],
     types: Sequence[TensorType],
+    least: float = 0.0,
 ) -> list[tuple[Array, Array]]:
-    """Return each output in float64 or its whole dtype, with how far off each element may be."""
+    """Return each output in float64 or its whole dtype, with how far off each element may be.
+
+    Roundings are as coarse as `least` at least, which is HALF where float16 may take the place of other floats.
+    """
     wide = [_widened(one) for one in inputs]
     found = _outputs(row.meaning(*wide, **attributes))
     rounding = row.rounding
     beside = 0.0
     if rounding.deviation is not None and "float" in types[0].dtype:
-        beside = rounding.deviation(_unit([*inputs], types[0]), *wide, **attributes)
+        beside = rounding.deviation(max(least, _unit([*inputs], types[0])), *wide, **attributes)
     sums = _outputs(row.meaning(*map(np.abs, wide), **attributes)) if rounding.terms else found
     return [
-        (_fitted(value, kind), _bound(rounding, known, value, total, [*inputs], kind) + beside)
+        (_fitted(value, kind), _bound(rounding, known, value, total, [*inputs], kind, least) + beside)
         for value, total, kind in zip(found, sums, types, strict=True)
     ]
+
+
+HALF = 2.0**-10
+"""The unit of roundings of float16."""
+
+
+def through_half(value: Array) -> Array:
+    """How far off a value may be that is a float16 for a while; infinite where that is too small for it."""
+    size = np.abs(value.astype(np.float64))
+    return np.where(size > float(np.finfo(np.float16).max), np.inf, HALF * size + 2.0**-24)
 
 
 def differs(answer: Array, bound: Array, built: Array) -> bool:
@@ -79,15 +93,25 @@ def _unit(inputs: Sequence[Array], kind: TensorType) -> float:
 
 
 def _bound(
-    rounding: Rounding, known: Bindings, value: Array, total: Array, inputs: Sequence[Array], kind: TensorType
+    rounding: Rounding,
+    known: Bindings,
+    value: Array,
+    total: Array,
+    inputs: Sequence[Array],
+    kind: TensorType,
+    coarse: float,
 ) -> Array:
     """One ulp for the last rounding, and what the row says."""
     if not _is_float(numpy_dtype(kind.dtype)):
         return np.zeros(value.shape)
-    epsilon = _unit(inputs, kind)
+    epsilon = max(coarse, _unit(inputs, kind))
     terms = compiled(rounding.terms.source)(known) if isinstance(rounding.terms, Integer) else rounding.terms
     size = np.maximum(np.abs(value.astype(np.float64)), 1.0 if rounding.absolute else 0.0)
     least = _finfo(numpy_dtype(kind.dtype)).tiny
     exact = 0.0 if rounding.ulps == 0 and not terms else least
     sums = np.abs(total.astype(np.float64))
-    return np.asarray(epsilon * ((rounding.ulps + (1 if exact else 0)) * size + terms * sums) + exact)
+    # Whatever order a sum is taken in, it does not overflow where the sum of absolute values does not.
+    most = float(_finfo(np.float16 if coarse else numpy_dtype(kind.dtype)).max)
+    sums = np.where(sums > most, np.inf, sums) if terms or coarse else sums
+    own = epsilon * ((rounding.ulps + (1 if exact else 0)) * size + terms * sums) + exact
+    return np.asarray(own + through_half(value) if coarse else own)

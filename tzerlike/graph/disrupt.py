@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tzerlike.graph.model import TensorType
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.solve import recognise
+from tzerlike.graph.spec.forms import ROWS as FORMS
 from tzerlike.graph.spec.language import ALL_DTYPES, Specification
 
 NUMBERS_TO_TRY = (-99, -1, 0, 1, 2, 99)
@@ -49,6 +50,42 @@ def disrupted(
         if not any(recognise(form, found, given) is not None for form in forms):
             return Disrupted(row.name, tuple(found), given, what)
     return None
+
+
+def disrupted_model(rng: Random, model: Model, rows: Mapping[str, Specification]) -> Model | None:
+    """Return a model of one call of `model` that breaks its row in one place; None where the draw finds none."""
+    vertices = [vertex for vertex in model.vertices if rows[vertex.row] not in FORMS]
+    if not vertices:
+        return None
+    kinds, vertex = model.types(), vertices[rng.randrange(len(vertices))]
+    row = rows[vertex.row]
+    found = disrupted(rng, row, _forms(row, rows), [kinds[one] for one in vertex.inputs], vertex.attributes)
+    if found is None:
+        return None
+    count = len(found.types)
+    call = Vertex(row.name, tuple(range(count)), found.attributes, vertex.outputs, broken=found.what)
+    outputs = tuple(range(count, count + len(vertex.outputs)))
+    return Model(tuple(Origin(kind, seed=n) for n, kind in enumerate(found.types)), (call,), outputs)
+
+
+def wrong_disruption(model: Model, rows: Mapping[str, Specification]) -> str:
+    """Say in a line why a model is none of `disrupted_model`'s; "" where it is."""
+    if len(model.vertices) != 1 or model.variables or any(one.kind != "input" for one in model.sources):
+        return "more than one call that is to be refused"
+    (vertex,) = model.vertices
+    row, count = rows.get(vertex.row), len(model.sources)
+    if row is None or row in FORMS:
+        return f"no operator {vertex.row}"
+    if vertex.inputs != tuple(range(count)) or any(one >= len(model.types()) for one in model.outputs):
+        return "a call of other tensors"
+    kinds = [one.type for one in model.sources]
+    if any(recognise(form, kinds, vertex.attributes) is not None for form in _forms(row, rows)):
+        return f"%{count}: {vertex.row} breaks no row"
+    return ""
+
+
+def _forms(row: Specification, rows: Mapping[str, Specification]) -> list[Specification]:
+    return [form for form in rows.values() if form.operator == row.operator]
 
 
 def _other_type(rng: Random, kind: TensorType) -> tuple[TensorType, str]:

@@ -10,17 +10,24 @@ from random import Random
 import msgspec
 
 from tzerlike.graph.dice import Dice
+from tzerlike.graph.disrupt import disrupted_model
+from tzerlike.graph.enclose import enclosed, repeated
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.sound import oversized
+from tzerlike.graph.spec import forms
 from tzerlike.graph.spec.language import Specification
+from tzerlike.graph.symbols import with_those_of, with_variables
 
 MODEL_LIMITS = SizeLimits(rank=4, extent=12, elements=512)
 
 MOST_VERTICES = 24
+
+_STRUCTURED = 0.3
+"""How many new models have functions, and how many extents that vary."""
 
 _REWIRED = 0.7
 """How often what follows an inserted call takes its result in place of what the call takes."""
@@ -40,6 +47,17 @@ def _insert(model: Model, around: Surroundings) -> Model | None:
     """A call of any operator on any tensor; what comes after it may take its result instead."""
     into, dice = _begun(around)
     at, row = dice.below(len(model.vertices) + 1), _row(around, dice)
+    return _inserted(model, into, dice, at, row)
+
+
+def _form(model: Model, around: Surroundings) -> Model | None:
+    """A tuple, a choice or a cast, in the same way."""
+    into, dice = _begun(around)
+    at, row = dice.below(len(model.vertices) + 1), forms.ROWS[dice.below(len(forms.ROWS))]
+    return _inserted(model, into, dice, at, row)
+
+
+def _inserted(model: Model, into: Rebuilding, dice: Dice, at: int, row: Specification) -> Model:
     moved: dict[int, int] = {}
 
     def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
@@ -98,6 +116,8 @@ def _splice(model: Model, around: Surroundings) -> Model | None:
     into, dice = _begun(around)
     put_again(into, model, _unchanged, _sources(into, model))
     donor = around.donor()
+    if donor.disrupted:
+        return None
 
     def source(origin: Origin) -> int:
         same = [n for n, kind in enumerate(into.types) if kind == origin.type and into.origins[n] is None]
@@ -111,8 +131,26 @@ def _splice(model: Model, around: Surroundings) -> Model | None:
 
 
 def _generate(model: Model, around: Surroundings) -> Model | None:
-    """A new model."""
-    return random_model(around.rng, around.rng.randint(1, 10), around.menu, MODEL_LIMITS)
+    """A new model, some with functions, some with extents that vary."""
+    found = random_model(around.rng, around.rng.randint(1, 10), around.menu, MODEL_LIMITS)
+    if around.rng.random() < _STRUCTURED:
+        found = enclosed(found, Dice(around.rng)) or found
+    return (_vary(found, around) or found) if around.rng.random() < _STRUCTURED else found
+
+
+def _enclose(model: Model, around: Surroundings) -> Model | None:
+    """Some calls that follow each other in a function of their own, or no longer in one."""
+    return enclosed(model, Dice(around.rng))
+
+
+def _repeat(model: Model, around: Surroundings) -> Model | None:
+    """A function called once more, on other tensors of the same types."""
+    return repeated(model, Dice(around.rng))
+
+
+def _vary(model: Model, around: Surroundings) -> Model | None:
+    """Extents that vary, with new variables."""
+    return with_variables(model, around.rows, Dice(around.rng))
 
 
 MODEL_MUTATORS: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {
@@ -123,12 +161,30 @@ MODEL_MUTATORS: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {
     "types": _retype,
     "splice": _splice,
     "generate": _generate,
+    "form": _form,
+    "enclose": _enclose,
+    "repeat": _repeat,
+    "vary": _vary,
 }
+
+
+def _disrupt(model: Model, around: Surroundings) -> Model | None:
+    """One call alone, with one constraint of its row broken."""
+    return disrupted_model(around.rng, model, around.rows)
+
+
+DISRUPTIVE: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"disrupt": _disrupt}
+"""What makes models that are to be refused; only where an oracle is about those."""
 
 
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
-    found = MODEL_MUTATORS[name](model, around)
+    model = _generate(model, around) or model if model.disrupted else model
+    found = {**MODEL_MUTATORS, **DISRUPTIVE}[name](model, around)
+    if found is not None and found.disrupted:
+        return found
+    if found is not None and not found.variables and name != "generate":
+        found = with_those_of(found, model, around.rows)
     if found is None or found == model or not 0 < len(found.vertices) <= MOST_VERTICES:
         return None
     return None if oversized(found) else found

@@ -48,21 +48,58 @@ class Origin(msgspec.Struct, frozen=True):
     seed: Count = 0
 
 
-class Vertex(msgspec.Struct, frozen=True):
-    """A call of the operator that has the row `row`."""
+Mark = Annotated[str, Meta(pattern=r"^(function|packed)[0-9]{1,3}$")]
+"""A function that a call stands in: of so many tensors, or of one tuple."""
+
+
+class Vertex(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call of the operator that has the row `row`.
+
+    Calls that follow each other and are within the same mark are in a function of their own, from the outermost in.
+    """
 
     row: Text
     inputs: Annotated[tuple[TensorNumber, ...], MANY]
     attributes: dict[str, Attribute]
     outputs: Annotated[tuple[TensorType, ...], MANY]
+    within: Annotated[tuple[Mark, ...], Meta(max_length=4)] = ()
+    broken: Text = ""
+    """What of the call breaks its row, of a model that is to be refused (tzerlike.graph.disrupt)."""
 
 
-class Model(msgspec.Struct, frozen=True):
-    """A model, and which of its tensors come out."""
+Small = Annotated[int, Meta(ge=0, le=64)]
+
+
+class VaryingExtent(msgspec.Struct, frozen=True, array_like=True):
+    """An extent of what comes in that varies: `factor` times the product of some variables, and `plus`."""
+
+    extent: Extent
+    variables: Annotated[tuple[Small, ...], Meta(min_length=1, max_length=2)]
+    factor: Small = 1
+    plus: Small = 0
+
+
+class Model(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A model, and which of its tensors come out.
+
+    Its sources have the values that are drawn, or, `searched`, those that are found from there on
+    (tzerlike.graph.valid).
+
+    `variables` has what each variable is in each run: first what the extents of the model say. Where `written` has an
+    extent, it varies wherever it stands in inputs and shapes that are attributes (tzerlike.graph.symbols).
+    """
 
     sources: Annotated[tuple[Origin, ...], MANY]
     vertices: Annotated[tuple[Vertex, ...], MANY]
     outputs: Annotated[tuple[TensorNumber, ...], MANY]
+    searched: bool = False
+    variables: Annotated[tuple[Annotated[tuple[Small, ...], Meta(min_length=3, max_length=3)], ...], MANY] = ()
+    written: Annotated[tuple[VaryingExtent, ...], MANY] = ()
+
+    @property
+    def disrupted(self) -> bool:
+        """Whether the compiler is to refuse it."""
+        return any(vertex.broken for vertex in self.vertices)
 
     def types(self) -> list[TensorType]:
         """The type of each tensor by its number."""
@@ -83,11 +120,14 @@ class Model(msgspec.Struct, frozen=True):
         for number, vertex in self.first_outputs():
             outputs = ", ".join(f"%{number + i}: {one}" for i, one in enumerate(vertex.outputs))
             inputs = [f"%{one}" for one in vertex.inputs] + [f"{k}={v!r}" for k, v in vertex.attributes.items()]
-            lines.append(f"{outputs} = {vertex.row}({', '.join(inputs)})")
+            lines.append(f"{'/'.join((*vertex.within, ''))}{outputs} = {vertex.row}({', '.join(inputs)})")
+        runs = (f"{[one.extent, one.factor, *one.variables, one.plus]}" for one in self.written)
+        if self.variables:
+            lines.insert(0, f"variables {self.variables}, extents {', '.join(runs)}")
         return "\n".join([*lines, f"return {', '.join(f'%{one}' for one in self.outputs)}"])
 
 
-class _File(Model, frozen=True):
+class _File(Model, frozen=True, kw_only=True):
     schema_version: int
 
 
@@ -102,4 +142,4 @@ def model_text(model: Model) -> str:
 def read_model(text: str) -> Model:
     """Return the model that `model_text` wrote; UserError that names the first place that does not fit."""
     found = _SCHEMA.of(parse_json(text.encode()))
-    return Model(found.sources, found.vertices, found.outputs)
+    return Model(found.sources, found.vertices, found.outputs, found.searched, found.variables, found.written)

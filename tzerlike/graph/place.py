@@ -44,7 +44,7 @@ class Place:
         self.port = port
         self.new: list[tuple[str, Choice]] = []
         self.dtypes: tuple[str, ...] = (port.dtype,) if isinstance(port.dtype, str) else ()
-        if isinstance(port.dtype, Symbol) and port.dtype.name not in known:
+        if isinstance(port.dtype, Symbol) and port.dtype.name and port.dtype.name not in known:
             self._introduce(port.dtype, where, known, ())
             domain = self.new[0][1]
             self.dtypes = domain.dtypes if isinstance(domain, Dtypes) else ()

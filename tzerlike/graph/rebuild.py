@@ -21,13 +21,17 @@ _CONSTANT = 0.3
 
 
 class Rebuilding:
-    """A model under construction; its tensors have the numbers in which they came."""
+    """A model under construction; its tensors have the numbers in which they came.
+
+    Calls are within the marks of `within`.
+    """
 
     def __init__(self, rows: Mapping[str, Specification], dice: Dice, limits: SizeLimits) -> None:
         self.rows, self.dice, self.limits = rows, dice, limits
         self.types: list[TensorType] = []
         self.origins: list[Origin | None] = []
-        self._calls: list[tuple[str, tuple[int, ...], dict[str, Attribute], tuple[int, ...]]] = []
+        self.within: tuple[str, ...] = ()
+        self._calls: list[tuple[str, tuple[int, ...], dict[str, Attribute], tuple[int, ...], tuple[str, ...]]] = []
         self._outputs: list[int] = []
 
     def source(self, origin: Origin) -> int:
@@ -67,13 +71,15 @@ class Rebuilding:
 
     def model(self) -> Model:
         """Return what there is; results that nothing takes come out, and sources that nothing takes stay out."""
-        used = {one for _, inputs, _, _ in self._calls for one in inputs}
+        used = {one for _, inputs, *_ in self._calls for one in inputs}
         sources = [n for n, origin in enumerate(self.origins) if origin is not None and n in used]
-        made = [one for *_, outputs in self._calls for one in outputs]
+        made = [one for *_, outputs, _ in self._calls for one in outputs]
         place = {number: new for new, number in enumerate((*sources, *made))}
         vertices = tuple(
-            Vertex(row, tuple(place[one] for one in inputs), attributes, tuple(self.types[one] for one in outputs))
-            for row, inputs, attributes, outputs in self._calls
+            Vertex(
+                row, tuple(place[one] for one in inputs), attributes, tuple(self.types[one] for one in outputs), within
+            )
+            for row, inputs, attributes, outputs, within in self._calls
         )
         out = tuple(place[one] for one in made if one not in used or one in self._outputs)
         return Model(tuple(origin for n in sources if (origin := self.origins[n])), vertices, out)
@@ -93,7 +99,7 @@ class Rebuilding:
         kinds: Sequence[TensorType],
     ) -> tuple[int, ...]:
         outputs = tuple(self._add(kind, None) for kind in kinds)
-        self._calls.append((row.name, inputs, attributes, outputs))
+        self._calls.append((row.name, inputs, attributes, outputs, self.within))
         return outputs
 
     def _add(self, kind: TensorType, origin: Origin | None) -> int:
@@ -111,7 +117,7 @@ def put_again(into: Rebuilding, model: Model, edit: Edit, sources: Sequence[int]
     """Put the vertices of a model in their order, with `sources` for what comes in, each after it went by `edit`."""
     place = list(sources)
     for number, vertex in enumerate(model.vertices):
-        inputs = [place[one] for one in vertex.inputs]
+        inputs, into.within = [place[one] for one in vertex.inputs], vertex.within
         found = edit(number, vertex, inputs)
         outputs = into.call(into.rows[vertex.row], inputs, vertex.attributes) if found is None else found
         for index, kind in enumerate(vertex.outputs):

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from tzerlike.core.dtypes import parse
-from tzerlike.graph.answer import answers
+from tzerlike.graph.answer import answers, through_half
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType, Vertex
 from tzerlike.graph.solve import recognise
 from tzerlike.graph.spec.language import Specification
+from tzerlike.graph.valid import valid_values
 from tzerlike.graph.values import drawn_values, numpy_dtype
 
 _TRIALS = (4.0, -4.0, 0.0, 0.0)
@@ -36,16 +37,23 @@ class ExpectedOutput:
     counts: bool
 
 
-def source_values(model: Model, seed: int) -> list[Array]:
+def source_values(model: Model, rows: Mapping[str, Specification], seed: int) -> list[Array]:
+    if model.searched:
+        return valid_values(model, rows, seed).values
     return [drawn_values(origin, seed) for origin in model.sources]
 
 
-def expected_outputs(model: Model, rows: Mapping[str, Specification], sources: Sequence[Array]) -> list[ExpectedOutput]:
-    """Return what comes out. An output does not count that depends on a result with no meaning, such as an overflow."""
+def expected_outputs(
+    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], least: float = 0.0
+) -> list[ExpectedOutput]:
+    """Return what comes out. An output does not count that depends on a result with no meaning, such as an overflow.
+
+    Roundings are as coarse as `least` at least (tzerlike.graph.answer).
+    """
     with np.errstate(all="ignore"):
-        first = _run(model, rows, sources, lambda bound: None)
+        first = _run(model, rows, sources, lambda bound: None, least)
         rng = np.random.default_rng(0)
-        trials = [_run(model, rows, sources, _off_by(share, rng)) for share in _TRIALS]
+        trials = [_run(model, rows, sources, _off_by(share, rng), least) for share in _TRIALS]
     found = []
     for number in model.outputs:
         value, bound, sound = first[number]
@@ -97,7 +105,7 @@ def _off_by(share: float, rng: np.random.Generator) -> _Off:
 
 
 def _run(
-    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], off: _Off
+    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], off: _Off, least: float
 ) -> list[tuple[Array, Array, bool]]:
     """Each tensor in float64 or its whole dtype, its own bound, and whether it and all that it is made of mean
     something."""
@@ -105,10 +113,17 @@ def _run(
     tensors = list(sources)
     wide = (one.astype(np.float64) if _is_float(kind) else one for one, kind in zip(sources, kinds, strict=False))
     found: list[tuple[Array, Array, bool]] = [(one, np.zeros(one.shape), True) for one in wide]
+    if least:
+        found = [(one, through_half(one) if one.dtype.kind == "f" else none, good) for one, none, good in found]
+        steps = [off(bound) if one.dtype.kind == "f" else None for one, bound, _ in found]
+        tensors = [
+            one if step is None else (one + step).astype(one.dtype) for one, step in zip(tensors, steps, strict=True)
+        ]
+        found = [(one, bound, good and _finite(bound)) for one, bound, good in found]
     for _, vertex in model.first_outputs():
         inputs = [tensors[one] for one in vertex.inputs]
         sound = all(found[one][2] for one in vertex.inputs)
-        for index, (value, bound) in enumerate(_answers(rows, vertex, inputs, kinds)):
+        for index, (value, bound) in enumerate(_answers(rows, vertex, inputs, kinds, least)):
             good = sound and _meaningful(rows, vertex, inputs, kinds, index, value) and _finite(bound)
             step = off(bound) if value.dtype.kind == "f" else None
             value = value if step is None else value + step
@@ -118,12 +133,16 @@ def _run(
 
 
 def _answers(
-    rows: Mapping[str, Specification], vertex: Vertex, inputs: Sequence[Array], kinds: Sequence[TensorType]
+    rows: Mapping[str, Specification],
+    vertex: Vertex,
+    inputs: Sequence[Array],
+    kinds: Sequence[TensorType],
+    least: float = 0.0,
 ) -> list[tuple[Array, Array]]:
     row = rows[vertex.row]
     known = recognise(row, [kinds[one] for one in vertex.inputs], vertex.attributes)
     assert known is not None
-    return answers(row, known, inputs, vertex.attributes, vertex.outputs)
+    return answers(row, known, inputs, vertex.attributes, vertex.outputs, least)
 
 
 def _meaningful(

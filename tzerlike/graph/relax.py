@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
+from tzerlike.graph.bodies import Body, BodyItem, Branches, LocalFunction, SingleCall, body_of, content_of
+from tzerlike.graph.calls import OF_VARIABLES, relax_call
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
+from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.systems import tvm_api
 
 _relax = tvm_api.part("relax")
-
-CallMaker = Callable[..., Any]
-
-
-def _of_list(operator: CallMaker) -> CallMaker:
-    return lambda *tensors, **attributes: operator(list(tensors), **attributes)
-
-
-def _filled(operator: CallMaker) -> CallMaker:
-    """Operators that take the value to fill with as a constant of the dtype."""
-
-    def call(*inputs: Any, fill_value: float, **attributes: Any) -> Any:
-        dtype = attributes.get("dtype") or str(tvm_api.type_of(inputs[0]).dtype)
-        fill = _relax.const(fill_value, dtype)
-        shape = [attributes.pop("shape")] if "shape" in attributes else []
-        return operator(*inputs, *shape, fill, **attributes)
-
-    return call
-
-
-_MAKERS: Mapping[str, CallMaker] = {
-    **{name: _of_list(getattr(_relax.op, name)) for name in ("concat", "stack", "meshgrid", "einsum")},
-    **{name: _filled(getattr(_relax.op, name)) for name in ("full", "full_like")},
-    "index_tensor": lambda data, *indices: _relax.op.index_tensor(data, list(indices)),
-    "index_put": lambda data, *others, accumulate: _relax.op.index_put(data, others[:-1], others[-1], accumulate),
-}
-"""Operators that TVM's Python functions take otherwise than: inputs in their order, attributes by name."""
-
-
-_OF_VARIABLES = {"grad.start_checkpoint", "grad.end_checkpoint"}
-"""Operators that take no constants but variables bound to them."""
-
-
-def operators_of_tvm() -> list[str]:
-    """Return the names of all Relax operators that this TVM has, without `relax.`."""
-    names = map(str, tvm_api.tvm.ir.Op.list_op_names())
-    return sorted(name.removeprefix("relax.") for name in names if name.startswith("relax."))
-
-
-def relax_call(vertex: Vertex, inputs: Sequence[Any]) -> Any:
-    """Return the call of a vertex; TVM's own exceptions on what it refuses."""
-    name = vertex.row.partition(":")[0]
-    maker = _MAKERS.get(name) or attrgetter(name)(_relax.op)
-    attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in vertex.attributes.items()}
-    return maker(*inputs, **attributes)
-
-
-def variable_of(name: str, kind: TensorType) -> Any:
-    return _relax.Var(name, _relax.TensorType(kind.shape, kind.dtype))
-
-
-def inferred_types(call: Any) -> list[TensorType]:
-    """Return what type inference found: a tensor's type, or those of a tuple."""
-    found = tvm_api.type_of(call)
-    parts = [found] if isinstance(found, _relax.TensorType) else list(found.fields)
-    return [_tensor_type(part) for part in parts]
 
 
 def relax_module(model: Model, constant: Callable[[Origin], Any]) -> Any:
@@ -73,19 +20,7 @@ def relax_module(model: Model, constant: Callable[[Origin], Any]) -> Any:
 
     TVM's own exceptions where it refuses a call.
     """
-    builder = _relax.BlockBuilder()
-    tensors = [
-        variable_of(f"x{number}", one.type) if one.kind == "input" else _relax.const(constant(one), one.type.dtype)
-        for number, one in enumerate(model.sources)
-    ]
-    inputs = [tensor for tensor, one in zip(tensors, model.sources, strict=True) if one.kind == "input"]
-    with builder.function(tvm_api.ENTRY, inputs):
-        with builder.dataflow():
-            for vertex in model.vertices:
-                tensors += _emitted(builder, vertex, [tensors[number] for number in vertex.inputs])
-            result = builder.emit_output(_relax.Tuple([tensors[number] for number in model.outputs]))
-        builder.emit_func_output(result)
-    return builder.finalize()
+    return _Writing(model).module(constant)
 
 
 def relax_accepts(module: Any) -> bool:
@@ -93,17 +28,159 @@ def relax_accepts(module: Any) -> bool:
     return bool(_relax.analysis.check_well_formed(module))
 
 
-def _emitted(builder: Any, vertex: Vertex, inputs: Sequence[Any]) -> list[Any]:
-    if vertex.row in _OF_VARIABLES:
-        inputs = [one if isinstance(one, _relax.Var) else builder.emit(one) for one in inputs]
-    call = builder.emit(relax_call(vertex, inputs))
-    if isinstance(tvm_api.type_of(call), _relax.TensorType):
-        return [call]
-    return [builder.emit(_relax.TupleGetItem(call, index)) for index in range(len(vertex.outputs))]
+class _Writing:
+    """A module under construction. Functions that are alike are one, which is called twice."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._builder = _relax.BlockBuilder()
+        self._variables = [_variable(variable_name(place)) for place in range(len(model.variables))]
+        self._functions: dict[str, tuple[Any, list[Any]]] = {}
+
+    def module(self, constant: Callable[[Origin], Any]) -> Any:
+        sources = self._model.sources
+        known = {
+            number: _relax.Var(f"x{number}", self._symbolic(one.type))
+            if one.kind == "input"
+            else _relax.const(constant(one), one.type.dtype)
+            for number, one in enumerate(sources)
+        }
+        inputs = [known[number] for number, one in enumerate(sources) if one.kind == "input"]
+        with self._builder.function(tvm_api.ENTRY, inputs):
+            found = self._written(self._builder, body_of(self._model), known, together=True)
+            self._builder.emit_func_output(found)
+        return self._builder.finalize()
+
+    def _written(self, builder: Any, body: Body, known: dict[int, Any], together: bool) -> Any:
+        """Write a body into the function that is open, and return its result: a tuple if `together` or of several."""
+        builder._end_block()
+        blocks, result = self._blocks(builder, body, known, together)
+        builder._func._blocks += blocks
+        builder._begin_binding_block()
+        return result
+
+    def _blocks(self, builder: Any, body: Body, known: dict[int, Any], together: bool = False) -> tuple[list[Any], Any]:
+        """Blocks of a body, and its result; each choice stands between two dataflow blocks."""
+        blocks: list[Any] = []
+        items = list(body.items)
+        while True:
+            count = next((n for n, item in enumerate(items) if isinstance(item, Branches)), len(items))
+            builder._begin_dataflow_block()
+            for item in items[:count]:
+                known.update(zip(item.gives, self._item(builder, item, known), strict=True))
+            if count == len(items):
+                found = [known[number] for number in body.results]
+                result = builder.emit_output(_relax.Tuple(found) if together or len(found) > 1 else found[0])
+                return [*blocks, builder._end_block()], result
+            later = {*body.results, *(number for item in items[count:] for number in item.takes)}
+            for number in (one for item in items[:count] for one in item.gives if one in later):
+                known[number] = builder.emit_output(known[number])
+            blocks += [block for block in (builder._end_block(),) if block.bindings]
+            chosen = items[count]
+            assert isinstance(chosen, Branches)
+            blocks.append(self._choice(builder, chosen, known))
+            del items[: count + 1]
+
+    def _choice(self, builder: Any, chosen: Branches, known: dict[int, Any]) -> Any:
+        sides = []
+        for side in (chosen.then, chosen.other):
+            blocks, result = self._blocks(builder, side, known.copy())
+            sides.append(_relax.SeqExpr(blocks, result))
+        builder._begin_binding_block()
+        condition = known[chosen.call.takes[0]]
+        condition = condition if isinstance(condition, _relax.Var) else builder.emit(condition)
+        found = builder.emit(_relax.If(condition, *sides))
+        known.update(zip(chosen.gives, _parts(builder, found, len(chosen.gives)), strict=True))
+        return builder._end_block()
+
+    def _item(self, builder: Any, item: BodyItem, known: dict[int, Any]) -> Sequence[Any]:
+        inputs = [known[number] for number in item.takes]
+        if isinstance(item, LocalFunction):
+            function, more = self._function(item, inputs)
+            given = [_relax.Tuple(inputs)] if item.mark.startswith("packed") else inputs
+            return _parts(builder, builder.emit(function(*given, *more)), len(item.gives))
+        assert isinstance(item, SingleCall)
+        vertex = item.vertex
+        if vertex.row == "tuple":
+            nested = bool(vertex.attributes["nested"])
+            return _parts(builder, builder.emit(_tuple(inputs, nested)), len(vertex.outputs), nested)
+        if vertex.row == "match_cast":
+            return [_cast(builder, inputs[0], to_variables=vertex.attributes["to"] == "variables")]
+        if vertex.row in OF_VARIABLES:
+            inputs = [one if isinstance(one, _relax.Var) else builder.emit(one) for one in inputs]
+        call = builder.emit(relax_call(vertex, inputs, **self._attributes(vertex)))
+        return _parts(builder, call, len(vertex.outputs))
+
+    def _function(self, region: LocalFunction, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """The function of a region, and the extents that it takes beside tensors."""
+        kinds = [tvm_api.type_of(one) for one in inputs]
+        word = region.mark.rstrip("0123456789")
+        variables = [hash(one) for kind in kinds for one in _relax.analysis.tir_vars_in_type(kind)]
+        key = f"{word} {kinds} {variables} {content_of(region.body)}"
+        if key not in self._functions:
+            made = self._local(region, kinds, packed=word == "packed")
+            free = list(_relax.analysis.free_symbolic_vars(made))
+            if free:
+                extents = _relax.Var("extents", _relax.ShapeType(free))
+                made = _relax.Function([*made.params, extents], made.body, made.ret_ty, made.is_pure, made.attrs)
+            made = _relax.utils.copy_with_new_vars(made)
+            name = self._builder.add_func(made, f"{word}{len(self._functions)}")
+            self._functions[key] = name, [_relax.ShapeExpr(free)] if free else []
+        return self._functions[key]
+
+    def _local(self, region: LocalFunction, kinds: Sequence[Any], packed: bool) -> Any:
+        builder = _relax.BlockBuilder()
+        params = [_relax.Var(f"p{number}", kind) for number, kind in enumerate(kinds)]
+        if packed:
+            params = [_relax.Var("packed", tvm_api.tvm.ir.TupleType(kinds))]
+        with builder.function("local", params, private=True):
+            taken = [builder.emit(_relax.TupleGetItem(*params, n)) for n in range(len(kinds))] if packed else params
+            if packed:
+                builder._func._blocks.append(builder._end_block())
+                builder._begin_binding_block()
+            known = dict(zip(region.takes, taken, strict=True))
+            builder.emit_func_output(self._written(builder, region.body, known, together=False))
+        return builder.get()["local"]
+
+    def _attributes(self, vertex: Vertex) -> dict[str, Any]:
+        """The attributes in which extents vary."""
+        extents = vertex.attributes.get(SYMBOLIC_ATTRIBUTE)
+        if not self._variables or not isinstance(extents, tuple):
+            return {}
+        return {SYMBOLIC_ATTRIBUTE: [self._extent(int(extent)) for extent in extents]}
+
+    def _symbolic(self, kind: TensorType) -> Any:
+        return _relax.TensorType([self._extent(extent) for extent in kind.shape], kind.dtype)
+
+    def _extent(self, extent: int) -> Any:
+        for one in self._model.written:
+            if one.extent == extent:
+                return prod((self._variables[place] for place in one.variables), start=one.factor) + one.plus
+        return extent
 
 
-def _tensor_type(found: Any) -> TensorType:
-    """A type without variables in it; ValueError for any other."""
-    if not isinstance(found, _relax.TensorType) or not isinstance(found.shape, _relax.ShapeExpr):
-        raise ValueError(f"no tensor of a known shape: {found}")
-    return TensorType(tuple(int(extent) for extent in found.shape.values), str(found.dtype))
+def _variable(name: str) -> Any:
+    return tvm_api.part("tirx").Var(name, "int64")
+
+
+def _cast(builder: Any, tensor: Any, *, to_variables: bool) -> Any:
+    """The same tensor, its type checked at run time, if so by way of one whose extents are variables."""
+    kind = tvm_api.type_of(tensor)
+    if to_variables:
+        extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
+        tensor = builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
+    return builder.match_cast(tensor, kind)
+
+
+def _tuple(inputs: Sequence[Any], nested: bool) -> Any:
+    """A tuple; a nested one has itself for its last item."""
+    inside = _relax.Tuple(inputs)
+    return _relax.Tuple([*inputs, inside]) if nested else inside
+
+
+def _parts(builder: Any, found: Any, count: int, nested: bool = False) -> list[Any]:
+    """The tensors of what was emitted: itself, or the items of a tuple; of a nested one every other from inside."""
+    if isinstance(tvm_api.type_of(found), _relax.TensorType):
+        return [found]
+    inside = builder.emit(_relax.TupleGetItem(found, count)) if nested else found
+    return [builder.emit(_relax.TupleGetItem((found, inside)[index % 2], index)) for index in range(count)]

@@ -14,6 +14,7 @@ from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
+from tzerlike.graph.symbols import fewer_variables, with_extent, with_those_of
 
 
 class _Strict(Rebuilding):
@@ -35,11 +36,12 @@ def pruned(model: Model, outputs: Iterable[int]) -> Model:
     vertices = [(number, vertex) for number, vertex in model.first_outputs() if number in keep]
     made = [number + index for number, vertex in vertices for index in range(len(vertex.outputs))]
     place = {number: new for new, number in enumerate((*sources, *made))}
-    return Model(
+    found = Model(
         tuple(model.sources[number] for number in sources),
         tuple(msgspec.structs.replace(one, inputs=tuple(place[i] for i in one.inputs)) for _, one in vertices),
         tuple(place[number] for number in outputs),
     )
+    return with_those_of(found, model, ROWS)
 
 
 def single_outputs(model: Model) -> Iterator[Model]:
@@ -84,7 +86,7 @@ def smaller_extents(model: Model) -> Iterator[Model]:
                     )
                     for one in model.sources
                 ]
-                yield from _retyped(model, sources, {number: less} if attributes else {})
+                yield from _retyped(with_extent(model, number, less), sources, {number: less} if attributes else {})
 
 
 def fewer_dimensions(model: Model) -> Iterator[Model]:
@@ -111,6 +113,19 @@ def plainer_sources(model: Model) -> Iterator[Model]:
             )
 
 
+def plainer_forms(model: Model) -> Iterator[Model]:
+    """No functions, or one less; extents that vary less, or not at all."""
+    marks = sorted({mark for vertex in model.vertices for mark in vertex.within})
+    for gone in (marks, *([mark] for mark in marks if len(marks) > 1)):
+        vertices = (
+            msgspec.structs.replace(one, within=tuple(mark for mark in one.within if mark not in gone))
+            for one in model.vertices
+        )
+        if marks:
+            yield msgspec.structs.replace(model, vertices=tuple(vertices))
+    yield from fewer_variables(model)
+
+
 def _retyped(model: Model, sources: Sequence[Origin], swaps: Mapping[int, int]) -> Iterator[Model]:
     into = _strict()
 
@@ -131,7 +146,7 @@ def _put(into: Rebuilding, model: Model, edit: Edit, sources: Sequence[Origin]) 
         put_again(into, model, edit, [into.source(one) for one in sources])
     except UserError:
         return None
-    found = into.model()
+    found = with_those_of(into.model(), model, ROWS)
     return pruned(found, found.outputs) if found.outputs else None
 
 

@@ -8,9 +8,11 @@ from functools import lru_cache
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.errors import UserError
 from tzerlike.core.targets import checked_target
+from tzerlike.graph.disrupt import wrong_disruption
 from tzerlike.graph.model import Model, read_model
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.symbols import wrong_symbols
 
 WITHOUT_CHECKS = ContextConfig(options=(("tirx.disable_assert", True),))
 """Functions do not check their arguments: half of the time of a build goes into code for that."""
@@ -28,14 +30,15 @@ _PASS_NAME = re.compile(r"relax\.[A-Za-z_][A-Za-z0-9_]{0,99}")
 def model_of(ir: str) -> Model:
     """Return the model of a case; UserError in a line where it does not read, or may not run."""
     model = read_model(ir)
-    problem = unsound(model, ROWS)
+    problem = wrong_disruption(model, ROWS) if model.disrupted else unsound(model, ROWS) or wrong_symbols(model, ROWS)
     if problem:
         raise UserError(f"model: {problem}")
     return model
 
 
 def require_model(case: Case) -> None:
-    """UserError unless a case is a model that keeps to its rows, with passes of Relax that take no arguments."""
+    """UserError unless a case is a model that keeps to its rows, with passes of Relax that take no arguments, or one
+    that does not, without passes."""
     try:
         checked_target(case.target)
     except UserError as error:
@@ -48,7 +51,8 @@ def require_model(case: Case) -> None:
             "case.config: a model is built in the default pipeline, with or without checks of arguments and the "
             "planning of memory"
         )
-    model_of(case.ir)
+    if model_of(case.ir).disrupted and case.passes:
+        raise UserError("case.passes: a model that is to be refused goes through none")
 
 
 def operators_of(ir: str) -> tuple[str, ...]:

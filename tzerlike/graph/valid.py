@@ -29,6 +29,9 @@ _FRESH = {4: (1.0, True), 9: (0.25, True), 14: (0.1, False)}
 
 _LARGEST = 1e6
 
+_INNER = (0.2, 0.05)
+"""How far inside of its limits a value is wished, in turn, as a share of what lies between them."""
+
 
 @dataclass(frozen=True)
 class Searched:
@@ -52,7 +55,7 @@ def valid_values(model: Model, rows: Mapping[str, Specification], seed: int, rou
             if number in _FRESH:
                 values = _scaled(first, fixed, *_FRESH[number])
             else:
-                values = _changed(model, rows, values, tensors, place, fixed, rng)
+                values = _changed(model, rows, values, tensors, place, fixed, rng, _INNER[number % len(_INNER)])
     return Searched(first, False, rounds)
 
 
@@ -71,6 +74,15 @@ def made_valid(model: Model, rows: Mapping[str, Specification], seed: int) -> tu
         model = _fed_anew(model, rows, place)
         found = valid_values(model, rows, seed)
     return model, found.values
+
+
+def prepared(model: Model, rows: Mapping[str, Specification], seed: int) -> Model:
+    """What `made_valid` makes of a model; it says that values are searched for only where it takes that."""
+    found, values = made_valid(model, rows, seed)
+    drawn = all(
+        np.array_equal(value, drawn_values(one, seed)) for value, one in zip(values, found.sources, strict=True)
+    )
+    return msgspec.structs.replace(found, searched=not drawn)
 
 
 def _fed_anew(model: Model, rows: Mapping[str, Specification], place: int) -> Model:
@@ -127,6 +139,7 @@ def _changed(
     place: int,
     fixed: frozenset[int],
     rng: np.random.Generator,
+    inner: float,
 ) -> list[Array]:
     """Other values, by what the exceptional call wishes for."""
     makers = {number: at for at, (number, _) in enumerate(model.first_outputs())}
@@ -134,7 +147,9 @@ def _changed(
     kinds = model.types()
     wishes: dict[int, Array] = {}
     vertex = model.vertices[place]
-    for number, wish in zip(vertex.inputs, _first_wishes(rows, vertex, tensors, firsts[place], kinds), strict=True):
+    for number, wish in zip(
+        vertex.inputs, _first_wishes(rows, vertex, tensors, firsts[place], kinds, inner), strict=True
+    ):
         _wish(wishes, number, wish)
     for at in range(place - 1, -1, -1):
         vertex, first = model.vertices[at], firsts[at]
@@ -165,6 +180,7 @@ def _first_wishes(
     tensors: Sequence[Array],
     first: int,
     kinds: Sequence[TensorType],
+    share: float,
 ) -> list[Array]:
     """Into what the row says of its inputs, for all elements or, where it calculates by element, the exceptional."""
     row = rows[vertex.row]
@@ -175,7 +191,7 @@ def _first_wishes(
     found: list[Array] = []
     for place, value in zip((*plan.first, *plan.places(len(inputs))), inputs, strict=False):
         wanted = place.wanted(known, kinds[vertex.inputs[len(found)]])
-        inner = 0.2 * (wanted.high - wanted.low)
+        inner = share * (wanted.high - wanted.low)
         wide = value.astype(np.float64)
         inside = (wide >= wanted.low) & (wide <= wanted.high)
         target = np.clip(wide, wanted.low + inner, wanted.high - inner)

@@ -7,7 +7,7 @@ the inputs come out unchanged. What is neither is tried in one direction: all el
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,12 @@ _STEP = 0.5
 _FAINT = 0.05
 """The least slope that is believed; below it the function goes up as far as we know."""
 
+_HALVINGS = 3
+"""How many times a step is halved that leaves what a call is defined on."""
+
+_PROBES = np.sort(np.concatenate([sign * np.geomspace(1e-3, 20, 40) for sign in (-1, 1)] + [np.zeros(1)]))
+"""Where a function of one float is looked up that slopes do not lead to what is wished for."""
+
 
 def wishes_for_inputs(
     row: Specification,
@@ -34,7 +40,7 @@ def wishes_for_inputs(
 ) -> list[Array]:
     """Return what to change of each input, so that the outputs change by `wishes`."""
     if row.name in BY_ELEMENT:
-        return _by_slopes(row, inputs, attributes, wishes[0])
+        return _by_slopes(row, inputs, attributes, outputs[0].astype(np.float64), wishes[0])
     if row.operator in ("min", "max", "sum", "mean"):
         return [_through_axes(row.operator, inputs[0], attributes["axis"], wishes[0], outputs[0])]
     free = [index for index, one in enumerate(inputs) if one.dtype.kind not in "iub" or row.operator == "astype"]
@@ -49,21 +55,56 @@ def wishes_for_inputs(
     return found
 
 
-def _by_slopes(row: Specification, inputs: Sequence[Array], attributes: dict[str, Any], wish: Array) -> list[Array]:
+def _by_slopes(
+    row: Specification, inputs: Sequence[Array], attributes: dict[str, Any], here: Array, wish: Array
+) -> list[Array]:
+    def meaning(values: Sequence[Array]) -> Array:
+        return np.asarray(row.meaning(*values, **attributes)).astype(np.float64)
+
     slopes = []
     for index, one in enumerate(inputs):
         if _must(row, index, one):
             slopes.append(np.zeros(wish.shape))
             continue
         down, up, width = _around(one)
-        high, low = (
-            np.asarray(row.meaning(*inputs[:index], moved, *inputs[index + 1 :], **attributes)) for moved in (up, down)
-        )
-        slope = (high.astype(np.float64) - low.astype(np.float64)) / width
+        low, high = (meaning([*inputs[:index], moved, *inputs[index + 1 :]]) for moved in (down, up))
+        slope = (high - low) / width
+        for side in (high - here, here - low):
+            # At the edge of where a function is defined, it has one side alone.
+            slope = np.where(np.isfinite(slope), slope, 2 * side / width)
         slopes.append(np.where(np.isfinite(slope) & (np.abs(slope) > _FAINT), slope, 1.0 if len(inputs) == 1 else 0.0))
     total = sum(slope**2 for slope in slopes)
     shares = [np.where(total > 0, wish * slope / np.where(total > 0, total, 1), 0) for slope in slopes]
+    if any(one.dtype.kind in "iub" for one in inputs):
+        return [_gathered(share, one.shape) for share, one in zip(shares, inputs, strict=True)]
+    for _ in range(_HALVINGS):
+        outside = ~np.isfinite(meaning([one + share for one, share in zip(inputs, shares, strict=True)]))
+        if not outside.any():
+            break
+        shares = [np.where(outside, share / 2, share) for share in shares]
+    if len(inputs) == 1:
+        shares = [_looked_up(meaning, inputs[0], shares[0], here, wish)]
     return [_gathered(share, one.shape) for share, one in zip(shares, inputs, strict=True)]
+
+
+def _looked_up(
+    meaning: Callable[[Sequence[Array]], Array], one: Array, share: Array, here: Array, wish: Array
+) -> Array:
+    """A step to where a function of one float is nearest to what is wished for, if that is far nearer than `share`."""
+    known = meaning([_PROBES])
+    if known.shape != _PROBES.shape:
+        return share
+    finite = np.isfinite(known)
+    places, known = _PROBES[finite], known[finite]
+    if not len(known):
+        return share
+    order = np.argsort(known, kind="stable")
+    places, known, wanted = places[order], known[order], here + wish
+    above = np.clip(np.searchsorted(known, wanted), 1, len(known) - 1) if len(known) > 1 else np.zeros(one.shape, int)
+    below = np.maximum(above - 1, 0)
+    best = np.where(np.abs(known[below] - wanted) < np.abs(known[above] - wanted), below, above)
+    off = np.abs(np.nan_to_num(meaning([one + share]), nan=np.inf) - wanted)
+    return np.where((wish != 0) & (np.abs(known[best] - wanted) < 0.5 * off), places[best] - one, share)
 
 
 def _must(row: Specification, index: int, one: Array) -> bool:

@@ -13,7 +13,16 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.oracles import crash, metamorphic, model_steps, models, performance, primitives, round_trip
+from tzerlike.oracles import (
+    crash,
+    metamorphic,
+    model_refusals,
+    model_steps,
+    models,
+    performance,
+    primitives,
+    round_trip,
+)
 from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -46,6 +55,7 @@ ORACLES: dict[str, Oracle] = {
     ),
     "model-input": Oracle(judge_immutability, frozenset({Check.IMMUTABILITY}), harness=GRAPH),
     "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
+    "model-refusals": Oracle(model_refusals.judge_refusals, harness=GRAPH, account=model_refusals.account_of_refusal),
     "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
 }
 

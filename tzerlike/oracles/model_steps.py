@@ -24,8 +24,12 @@ def judge_signatures(case: Case, observation: Observation) -> Finding | None:
 
 
 def judge_texts(case: Case, observation: Observation) -> Finding | None:
-    """Return the invalid-ir finding of a module that is not read as it was."""
-    return _breach("model-text", READS_BACK, case, observation)
+    """Return the invalid-ir finding of a module that is not read as it was: the step, and the construct."""
+    found = _breach("model-text", READS_BACK, case, observation)
+    if found is None:
+        return None
+    (offence,) = found.observation.offences
+    return replace(found, finer=(offence.where,))
 
 
 def judge_modes(case: Case, observation: Observation) -> Finding | None:
@@ -58,5 +62,6 @@ def account_of_text(found: Offence) -> Account:
         headline=f"a module of Relax is read as another one ({short_name(found.pass_name)})",
         expected="A module that was written down, with its metadata, is read as it was.",
         place=found.pass_name,
-        actual="gives a module that is structurally another one.",
+        actual="gives a module that is structurally another one, first in",
+        quoted=found.where,
     )

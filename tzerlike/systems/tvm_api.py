@@ -61,6 +61,7 @@ ENTRY = "main"
 IRModule = tvm.IRModule
 PrimFunc = tirx.PrimFunc
 structural_equal = tvm_ffi.structural_equal
+first_mismatch = tvm_ffi.get_first_structural_mismatch
 structural_hash = tvm_ffi.structural_hash
 read_json_graph = tvm_ffi.serialization.from_json_graph_str
 # What follows is missing from older versions; who needs it there finds out when it is called.

@@ -10,9 +10,10 @@ import pytest
 
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
+from tzerlike.graph.reference import source_values
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.valid import exceptional_place, made_valid, valid_values
+from tzerlike.graph.valid import exceptional_place, made_valid, prepared, valid_values
 from tzerlike.graph.verify import wrong_vertex
 
 F32 = TensorType((3, 4), "float32")
@@ -30,6 +31,9 @@ REACHABLE = {
     "between two limits": _chain("negative", "tanh", "asin", "log"),
     "behind elements moved": _chain(("flip", {"axis": 0}), "acosh"),
     "behind a sum along an axis": _chain(("cumsum", {"axis": 1, "exclusive": False}), "rsqrt"),
+    "at the edge of where one is defined": _chain("acos", "asin", "acosh"),
+    "without a step out of there": _chain("acosh", "round", "atanh"),
+    "where slopes lead away": _chain("cos", "acosh", "acos"),
     "of one that overflows": _chain("square", "square", "square", "square", "exp"),
 }
 
@@ -56,6 +60,15 @@ def test_a_call_without_values_takes_a_new_source() -> None:
     assert exceptional_place(fed, ROWS, values) is None and wrong_vertex(fed, ROWS) == ""
     assert [vertex.row for vertex in fed.vertices] == ["zeros_like", "log"]
     assert len(fed.sources) == 2 and len(fed.outputs) == 2, "what nothing takes any more comes out"
+
+
+@pytest.mark.parametrize("model", [_chain("tanh"), _chain("floor", "sqrt"), _chain("zeros_like", "log")])
+def test_a_prepared_model_says_how_it_comes_by_values_that_are_valid(model: Model) -> None:
+    found = prepared(model, ROWS, 0)
+    drawn = valid_values(found, ROWS, 0, rounds=1)
+    assert found.searched != drawn.valid
+    assert exceptional_place(found, ROWS, source_values(read_model(model_text(found)), ROWS, 0)) is None
+    assert read_model(model_text(model)) == model and "searched" not in model_text(model)
 
 
 def test_indices_stay_where_they_mean_something() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from tzerlike.core.case import Case
@@ -20,14 +21,25 @@ class Call(Protocol):
     ) -> tuple[list[dict[str, Any]], Observation | None]: ...
 
 
+_Ask = Callable[[Mapping[str, Any], Limits | None], tuple[list[dict[str, Any]], Observation | None]]
+
+
 def ask_walk(
-    call: Call, case: Case, limits: Limits | None = None, *, inputs: str = "", diff: bool = False
+    call: Call,
+    case: Case,
+    limits: Limits | None = None,
+    *,
+    inputs: str = "",
+    diff: bool = False,
+    job: str = "walk",
 ) -> Walk | None:
     """Return the walk along the passes of `case`; None when the child died of something that is no pass.
 
-    `inputs` is the path of an archive of inputs in place of those that the case's seed gives, or "".
+    `inputs` is the path of an archive of inputs in place of those that the case's seed gives, or ""; `job` is what
+    walks along cases of its harness.
     """
-    records, death = _walked(call, case, limits, inputs, None, diff)
+    ask = partial(call, job)
+    records, death = _walked(ask, case, limits, inputs, None, diff)
     if (walk := _walk_in(records)) is not None:
         return walk
     marks = [record for record in records if "at" in record]
@@ -37,20 +49,20 @@ def ask_walk(
     index, name = marks[-1]["at"], marks[-1]["name"]
     if index is None:
         return Walk(begun, Change.DIED, detail=death.message)
-    given = _walk_in(_walked(call, case, limits, inputs, index, diff)[0])
+    given = _walk_in(_walked(ask, case, limits, inputs, index, diff)[0])
     if given is not None and given.change in (Change.ILL_FORMED, Change.ILL_TYPED, Change.LEFTOVER):
         return replace(given, passes=begun)
     return Walk(begun, Change.DIED, (name,), index, death.message, diff="" if given is None else given.diff)
 
 
 def _walked(
-    call: Call, case: Case, limits: Limits | None, inputs: str, stop: int | None, diff: bool
+    ask: _Ask, case: Case, limits: Limits | None, inputs: str, stop: int | None, diff: bool
 ) -> tuple[list[dict[str, Any]], Observation | None]:
     """Ask until nothing dies of a verifier: a module that one dies of is as good as refused."""
     fatal: list[int] = []
     while True:
         item = {"case": case.to_json(), "inputs": inputs, "stop": stop, "diff": diff, "fatal": fatal}
-        records, death = call("walk", item, limits)
+        records, death = ask(item, limits)
         if death is None or not records or VERIFYING not in records[-1]:
             return records, death
         fatal.append(records[-1][VERIFYING])

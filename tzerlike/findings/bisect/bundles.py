@@ -61,7 +61,7 @@ def _compilation(path: Path) -> Bundle | None:
     bundle = load_bundle(path)
     if not isinstance(bundle, Bundle) or bundle.probe is not None:
         return None
-    return bundle if harness_named(bundle.stored.case.harness).traced else None
+    return bundle if harness_named(bundle.stored.case.harness).walk else None
 
 
 def _bisected(bundle: Bundle, client: Client) -> Bisected:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import TIR, Case
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
 from tzerlike.core.results import BASELINE, Ending
 from tzerlike.execution.diagnosis.ask import ask_walk
@@ -20,6 +20,7 @@ from tzerlike.findings.bundles.bisection import Bisection, Build, write_bisectio
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles import effort_for, judged, make_oracles
+from tzerlike.plugins import harness_named
 from tzerlike.processes.lane import Lane, Report
 
 
@@ -37,7 +38,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     case = bundle.stored.case
     effort = replace(effort_for(params["oracles"], whole.baseline), inputs=str(bundle.path.resolve() / "inputs.npz"))
     executor = ForkExecutor(lane, runner, bundle.limits, effort)
-    require_fit(executor.call, case, effort.inputs)
+    if case.harness == TIR:
+        require_fit(executor.call, case, effort.inputs)
     seen = executor.run([case], count=False)[0]
     judges = make_oracles(params["oracles"])
 
@@ -50,10 +52,17 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     shows = finding_in(case, seen)
     if shows:
         build: Build = BASELINE if _in_baseline(seen) else "optimised"
-        at_fault = to_blame(case, build, whole.baseline)
+        at_fault = to_blame(case, build, whole.baseline) if case.harness == TIR else case
         walk = None
         if kind != "slow-code":
-            walk = ask_walk(executor.call, at_fault, bundle.limits, inputs=effort.inputs, diff=True)
+            walk = ask_walk(
+                executor.call,
+                at_fault,
+                bundle.limits,
+                inputs=effort.inputs,
+                diff=True,
+                job=harness_named(case.harness).walk,
+            )
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)

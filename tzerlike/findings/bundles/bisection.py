@@ -59,7 +59,7 @@ class Bisection:
             Change.RAISED: "it raises",
             Change.NONE: "found by building with less",
         }[self.change]
-        if self.index is None and "." in self.guilty:
+        if self.index is None and "." in self.guilty and self.build != BASELINE:
             what = "without it the finding is gone"
         build = ", in the baseline build" if self.build == BASELINE else ""
         return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"

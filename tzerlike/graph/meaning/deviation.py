@@ -50,14 +50,76 @@ def log_softmax(step: float, x: Array, axis: int) -> Array:
     return np.asarray(step * _MORE * (np.abs(x) + np.abs(x).max(axis=axis, keepdims=True)))
 
 
+def attention(
+    step: float, query: Array, key: Array, value: Array, bias: Array | None = None, **others: object
+) -> Array:
+    """Scores off by roundings of what they are made of; a weight is off by as large a share of itself."""
+    made = np.einsum("bqhd,bkhd->bhqk", np.abs(query), np.abs(key)) / np.sqrt(query.shape[-1])
+    made = made if bias is None else made + np.abs(bias)
+    off = step * (query.shape[-1] + _MORE) * made.max(axis=3)
+    most = np.abs(value).max(axis=1)[:, None]
+    return np.asarray(np.expm1(np.minimum(2 * off, 1.0)).transpose(0, 2, 1)[..., None] * most * 2)
+
+
+def product(step: float, x: Array, axis: Axes, **others: object) -> Array:
+    """Infinite where a part of the product leaves the range of its dtype, as parts are multiplied in any order."""
+    over, under = (np.sum(one, axis=axis, keepdims=bool(others.get("keepdims"))) for one in _digits(x))
+    return _out_of_range(step, over, under)
+
+
+def scanned_product(step: float, x: Array, axis: int, exclusive: bool) -> Array:
+    over, under = (np.cumsum(one, axis=axis) for one in _digits(x))
+    return _out_of_range(step, over, under)
+
+
+def mean(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
+    """Infinite where the sum overflows."""
+    total = np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    return _out_of_range(step, np.log2(np.maximum(total, 1.0)), np.zeros(total.shape))
+
+
 def float_remainder(step: float, x: Array, y: Array) -> Array:
     """The dividend less a multiple of the divisor; another one where the quotient is nearly whole."""
     return np.asarray(step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y))
 
 
 def float_quotient(step: float, x: Array, y: Array) -> Array:
+    """The next whole number where the quotient is nearly whole, and what rounding takes from a large one."""
     quotient = x / y
-    return np.where(np.abs(quotient - np.rint(quotient)) <= _MORE * step * np.abs(quotient), 1.0, 0.0)
+    off = _MORE * step * np.abs(quotient)
+    return np.where(np.abs(quotient - np.rint(quotient)) <= off, 1.0 + off, 0.0)
+
+
+def resize(step: float, x: Array, **others: object) -> Array:
+    """Between pixels that are far apart, where a place is off by roundings."""
+    return _sampled(step, x, sum(x.shape[2:]))
+
+
+def grid_sample(step: float, x: Array, grid: Array, **others: object) -> Array:
+    return _sampled(step, x, sum(x.shape[2:]) * float(1 + np.abs(grid).max()))
+
+
+def affine_grid(step: float, x: Array, **others: object) -> Array:
+    return np.asarray(step * _MORE * np.abs(x).sum(axis=2))[..., None, None]
+
+
+def _sampled(step: float, x: Array, extent: float) -> Array:
+    return np.asarray(step * _MORE * extent * np.abs(x).max(axis=tuple(range(2, x.ndim)), keepdims=True))
+
+
+_RANGES = {2.0**-10: 16.0, 2.0**-7: 128.0, 2.0**-23: 128.0, 2.0**-52: 1024.0}
+"""How many binary digits the largest number has before the point, by the unit of roundings."""
+
+
+def _digits(x: Array) -> tuple[Array, Array]:
+    """How many binary digits of each number lie before the point, and how many zeros behind it; none of 0."""
+    digits = np.log2(np.where(x == 0, 1.0, np.abs(x)))
+    return np.maximum(digits, 0), np.maximum(-digits, 0)
+
+
+def _out_of_range(step: float, over: Array, under: Array) -> Array:
+    most = _RANGES.get(step, 1024.0)
+    return np.where((over >= most) | (under >= most - 2), np.inf, 0.0)
 
 
 def _normal(step: float, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:

@@ -9,7 +9,9 @@ from tzerlike.graph.meaning.elementwise import Array
 
 def quantize(x: Array, scale: Array, zero_point: Array, out_dtype: str, axis: int = -1) -> Array:
     limits = np.iinfo(out_dtype)
-    found = np.rint(x / _along(scale, x, axis)) + _along(zero_point, x, axis).astype(np.float64)
+    # In the dtype that it is documented for, as halves are rounded to one side or the other.
+    quotient = x.astype(np.float32) / _along(scale, x, axis).astype(np.float32)
+    found = np.rint(quotient) + _along(zero_point, x, axis).astype(np.float64)
     return np.asarray(np.clip(found, limits.min, limits.max))
 
 

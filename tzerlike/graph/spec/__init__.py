@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tzerlike.graph.spec import (
     creation,
     elementwise,
+    forms,
     gradient,
     image,
     indexing,
@@ -33,5 +34,8 @@ _KINDS = (
     gradient,
 )
 
-ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
-"""All rows by name."""
+OPERATOR_ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
+"""The rows of operators by name."""
+
+ROWS: Mapping[str, Specification] = {**OPERATOR_ROWS, **{row.name: row for row in forms.ROWS}}
+"""All rows by name: operators, and what else models have."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tzerlike.graph.meaning import deviation
 from tzerlike.graph.meaning import image as numpy_of
 from tzerlike.graph.spec.domains import Between, OneOf
 from tzerlike.graph.spec.language import Rounding, Specification, Values, dtypes, tensor
@@ -35,7 +38,7 @@ def resize(rank: int, layout: str, form: str) -> Specification:
             **({} if nearest else {MODE: OneOf("half_pixel", "align_corners", "asymmetric")}),
         },
         meaning=numpy_of.resize,
-        rounding=Rounding() if nearest else SAMPLED,
+        rounding=Rounding() if nearest else replace(SAMPLED, deviation=deviation.resize),
     )  # fmt: skip
 
 
@@ -49,7 +52,7 @@ ROWS = (
         outputs=(tensor(DTYPE, n, c, oh, ow),),
         where={DTYPE: dtypes("float32"), CORNERS: FLAG},
         meaning=numpy_of.grid_sample,
-        rounding=SAMPLED,
+        rounding=replace(SAMPLED, deviation=deviation.grid_sample),
     ),
     Specification(
         name="image.affine_grid",
@@ -58,6 +61,6 @@ ROWS = (
         outputs=(tensor(DTYPE, n, 2, oh, ow),),
         where={DTYPE: dtypes("float32"), oh: Between(2, 8), ow: Between(2, 8), CORNERS: FLAG},
         meaning=numpy_of.affine_grid,
-        rounding=SAMPLED,
+        rounding=replace(SAMPLED, deviation=deviation.affine_grid),
     ),
 )  # fmt: skip

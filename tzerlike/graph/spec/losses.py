@@ -16,7 +16,7 @@ DTYPE, S = symbol("T"), shape("S")
 n, c, b, q, kv, h, d, e, groups = integers("n c b q kv h d e groups")
 REAL = dtypes("float32", "float64")
 EPSILON, REDUCTION, MASK = symbol("epsilon"), symbol("reduction"), symbol("causal_mask")
-SCORES = Rounding(ulps=64, terms=32 * d * d + kv, absolute=True)
+SCORES = Rounding(ulps=64, terms=32 * d * d + kv, absolute=True, deviation=deviation.attention)
 CLASSES = Values(0, c - 1, must=("int64",))
 
 ATTENTION = (tensor(DTYPE, b, q, h, d), tensor(DTYPE, b, kv, h, d), tensor(DTYPE, b, kv, h, e))

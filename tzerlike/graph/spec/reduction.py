@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tzerlike.graph.meaning import deviation as off
@@ -107,8 +109,8 @@ SUM = Rounding(ulps=2, terms=S.size)
 
 ROWS = (
     *over_axes("sum", np.sum, FEW, rounding=SUM),
-    *over_axes("mean", np.mean, FLOAT_DTYPES, rounding=SUM),
-    *over_axes("prod", np.prod, FEW, NEAR_ONE, rounding=SUM),
+    *over_axes("mean", np.mean, FLOAT_DTYPES, rounding=replace(SUM, deviation=off.mean)),
+    *over_axes("prod", np.prod, FEW, NEAR_ONE, rounding=replace(SUM, deviation=off.product)),
     *over_axes("max", np.max, NUMBER_DTYPES),
     *over_axes("min", np.min, NUMBER_DTYPES),
     *over_axes("variance", np.var, ("float32", "float64"), rounding=Rounding(deviation=off.variance)),
@@ -135,7 +137,7 @@ ROWS = (
     *over_axis("argmax", numpy_of.argmax),
     *over_axis("argmin", numpy_of.argmin),
     scan_row("cumsum", numpy_of.cumsum, SUM, USUAL),
-    scan_row("cumprod", numpy_of.cumprod, SUM, NEAR_ONE),
+    scan_row("cumprod", numpy_of.cumprod, replace(SUM, deviation=off.scanned_product), NEAR_ONE),
     *(
         Specification(
             name=f"nn.{name}",

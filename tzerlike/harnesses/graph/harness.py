@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from tzerlike.campaign.cases import CaseHarness
 from tzerlike.campaign.loop import Import
@@ -32,11 +35,13 @@ from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
+from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import SHIPPED
 from tzerlike.harnesses.graph.texts import script_of_model, texts
+from tzerlike.harnesses.graph.walking import WALK, walk_model
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 
@@ -54,6 +59,8 @@ class ModelSize:
     sources: int
     elements: int
     ranks: int
+    structure: int
+    searched: bool
     text: str
 
     @property
@@ -73,25 +80,36 @@ def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
 
 def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
     def reducer(case: Case) -> Iterator[Attempt[Case]]:
-        for model in propose(read_model(case.ir)):
-            yield partial(replace, case, ir=model_text(model))
+        before = read_model(case.ir)
+        for model in propose(before):
+            same = msgspec.structs.replace(model, searched=before.searched)
+            yield partial(replace, case, ir=model_text(same))
 
     return reducer
+
+
+def _drawn_values(case: Case) -> Iterator[Attempt[Case]]:
+    model = read_model(case.ir)
+    if model.searched:
+        yield partial(replace, case, ir=model_text(msgspec.structs.replace(model, searched=False)))
 
 
 class GraphHarness(CaseHarness):
     """The harness of models."""
 
-    jobs = proof.JOBS
+    jobs = MappingProxyType({**proof.JOBS, WALK: walk_model})
+
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,
         "usual-checks": _usual_checks,
+        "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),
         "without-calls": _of_models(smaller.without_calls),
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
         "plainer-sources": _of_models(smaller.plainer_sources),
+        "drawn-values": _drawn_values,
     }
 
     def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> GraphPairs:
@@ -106,7 +124,7 @@ class GraphHarness(CaseHarness):
             raise UserError(f"--target {target}: models are built for llvm alone")
         menu = Menu(list(ROWS.values()))
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
-        named = ((f"model{n}", model) for n, model in enumerate(drawn) if not oversized(model))
+        named = ((f"model{n}", prepared(model, ROWS, 0)) for n, model in enumerate(drawn) if not oversized(model))
         return [Import(name, model_text(model)) for name, model in named], []
 
     def run_case(
@@ -126,6 +144,8 @@ class GraphHarness(CaseHarness):
             len(model.sources),
             elements,
             ranks,
+            sum(len(one.within) for one in model.vertices) + len(model.written),
+            model.searched,
             case.ir,
         )
 
@@ -135,7 +155,7 @@ class GraphHarness(CaseHarness):
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The same model in each pipeline that TVM ships, with default options."""
-        if self.plain(executor, finding.case, printed=True):
+        if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
             for passes in SHIPPED:
                 yield replace(finding.case, passes=passes, config=ContextConfig(), target=_LLVM)
 

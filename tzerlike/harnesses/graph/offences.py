@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
 from tzerlike.graph.relax import relax_accepts
+from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS
 from tzerlike.systems import tvm_api
 
@@ -36,7 +37,8 @@ class PassJudge:
         if not relax_accepts(after):
             yield Offence(ILL_FORMED, self._name, "well-formed", "its verifier refuses it")
         if self._name in ROUND_TRIPS and not tvm_api.structural_equal(self._before, after):
-            yield Offence(READS_BACK, self._name, "the same module", "it is read as another one")
+            where = differing_construct(self._before, after) or "it is read as another one"
+            yield Offence(READS_BACK, self._name, "the same module", where)
         if self._hashed is not None and tvm_api.structural_hash(self._before) != self._hashed:
             yield Offence(Check.IMMUTABILITY, self._name, "its input as it was", "")
         if Check.SIGNATURES in self._effort.checks:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
+
 from tzerlike.campaign.pairs import DrawProgram, Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig
@@ -13,12 +15,14 @@ from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.graph.evolve import MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.evolve import DISRUPTIVE, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import model_text, read_model
+from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
-from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass
+from tzerlike.graph.symbols import with_those_of
+from tzerlike.graph.valid import prepared
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -33,14 +37,25 @@ _UNPLANNED = 0.1
 """How many come without planning of memory, where an oracle asks for that."""
 
 
+_VALID = 7 / 8
+"""How many mutants are made numerically valid, with calls fed anew that no values are found for."""
+
+_SEED = Case("").input_seed
+"""What all cases of a campaign draw their inputs by."""
+
+
+def _as_drawn(model: Model) -> Model:
+    return msgspec.structs.replace(model, searched=False)
+
+
 class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
-        unknown = [name for name in names if name not in MODEL_MUTATORS]
+        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE}]
         if unknown:
             raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
-        self.mutators = tuple(names) or tuple(MODEL_MUTATORS)
+        self.mutators = tuple(names) or (*MODEL_MUTATORS, *(DISRUPTIVE if "model-refusals" in oracles else ()))
         self._menu = Menu(list(ROWS.values()))
         self._modes = "model-modes" in oracles
         texts = ROUND_TRIPS if "model-text" in oracles else ()
@@ -50,7 +65,11 @@ class GraphPairs:
         rng = mutation.rng
         around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)))
         found = mutated(mutation.mutator, read_model(program), around)
-        return Mutant(Attempt(None if found is None else model_text(found)))
+        if found is None:
+            return Mutant(Attempt(None))
+        if found.disrupted or rng.random() >= _VALID:
+            return Mutant(Attempt(model_text(_as_drawn(found))))
+        return Mutant(Attempt(model_text(with_those_of(prepared(found, ROWS, _SEED), found, ROWS))))
 
     def repeated(self, occasion: Occasion) -> Fault | None:
         return None
@@ -67,13 +86,15 @@ class GraphPairs:
         draw = rng.random()
         config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
-        return self._sequences.fresh(rng), WITHOUT_PLANNING if unplanned else config
+        passes = suited(self._sequences.fresh(rng), read_model(program))
+        return passes, WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return self._sequences.changed(passes, donor, rng), config
+        return suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
 
     def fit(self, case: Case, program: str) -> Plan:
-        return case.passes, case.config
+        model = read_model(program)
+        return () if model.disrupted else suited(case.passes, model), case.config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)
@@ -82,4 +103,4 @@ class GraphPairs:
         self._sequences.learn(yields)
 
     def label(self, case: Case, seen: Observation) -> Label:
-        return label_of(seen.message)
+        return label_of(seen.message, read_model(case.ir))

@@ -12,6 +12,8 @@ from typing import Any
 from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
+from tzerlike.graph.answer import HALF
+from tzerlike.graph.model import Model
 from tzerlike.graph.stored import COMPILED
 from tzerlike.systems import tvm_api
 
@@ -37,16 +39,35 @@ NOT_DRAWN = MappingProxyType(
         "RewriteCUDAGraph": "of lowered code",
         "RunCodegen": "needs code generators that this build has not got",
         "StaticPlanBlockMemory": "of lowered code",
-        "ToMixedPrecision": "changes how precise results are",
         "ToNonDataflow": "what comes after it may want dataflow blocks",
         "VMShapeLower": "of lowered code",
         "BundleModelParams": "changes how main is called",
-        "RemoveUnusedOutputs": "of functions that are called",
-        "RemoveUnusedParameters": "of functions that are called",
         "DataflowUseInplaceCalls": "what it makes is for CallTIRRewrite",
     }
 )
 """Passes that are not drawn, and why: what they want of a program no model has by itself."""
+
+MIXED = PassSpec("relax.ToMixedPrecision")
+"""It takes floats to be float32, and computes with float16."""
+
+
+def least_unit(passes: Sequence[PassSpec]) -> float:
+    """Return how coarse roundings are behind some passes, whatever dtype results have; 0.0 for no more than that."""
+    return HALF if MIXED in passes else 0.0
+
+
+def suited(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
+    """Leave out what is not for a model."""
+    return tuple(passes) if MIXED not in passes or _single(model) else tuple(one for one in passes if one != MIXED)
+
+
+def _single(model: Model) -> bool:
+    """Whether all floats are float32, and so is what the pass takes for a product of floats."""
+    kinds = model.types()
+    floats = all(kind.dtype == "float32" for kind in kinds if "float" in kind.dtype)
+    products = (one for one in model.vertices if one.row.startswith(("matmul", "nn.conv", "einsum")))
+    return floats and all(kinds[number].dtype == "float32" for one in products for number in one.inputs)
+
 
 _PREFIX = "relax.transform."
 

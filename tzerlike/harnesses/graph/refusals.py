@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tzerlike.graph.model import Model
 from tzerlike.passes.label import Label
 
 WORDS: Mapping[str, str] = MappingProxyType(
@@ -16,9 +17,19 @@ WORDS: Mapping[str, str] = MappingProxyType(
 )
 """Regular expressions that occur in messages, and what is not supported."""
 
-_ANY = re.compile("|".join(WORDS))
+WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
+    {
+        r"(?i)(must be|expect\w*)\b.{0,40}\bconstant": "an extent that has to be a number",
+        r"CodeGenVM cannot emit this Relax operator directly": "no code for any extents",
+    }
+)
+"""The same for models whose extents vary."""
+
+_ANY, _ON_EXTENTS = re.compile("|".join(WORDS)), [re.compile(words) for words in WORDS_ON_EXTENTS]
 
 
-def label_of(message: str) -> Label:
+def label_of(message: str, model: Model) -> Label:
     """Return what an exception of TVM's on a well-typed model is."""
-    return Label.DOCUMENTED_REFUSAL if _ANY.search(message) else Label.INTERNAL_ERROR
+    varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
+    said = _ANY.search(message) or (varies and any(words.search(message) for words in _ON_EXTENTS))
+    return Label.DOCUMENTED_REFUSAL if said else Label.INTERNAL_ERROR

@@ -21,9 +21,10 @@ from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_cas
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
+from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import inputs_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
 
@@ -57,7 +58,8 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
     """
     case = finding.case
-    values = drawn_sources(model, case)
+    run_number, output = run_of(finding, model)
+    values = sources_source(model, case, run_number)
     start = _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
@@ -76,10 +78,11 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
         return Regression()
-    given = "".join(f"    {v},\n" for v, one in zip(values, model.sources, strict=True) if one.kind == "input")
     difference = results.optimised.difference
-    run = _RUN.format(inputs=given, number=0 if difference is None else difference.parameter)
+    run = _RUN.format(inputs=inputs_source(model, case, run_number), number=output)
     if difference is None or expected is None:
+        runs = range(RUNS if model.variables else 1)
+        run = "".join(_RUN.format(inputs=inputs_source(model, case, number), number=0) for number in runs)
         other = _RUN.format(inputs='    np.zeros(3, "float32"),\n', number=0)
         return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
     wanted, cure, check = _comparison(expected, difference)
@@ -138,9 +141,13 @@ def _file(finding: Finding, script: str, body: str) -> str:
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     used = {
         "np": "import numpy as np",
+        "base64": "import base64",
+        "zlib": "import zlib",
         "tvm_ffi": "import tvm_ffi",
         "ml_dtypes": "import ml_dtypes",
         "T": "from tvm.script import tirx as T",
     }
     imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
+    if "TypeVar(" in program:
+        imports.append("from typing import TypeVar")
     return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", [program, body], [*_IMPORTS, *imports])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,18 +12,19 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
-from tzerlike.core.observation import Exit, Offence, Stage
+from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, source_values, wrong_calls
+from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs, wrong_calls
 from tzerlike.graph.relax import relax_module
+from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
-from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.passes import least_unit, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
+from tzerlike.harnesses.graph.to_refuse import accepted_wrongly, without_words
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
@@ -39,15 +40,34 @@ _LITTLE = 1e-2
 """The relative error of what is inaccurate and not wrong altogether."""
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run of what is built: the model with the extents that it has there, what comes in, and what comes out."""
+
+    model: Model
+    sources: Sequence[Array]
+    expected: Sequence[ExpectedOutput]
+
+
 class Building:
     """The builds of a case; each step is noted before it is taken."""
 
     def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
+        self._runs: list[tuple[Model, list[Array]]] = []
+
+    def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
+        """The runs with the values of what comes in, which do not depend on what comes out."""
+        if not self._runs:
+            self._runs = values_of_runs(model, ROWS, self.case.input_seed)
+        return self._runs
 
     def module(self, model: Model) -> Any:
-        return ask_compiler(lambda: relax_module(model, lambda origin: drawn_values(origin, self.case.input_seed)))
+        """The model with its constants, which it takes in their order."""
+        values = zip(self.runs(model)[0][1], model.sources, strict=True)
+        constants = iter([value for value, one in values if one.kind == "constant"])
+        return ask_compiler(lambda: relax_module(model, lambda origin: next(constants)))
 
     def build(
         self, module: Any, passes: Sequence[PassSpec], around: RunContext | None = None, pipeline: str = _DEFAULT
@@ -94,6 +114,8 @@ def run_case(
     """Take a case through its stages (tzerlike.processes.job.RunCase)."""
     channel.enter_stage(Stage.LOAD)
     model, building = model_of(case.ir), Building(case, channel, effort)
+    if model.disrupted:
+        return _to_be_refused(building, model)
     try:
         module = building.module(model)
         channel.enter_stage(Stage.PASSES)
@@ -110,13 +132,36 @@ def run_case(
     return record
 
 
+def _to_be_refused(building: Building, model: Model) -> dict[str, Any]:
+    """A call that breaks its row: what type inference says of it, and what a build does where that says nothing."""
+    (vertex,) = model.vertices
+    operator, channel = vertex.row.partition(":")[0], building.channel
+    try:
+        module = building.module(model)
+        said = accepted_wrongly(model, module)
+        channel.enter_stage(Stage.BUILD)
+        building.build(module, ())
+    except CompilerRefused as refusal:
+        record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
+        if record["exit"] == Exit.REJECTED.value:
+            record["rejection"] = Rejection(Label.DOCUMENTED_REFUSAL.value, False, "").to_json()
+            said = without_words(refusal.message)
+        return record | _breaches(operator, vertex.broken, said)
+    channel.enter_stage(Stage.DONE)
+    return {"exit": Exit.OK.value} | _breaches(operator, vertex.broken, said)
+
+
+def _breaches(operator: str, broken: str, said: str) -> dict[str, Any]:
+    return {"offences": [asdict(Offence(REFUSED_CLEANLY, operator, broken, said))]} if said else {}
+
+
 def _offences(building: Building) -> dict[str, Any]:
     return {"offences": [asdict(one) for one in building.offences]} if building.offences else {}
 
 
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
-    label = label_of(message)
+    label = label_of(message, model)
     if label is not Label.INTERNAL_ERROR:
         return Rejection(label.value)
     support = "defined"
@@ -137,33 +182,40 @@ def _builds(building: Building, model: Model) -> bool:
 def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
-    sources = source_values(model, building.case.input_seed)
-    expected = expected_outputs(model, ROWS, sources)
-    if not any(one.counts for one in expected):
+    if suited(building.case.passes, model) != building.case.passes:
+        return Results("unknown", "no-meaning")
+    runs = expected_runs(building, model)
+    if not any(one.counts for run in runs for one in run.expected):
         return Results("unknown", "no-meaning")
     results = Results("defined")
     channel.note_results(results)
     channel.enter_stage(Stage.RUN)
-    results = replace(results, optimised=_ran(building, model, built, sources, expected))
-    return _blamed(building, model, sources, expected, results) if results.optimised.ending.wrong else results
+    results = replace(results, optimised=ran(building, built, runs))
+    return _blamed(building, model, runs, results) if results.optimised.ending.wrong else results
 
 
-def _ran(
-    building: Building, model: Model, built: Any, sources: Sequence[Array], expected: Sequence[ExpectedOutput]
-) -> Ran:
-    try:
-        outputs = building.outputs(model, built, sources)
-    except CompilerRefused as refusal:
-        return Ran(Ending.RAISED, refusal.message)
-    for number, (want, got) in enumerate(zip(expected, outputs, strict=True)):
-        if want.counts and (found := _difference(number, want, got)):
-            return Ran(Ending.DIFFERS, difference=found)
+def expected_runs(building: Building, model: Model) -> list[Run]:
+    """Return the runs of a model, each with what it is expected to give."""
+    unit = least_unit(building.case.passes)
+    return [Run(one, values, expected_outputs(one, ROWS, values, unit)) for one, values in building.runs(model)]
+
+
+def ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
+    """What comes of the runs; outputs are counted through all of them."""
+    before = 0
+    for run in runs:
+        try:
+            outputs = building.outputs(run.model, built, run.sources)
+        except CompilerRefused as refusal:
+            return Ran(Ending.RAISED, refusal.message)
+        for number, (want, got) in enumerate(zip(run.expected, outputs, strict=True), before):
+            if want.counts and (found := _difference(number, want, got)):
+                return Ran(Ending.DIFFERS, difference=found)
+        before += len(outputs)
     return Ran(Ending.AGREES)
 
 
-def _blamed(
-    building: Building, model: Model, sources: Sequence[Array], expected: Sequence[ExpectedOutput], results: Results
-) -> Results:
+def _blamed(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)
@@ -171,35 +223,36 @@ def _blamed(
         built, _ = building.build(building.module(model), (), pipeline=_LOWERED_ONLY)
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
-    baseline = _ran(building, model, built, sources, expected)
+    baseline = ran(building, built, runs)
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
-        return _of_operator(building, model, sources, results)
+        return _of_operator(building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
     for count in range(len(building.case.passes) + 1):
         built, _ = building.build(building.module(model), building.case.passes[:count])
-        if _ran(building, model, built, sources, expected).ending.wrong:
+        if ran(building, built, runs).ending.wrong:
             return replace(results, guilty=building.case.passes[count - 1].name if count else "default pipeline")
     return results
 
 
-def _of_operator(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
     first = len(model.sources)
     bare = msgspec.structs.replace(model, outputs=tuple(range(first, len(model.types()))))
     built, _ = building.build(building.module(bare), (), pipeline=_LOWERED_ONLY)
-    found = wrong_calls(model, ROWS, sources, building.outputs(bare, built, sources))
-    if not found:
-        return _of_planning(building, model, sources, results)
-    return replace(results, guilty=found[0][0].row.partition(":")[0])
+    for run in runs:
+        found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
+        if found:
+            return replace(results, guilty=found[0][0].row.partition(":")[0])
+    return _of_planning(building, model, runs, results)
 
 
-def _of_planning(building: Building, model: Model, sources: Sequence[Array], results: Results) -> Results:
+def _of_planning(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
     built, _ = apart.build(apart.module(model), ())
-    if _ran(apart, model, built, sources, expected_outputs(model, ROWS, sources)).ending.wrong:
+    if ran(apart, built, runs).ending.wrong:
         return Results("unknown", "errors-grow")
     return replace(results, guilty="StaticPlanBlockMemory")
 

@@ -1,36 +1,77 @@
-"""Source that makes the values of what comes into a model, and source of the values that come out."""
+"""Source that makes the values of what comes into a model."""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from random import Random
 
 import numpy as np
 
 from tzerlike.core.case import Case
 from tzerlike.core.dtypes import parse
-from tzerlike.findings.issue.literal import number_source
+from tzerlike.core.finding import Finding
+from tzerlike.findings.issue.literal import array_source, number_source
+from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin
+from tzerlike.graph.runs import values_of_runs
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.values import drawn_values
+
+_INLINE = 64
+"""Elements that are listed; more are packed."""
 
 
-def drawn_sources(model: Model, case: Case) -> list[str]:
-    """Return for each source of a model an expression that draws what `tzerlike.graph.values` does.
+def run_of(finding: Finding, model: Model) -> tuple[int, int]:
+    """Return the run of a model that a finding of wrong results is of, or the first one; and which output is wrong."""
+    results = finding.observation.results
+    difference = None if results is None else results.optimised.difference
+    return (0, 0) if difference is None else divmod(difference.parameter, len(model.outputs))
 
-    `np` is in scope, and `ml_dtypes` where a dtype is bfloat16.
+
+def sources_source(model: Model, case: Case, run: int = 0) -> list[str]:
+    """Return for each source of a model an expression that makes its values in a run: drawn again where they are.
+
+    `np` is in scope, `base64` and `zlib`, and `ml_dtypes` where a dtype is bfloat16.
     """
-    return [_drawn(origin, case) for origin in model.sources]
+    one, values = values_of_runs(model, ROWS, case.input_seed)[run]
+    return [_source(origin, value, case) for origin, value in zip(one.sources, values, strict=True)]
+
+
+def inputs_source(model: Model, case: Case, run: int) -> str:
+    """Return lines with what comes into a run."""
+    values = zip(sources_source(model, case, run), model.sources, strict=True)
+    return "".join(f"    {value},\n" for value, one in values if one.kind == "input")
+
+
+def packed_bytes(values: Array) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
+
+
+def _source(origin: Origin, values: Array, case: Case) -> str:
+    if np.array_equal(values, drawn_values(origin, case.input_seed)):
+        return _drawn(origin, case)
+    dtype = _dtype(origin)
+    if values.size <= _INLINE:
+        return array_source(values, dtype)
+    held = f'zlib.decompress(base64.b64decode("{packed_bytes(values)}"))'
+    return f"np.frombuffer({held}, {dtype}).reshape({tuple(origin.type.shape)}).copy()"
 
 
 def _drawn(origin: Origin, case: Case) -> str:
     seed = Random(f"{origin.seed} {case.input_seed}").getrandbits(64)
     low, high, kind = origin.low, origin.high, parse(origin.type.dtype)
-    shape, dtype = tuple(origin.type.shape), f'"{origin.type.dtype}"'
+    shape = tuple(origin.type.shape)
     if origin.type.dtype == "bool":
-        drawn, dtype = f"integers(0, 2, {shape})", "bool"
+        drawn = f"integers(0, 2, {shape})"
     elif kind is not None and kind.is_int:
         low, high = max(int(np.ceil(low)), kind.low), min(int(np.floor(high)), kind.high)
         drawn = f"integers({low}, {high}, {shape}, endpoint=True)"
     else:
         drawn = f"uniform({number_source(low)}, {number_source(high)}, {shape})"
-        dtype = "ml_dtypes.bfloat16" if origin.type.dtype == "bfloat16" else dtype
     values = f"np.random.default_rng({seed}).{drawn}"
-    return f"{values if shape else f'np.asarray({values})'}.astype({dtype})"
+    return f"{values if shape else f'np.asarray({values})'}.astype({_dtype(origin)})"
+
+
+def _dtype(origin: Origin) -> str:
+    return {"bool": "bool", "bfloat16": "ml_dtypes.bfloat16"}.get(origin.type.dtype, f'"{origin.type.dtype}"')

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import textwrap
-import zlib
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,16 +14,18 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying
-from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import ExpectedOutput, expected_outputs, source_values
+from tzerlike.graph.reference import ExpectedOutput, expected_outputs
 from tzerlike.graph.relax import relax_module
+from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
+from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.sources import drawn_sources
+from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, run_of, sources_source
 from tzerlike.harnesses.proof import proved
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
@@ -42,7 +42,7 @@ import resource
 import signal
 import sys
 import zlib
-
+{variables}
 {imports}
 import numpy as np
 import tvm
@@ -72,6 +72,34 @@ if CONSTANTS:
 with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
 '''
 
+_REFUSAL = '''\
+"""{title}
+
+Exits non-zero where the call, wrong in one place ({what}), is not refused by an error that says why.
+"""
+
+import sys
+
+import tvm
+from tvm import relax
+
+{inputs}
+builder = relax.BlockBuilder()
+try:
+    with builder.function("main", [{taken}]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.emit({call}))
+        builder.emit_func_output(result)
+    module = builder.finalize()
+    print(module.script())
+    relax.build(module, tvm.target.Target({target!r}))
+except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
+    print(f"refused: {{error}}")
+    sys.exit(0)
+print("TVM takes a call that is wrong")
+sys.exit(1)
+'''
+
 _BUILD = """\
 {steps}
     built = {build}
@@ -93,6 +121,11 @@ print("the bug does not show")
 
 _CALL = """\
 outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, INPUTS))
+"""
+
+_OTHER_RUN = """\
+INPUTS = [
+{inputs}]
 """
 
 _CALL_END = """\
@@ -124,6 +157,8 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     """Return the texts of a finding; without TVMScript that reads back, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
+    if model.disrupted:
+        return Texts(f"{lines}\n", refusal_script(finding, model))
     module = script_of_model(model)
     if not module:
         return Texts(f"{lines}\n", replaying(finding.title))
@@ -133,13 +168,31 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     return Texts(f"{lines}\n\n{module}\n", repro, test)
 
 
+def refusal_script(finding: Finding, model: Model) -> str:
+    """Return a script of a call that is to be refused."""
+    (vertex,) = model.vertices
+    inputs = ", ".join(f"x{number}" for number in vertex.inputs)
+    return _REFUSAL.format(
+        title=quotable(finding.title),
+        what=vertex.broken,
+        inputs="".join(
+            f'x{number} = relax.Var("x{number}", relax.TensorType({list(one.type.shape)}, "{one.type.dtype}"))\n'
+            for number, one in enumerate(model.sources)
+        ),
+        call=call_source(vertex, [f"x{number}" for number in vertex.inputs]),
+        taken=inputs,
+        target=target_options(finding.case.target),
+    )
+
+
 def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     """Return the output that wrong code has wrong, None where it is no output."""
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None or results.optimised.difference is None:
         return None
-    expected = expected_outputs(model, ROWS, source_values(model, finding.case.input_seed))
-    return expected[results.optimised.difference.parameter]
+    run, output = run_of(finding, model)
+    one, values = values_of_runs(model, ROWS, finding.case.input_seed)[run]
+    return expected_outputs(one, ROWS, values, least_unit(finding.case.passes))[output]
 
 
 def script_of_model(model: Model) -> str:
@@ -160,16 +213,18 @@ def script_of_model(model: Model) -> str:
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
-    values = list(zip(drawn_sources(model, case), model.sources, strict=True))
+    run_number, output = run_of(finding, model)
+    values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
         memory=limits.memory,
         limit=LIMIT,
         module=module,
         constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
-        inputs="".join(f"    {drawn},\n" for drawn, one in values if one.kind == "input"),
+        inputs=inputs_source(model, case, run_number),
         target=target_options(case.target),
         level=case.config.opt_level,
         options=dict(case.config.options),
@@ -185,13 +240,17 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END
     if wrong is None or found is None:
-        return head + build + _CALL + _CALL_END
+        others = (
+            _OTHER_RUN.format(inputs=inputs_source(model, case, number)) + _CALL
+            for number in range(1, RUNS if model.variables else 1)
+        )
+        return head + build + _CALL + "".join(others) + _CALL_END
     run = _COMPARE.format(
-        number=found.parameter,
+        number=output,
         shape=wrong.values.shape,
-        expected=_packed(wrong.values),
+        expected=packed_bytes(wrong.values),
         dtype=str(wrong.values.dtype),
-        bound=_packed(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
+        bound=packed_bytes(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
     return head + build + _CALL + run
 
@@ -207,7 +266,3 @@ def _breach(finding: Finding) -> str:
         wrong=BREACHES[offence.check].format(after="module"),
         said=f"{offence.pass_name}: {offence.rule}: that does not hold",
     )
-
-
-def _packed(values: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()

@@ -11,7 +11,7 @@ from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.relax import relax_module
-from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec import OPERATOR_ROWS
 from tzerlike.graph.values import drawn_values
 from tzerlike.tir.seeds.generate import Recipe
 from tzerlike.tir.seeds.lowered import fused
@@ -23,7 +23,7 @@ _LIMITS = SizeLimits(rank=4, extent=8, elements=256)
 
 def recipes() -> Iterator[Recipe]:
     """Yield a recipe for each model; the same ones always."""
-    menu = Menu(list(ROWS.values()))
+    menu = Menu(list(OPERATOR_ROWS.values()))
     for number in range(MODELS):
         yield Recipe(f"graph.model{number}", partial(_lowered, number, menu))
 

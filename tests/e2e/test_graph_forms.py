@@ -1,0 +1,157 @@
+"""What models have beside operators, in Relax: functions, choices, tuples, casts, and extents that vary."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.e2e.test_graph_harness import _written
+from tests.models import case_of, observed
+from tzerlike.core.finding import Finding
+from tzerlike.graph.dice import Dice
+from tzerlike.graph.enclose import enclosed, repeated
+from tzerlike.graph.evolve import MODEL_LIMITS
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex
+from tzerlike.graph.relax import relax_accepts, relax_module
+from tzerlike.graph.spec import ROWS, forms
+from tzerlike.graph.symbols import with_variables
+from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.running import Building
+from tzerlike.harnesses.graph.texts import script_of_model
+from tzerlike.oracles.models import judge_results
+
+ROW, CONDITION = TensorType((5,), "float32"), TensorType((), "bool")
+
+CHOICE = Model(
+    (Origin(CONDITION), Origin(ROW)),
+    (
+        Vertex("sin", (1,), {}, (ROW,)),
+        Vertex("exp", (1,), {}, (ROW,)),
+        Vertex("if", (0, 2, 3), {}, (ROW,)),
+        Vertex("tuple", (4, 0), {"nested": True}, (ROW, CONDITION)),
+        Vertex("match_cast", (5,), {"to": "variables"}, (ROW,)),
+        Vertex("add", (7, 1), {}, (ROW,)),
+    ),
+    (8, 6),
+)
+
+VARYING = Model(
+    (Origin(TensorType((5, 3), "float32")), Origin(TensorType((10, 3), "float32"))),
+    (
+        Vertex("tile", (0,), {"repeats": (2, 1)}, (TensorType((10, 3), "float32"),)),
+        Vertex("add", (2, 1), {}, (TensorType((10, 3), "float32"),), ("function0",)),
+    ),
+    (3,),
+    variables=((5, 7, 2),),
+    written=(VaryingExtent(5, (0,)), VaryingExtent(10, (0,), 2)),
+)
+
+
+def _script(model: Model) -> str:
+    module = relax_module(model, lambda origin: drawn_values(origin, 0))
+    assert relax_accepts(module)
+    return str(module.script())
+
+
+def _ending(model: Model, *passes: str) -> str:
+    results = observed(case_of(model, *passes)).results
+    return str(results and results.optimised)
+
+
+@pytest.mark.parametrize(
+    "condition, passes",
+    [("input", ()), ("constant", ()), ("input", ("relax.FoldConstant", "relax.LegalizeOps", "relax.FuseOps"))],
+)
+def test_a_choice_is_written_as_one_and_computes_what_it_says(condition: Any, passes: tuple[str, ...]) -> None:
+    model = replace(CHOICE, sources=(replace(CHOICE.sources[0], kind=condition), CHOICE.sources[1]))
+    script = _script(model)
+    assert "if x0:" in script if condition == "input" else "if " in script
+    assert "R.match_cast" in script
+    assert script.index("if ") < script.index("R.sin") < script.index("else:") < script.index("R.exp")
+    assert _ending(model, *passes) == "agrees"
+
+
+def test_functions_that_are_alike_are_one_that_is_called_twice() -> None:
+    calls = (Vertex("sin", (0,), {}, (ROW,), ("function0",)), Vertex("sin", (1,), {}, (ROW,), ("function1",)))
+    packed = Vertex("add", (1, 2), {}, (ROW,), ("packed0",))
+    model = Model((Origin(ROW),), (*calls, packed), (3, 1))
+    script = _script(model)
+    assert script.count("cls.function0(") == 2 and "function1" not in script
+    assert "packed: R.Tuple(" in script
+    assert _ending(model, "relax.InlinePrivateFunctions") == _ending(model) == "agrees"
+
+
+def test_a_model_whose_extents_vary_is_built_once_and_runs_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = _script(VARYING)
+    assert 'R.Tensor(("2 * n", 3)' in script or "R.Tensor((2 * n, 3)" in script
+    original, shapes = Building.outputs, []
+
+    def outputs(self: Building, model: Model, built: Any, sources: Any) -> Any:
+        shapes.append(sources[0].shape)
+        return original(self, model, built, sources)
+
+    monkeypatch.setattr(Building, "outputs", outputs)
+    assert _ending(VARYING) == "agrees"
+    assert shapes == [(5, 3), (7, 3), (2, 3)]
+
+
+def test_what_is_wrong_for_some_extents_is_found_and_its_repro_has_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    original = Building.outputs
+
+    def outputs(self: Building, model: Model, built: Any, sources: Any) -> Any:
+        found = original(self, model, built, sources)
+        return [one + (len(sources[0]) == 2) for one in found]
+
+    monkeypatch.setattr(Building, "outputs", outputs)
+    case = case_of(VARYING)
+    found = judge_results(case, observed(case))
+    assert found is not None
+    text = _written(Finding("wrong-code", found.parts, case, found.observation))[0]
+    assert "(4, 3)" in text and "(10, 3)" not in text.partition("INPUTS")[2].partition("]\n")[0]
+    (tmp_path / "repro.py").write_text(text)
+    regression = _written(Finding("wrong-code", found.parts, case, found.observation))[1]
+    assert regression.text.count("TypeVar") == 2 and "built" in regression.cured
+    run = [sys.executable, "-I", str(tmp_path / "repro.py")]
+    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert (said.returncode, "does not show" in said.stdout) == (0, True), said.stderr
+
+
+def test_models_with_forms_come_back_from_their_script() -> None:
+    for model in (CHOICE, VARYING):
+        assert script_of_model(model)
+
+
+def test_the_verifier_takes_models_with_forms() -> None:
+    names = ("add", "exp", "greater", "sum", "split", "matmul", "reshape", "where", "nn.relu")
+    menu = Menu([*(ROWS[name] for name in names), *forms.ROWS])
+    for seed in range(60):
+        dice = Dice(Random(seed))
+        model = random_model(Random(seed), 8, menu, MODEL_LIMITS)
+        for change in (enclosed, repeated, enclosed):
+            model = change(model, dice) or model
+        module = relax_module(with_variables(model, ROWS, dice) or model, lambda origin: drawn_values(origin, 0))
+        assert relax_accepts(module), model
+
+
+@pytest.mark.long
+def test_builds_of_models_with_forms_compute_what_numpy_does() -> None:
+    """Not of casts to variables: TVM takes these for others in a choice, and says at run time that they differ."""
+    names = ("add", "exp", "sum", "split", "matmul", "reshape", "where", "tuple", "if", "if:two")
+    menu = Menu([ROWS[name] for name in names])
+    for seed in range(60):
+        dice = Dice(Random(seed))
+        model = random_model(Random(seed), 6, menu, MODEL_LIMITS)
+        model = enclosed(model, dice) or model
+        model = with_variables(model, ROWS, dice) or model
+        seen = observed(case_of(model))
+        assert judge_results(case_of(model), seen) is None, seen.results

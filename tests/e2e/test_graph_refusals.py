@@ -1,0 +1,63 @@
+"""Calls that are to be refused: what TVM says of them, and what is made of that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models import case_of, observed
+from tzerlike.core.finding import Finding
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex
+from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.texts import refusal_script
+from tzerlike.oracles.model_refusals import judge_refusals
+from tzerlike.oracles.models import judge_errors
+
+
+def _wrong(row: str, shape: tuple[int, ...], broken: str, dtype: str = "float32", **attributes: Any) -> Model:
+    kind = TensorType(shape, dtype)
+    return Model((Origin(kind),), (Vertex(row, (0,), attributes, (kind,), broken=broken),), (1,))
+
+
+CLEAN = _wrong("exp", (3,), "input 0: dtype", dtype="int8")
+MEANT = _wrong("ceil", (3,), "input 0: dtype", dtype="int8")
+ACCEPTED = _wrong("split", (4,), "attribute indices_or_sections", indices_or_sections=3, axis=0)
+WORDLESS = _wrong("einsum:ij->ji", (4,), "input 0: rank", subscripts="ij->ji")
+
+
+def _found(model: Model) -> Finding | None:
+    case = case_of(model)
+    seen = observed(case)
+    assert judge_errors(case, seen) is None
+    return judge_refusals(case, seen)
+
+
+@pytest.mark.parametrize("model", [CLEAN, MEANT])
+def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Model) -> None:
+    assert _found(model) is None
+
+
+def test_what_is_accepted_without_a_meaning_is_a_finding() -> None:
+    found = _found(ACCEPTED)
+    assert found is not None
+    assert found.parts == ("model-refusals", "split", "accepted", "attribute indices_or_sections")
+
+
+def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
+    found = _found(WORDLESS)
+    assert found is not None
+    assert found.parts[:3] == ("model-refusals", "einsum", "refused")
+
+
+@pytest.mark.parametrize("model, status", [(ACCEPTED, 1), (WORDLESS, 1), (CLEAN, 0)])
+def test_a_repro_takes_no_tzerlike(model: Model, status: int, tmp_path: Path) -> None:
+    case = case_of(model)
+    script = refusal_script(Finding("invalid-ir", ("model-refusals",), case, observed(case)), model_of(case.ir))
+    (tmp_path / "repro.py").write_text(script)
+    run = [sys.executable, "-I", str(tmp_path / "repro.py")]
+    done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert done.returncode == status, done.stderr

@@ -1,0 +1,96 @@
+"""Cases of models, and what a child sees in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.core.results import Rejection, Results
+from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.solve import output_types, recognise
+from tzerlike.graph.spec import ROWS
+from tzerlike.harnesses.graph import running
+from tzerlike.processes.job import ALONE
+
+ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
+LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
+
+
+class _Notes:
+    """Stands for the channel of a child."""
+
+    def __init__(self) -> None:
+        self._stage, self._pass = Stage.LOAD, ""
+
+    def enter_stage(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def note_pass(self, name: str) -> None:
+        self._pass = name
+
+    def note_results(self, results: Results) -> None:
+        return None
+
+    def stage(self) -> Stage:
+        return self._stage
+
+    def pass_name(self) -> str:
+        return self._pass
+
+
+def observed(case: Case) -> Observation:
+    """What a child sees in a case, with all that it looks at for some oracle."""
+    channel: Any = _Notes()
+    record = running.run_case(case, channel, ALONE, ALL, False)
+    return Observation(
+        Exit(record["exit"]),
+        Stage(record.get("stage", channel.stage())),
+        record.get("message", ""),
+        record.get("pass", ""),
+        results=Results.from_json(record["results"]) if "results" in record else None,
+        rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
+        offences=tuple(Offence(**one) for one in record.get("offences", ())),
+    )
+
+
+def case_of(model: Model, *passes: str) -> Case:
+    return Case(model_text(model), tuple(map(PassSpec, passes)), target=LEVEL_ZERO, harness="graph")
+
+
+class Drafted:
+    """A model under construction: its sources first, then calls; tensors are their numbers."""
+
+    def __init__(self, *sources: Origin) -> None:
+        self._sources = sources
+        self._vertices: list[Vertex] = []
+        self._types = [one.type for one in sources]
+
+    def call(self, row: str, *inputs: int, **attributes: Attribute) -> int:
+        """Add a call; return the number of its first output."""
+        kinds = [self._types[number] for number in inputs]
+        known = recognise(ROWS[row], kinds, attributes)
+        assert known is not None, f"{row} does not take {kinds} {attributes}"
+        outputs = output_types(ROWS[row], known)
+        first = len(self._types)
+        self._vertices.append(Vertex(row, inputs, attributes, outputs))
+        self._types += outputs
+        return first
+
+    def model(self, *outputs: int) -> Model:
+        return Model(self._sources, tuple(self._vertices), outputs)
+
+
+def floats(*shape: int, low: float = -4.0, high: float = 4.0, kind: Any = "input", seed: int = 0) -> Origin:
+    return Origin(TensorType(shape, "float32"), kind, low, high, seed)
+
+
+def called(row: str, *sources: Origin, outputs: Sequence[int] = (0,), **attributes: Attribute) -> Model:
+    """A model of one call, behind another one where it takes floats."""
+    seeded = [Origin(one.type, one.kind, one.low, one.high, number) for number, one in enumerate(sources)]
+    draft = Drafted(*seeded)
+    first = draft.call("negative", 0) if sources and sources[0].type.dtype == "float32" else 0
+    made = draft.call(row, first, *range(1, len(sources)), **attributes)
+    return draft.model(*(made + number for number in outputs))

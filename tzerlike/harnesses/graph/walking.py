@@ -1,0 +1,124 @@
+"""Walking along the steps of a case of a model: where it raises, what is ill-formed behind, what computes otherwise."""
+
+from __future__ import annotations
+
+import difflib
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tzerlike.core.case import Case
+from tzerlike.core.effort import Check, Effort
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import Ran
+from tzerlike.execution.diagnosis.walk import Change, Walk
+from tzerlike.graph.model import Model
+from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.offences import PassJudge
+from tzerlike.harnesses.graph.passes import made_pass
+from tzerlike.harnesses.graph.running import Building, expected_runs, ran
+from tzerlike.processes.channel import Channel
+from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+
+WALK = "walk-model"
+"""What the job is called."""
+
+_EFFORT = Effort(frozenset({Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step at its place, with the module before it and behind it."""
+
+    index: int
+    name: str
+    before: Any
+    after: Any
+
+    def walk(self, count: int, change: Change, detail: str) -> Walk:
+        first, second = (_script(module) for module in (self.before, self.after))
+        lines = list(difflib.unified_diff(first, second, f"before {self.name}", f"after {self.name}", lineterm=""))
+        lines = lines or [f"--- before {self.name}", *(f" {line}" for line in first)]
+        return Walk(count, change, (self.name,), self.index, detail, diff="\n".join(lines))
+
+
+def walk_model(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Walk along the steps of a case and lay down the Walk; the item is that of tzerlike.execution.diagnosis.ask."""
+    case = Case.from_json(item["case"])
+    channel.enter_stage(Stage.PASSES)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    model, building = model_of(case.ir), Building(case, channel, _EFFORT)
+    walk = _stepped(building, model, channel, item["stop"]) or _built(building, model, channel)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result({"walk": walk.to_json()})
+
+
+def _stepped(building: Building, model: Model, channel: Channel, stop: int | None) -> Walk | None:
+    """The walk that ends at a step which raises, or leaves what it may not."""
+    case, module = building.case, building.module(model)
+    count = len(case.passes)
+    target = ask_compiler(lambda: tvm_api.target_of(case.target))
+    with target, tvm_api.pass_context(case.config, []):
+        for index, spec in enumerate(case.passes):
+            if index == stop:
+                return _Step(index, spec.name, module, module).walk(count, Change.NONE, "")
+            channel.add_result({"at": index, "name": spec.name})
+            judge = PassJudge(spec.name, module, _EFFORT)
+            try:
+                after = ask_compiler(partial(made_pass(spec), module))
+                found = ask_compiler(lambda judge=judge, after=after: [*judge.offences(after)])  # type: ignore[misc]
+            except CompilerRefused as refusal:
+                return _Step(index, spec.name, module, module).walk(count, Change.RAISED, refusal.message)
+            if found:
+                detail = f"{found[0].rule}: {found[0].where}"
+                return _Step(index, spec.name, module, after).walk(count, Change.ILL_FORMED, detail)
+            module = after
+    return None
+
+
+def _built(building: Building, model: Model, channel: Channel) -> Walk:
+    """The walk to the first step behind which a build fails, or computes something else."""
+    case = building.case
+    count = len(case.passes)
+    channel.add_result({"at": None, "name": ""})
+    runs = expected_runs(building, model)
+    for length in range(count + 1):
+        try:
+            built, _ = building.build(building.module(model), case.passes[:length])
+            found = ran(building, built, runs)
+        except CompilerRefused as refusal:
+            if length:
+                return Walk(count, Change.NONE, (case.passes[length - 1].name,), detail=refusal.message)
+            name = channel.pass_name()
+            return Walk(count, Change.RAISED, (name,) if name else (), detail=refusal.message)
+        if found.ending.wrong:
+            return _wrong(building, model, length, found)
+    return Walk(count)
+
+
+def _wrong(building: Building, model: Model, length: int, found: Ran) -> Walk:
+    """What is wrong in front of all steps already, an operator or the planning of memory is known to be guilty of."""
+    passes = building.case.passes
+    if not length:
+        return Walk(len(passes), difference=found.difference)
+    modules = [_behind(building, model, passes[:end]) for end in (length - 1, length)]
+    walk = _Step(length - 1, passes[length - 1].name, *modules).walk(len(passes), Change.RESULT, found.message)
+    return Walk(walk.passes, walk.change, walk.suspects, walk.index, walk.detail, found.difference, walk.diff)
+
+
+def _behind(building: Building, model: Model, passes: Sequence[Any]) -> Any:
+    module = building.module(model)
+    with ask_compiler(lambda: tvm_api.target_of(building.case.target)), tvm_api.pass_context(building.case.config, []):
+        for spec in passes:
+            module = ask_compiler(partial(made_pass(spec), module))
+    return module
+
+
+def _script(module: Any) -> list[str]:
+    try:
+        return ask_compiler(lambda: tvm_api.script_of(module)).splitlines()
+    except CompilerRefused as refusal:
+        return [f"TVM cannot print it: {refusal.message}"]
