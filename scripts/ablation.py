@@ -1,11 +1,15 @@
-"""Campaigns with different options on the same seeds, and how much each of them covers.
+"""Variants of the fuzzer and simpler fuzzers on the same seeds, each on a core of its own, compared by what they cover.
 
-    python scripts/ablation.py OUT all='--mutators all' starter='--mutators starter' general='--mutators general'
+    python scripts/ablation.py OUT [NAME | NAME=OPTIONS | NAME=@BASELINE ...] [--budget 10m] [--seeds 1 2 ...]
 
-Runs `tzerlike fuzz --jobs 1` for each NAME=OPTIONS and each seed, as many at a time as there are cores, so that all
-have a core each; those of one seed one after another, so that what the machine does meanwhile falls on all of them.
-Prints the blocks of each, medians with their range, and the first configuration against the others. A campaign that
-OUT holds already is not run again.
+An arm is `tzerlike fuzz --jobs 1` with OPTIONS, or a module of scripts/baselines; without any, all of ARMS run. Each
+campaign is held to one core, --at-once of them at a time; those of one seed run one after another, so that what the
+machine does meanwhile falls on all arms. What OUT holds whole already is not run again: a call that was interrupted
+goes on where it was.
+
+Printed is a table for each figure: the median, its range, how many times that the first arm's median is, the p of Mann
+and Whitney's two-sided test, and A12 (1: the first arm is always better). `beyond` are the blocks beyond those that
+building one empty function covers.
 """
 
 from __future__ import annotations
@@ -13,75 +17,164 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import queue
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from comparison import mann_whitney, superiority
+
+from tzerlike.core.storage import write_atomic
+
+SCRIPTS = Path(__file__).resolve().parent
+
+ARMS = {
+    "joint": "",
+    "paper": "--pass-mode paper --n-max 5 --mutator-choice uniform",
+    "random_passes": "--pass-mode random",
+    "no_passes": "--pass-mode none",
+    "no_feedback": "--feedback none",
+    "general": "--mutators general",
+    "naive": "@naive",
+    "tvmfuzz": "@tvmfuzz",
+    "bytes": "@byte_mutation",
+}
+"""The variants and baselines that are compared when no others are named."""
+
+_FLOOR = "empty"
+_FLOOR_BUDGET = "20s"
+_FIGURES = ("blocks", "beyond", "valuable", "pairs/s")
+
 
 @dataclass(frozen=True)
-class Configuration:
+class Arm:
     name: str
-    options: tuple[str, ...]
+    words: tuple[str, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Configuration:
+    def parse(cls, text: str) -> Arm:
         name, equals, options = text.partition("=")
         if not equals or not name.isidentifier():
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=OPTIONS")
         return cls(name, tuple(shlex.split(options)))
 
+    def command(self, out: Path, seed: int, budget: str, oracles: str) -> list[str]:
+        common = ["--out", str(out), "--seed", str(seed), "--budget", budget]
+        if self.words and self.words[0].startswith("@"):
+            return [sys.executable, "-m", f"baselines.{self.words[0][1:]}", *common, *self.words[1:]]
+        own = ["--jobs", "1", "--oracles", oracles, "--ui", "none", *self.words]
+        return [sys.executable, "-m", "tzerlike", "fuzz", *common, *own]
 
-def run(configuration: Configuration, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run one campaign to its end and return its stats.json."""
-    out: Path = arguments.out / f"{configuration.name}-{seed}"
-    if not (out / "stats.json").is_file():
-        order = [sys.executable, "-m", "tzerlike", "fuzz", "--out", str(out), "--seed", str(seed), "--jobs", "1"]
-        order += ["--budget", arguments.budget, "--oracles", arguments.oracles, "--ui", "none", *configuration.options]
-        status = subprocess.run(order, check=False, stdout=subprocess.DEVNULL).returncode
-        if status != 0:
-            raise SystemExit(f"{out}: tzerlike fuzz ended with status {status}")
-    stats: dict[str, Any] = json.loads((out / "stats.json").read_text(encoding="utf-8"))
+
+class Cores:
+    """The cores that campaigns may have, one each."""
+
+    def __init__(self, count: int) -> None:
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in sorted(os.sched_getaffinity(0))[:count]:
+            self._free.put(core)
+
+    @contextmanager
+    def one(self) -> Iterator[int]:
+        core = self._free.get()
+        try:
+            yield core
+        finally:
+            self._free.put(core)
+
+
+def run(arm: Arm, seed: int, budget: str, cores: Cores, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the statistics of a campaign, which runs to its end if it has not before."""
+    name = f"{arm.name}-{seed}"
+    out, result = arguments.out / name, arguments.out / f"{name}.json"
+    if not result.is_file():
+        with cores.one() as core:
+            shutil.rmtree(out, ignore_errors=True)
+            order = ["taskset", "-c", str(core), *arm.command(out, seed, budget, arguments.oracles)]
+            with (arguments.out / f"{name}.log").open("w") as log:
+                done = subprocess.run(order, check=False, stdout=log, stderr=log, cwd=SCRIPTS)
+        if done.returncode:
+            raise SystemExit(f"{out}: status {done.returncode}, see {name}.log")
+        ran = {
+            "command": order,
+            "budget": budget,
+            "stats": json.loads((out / "stats.json").read_text(encoding="utf-8")),
+        }
+        write_atomic(result, json.dumps(ran, indent=1))
+    ran = json.loads(result.read_text(encoding="utf-8"))
+    if ran["budget"] != budget:
+        raise SystemExit(f"{result}: ran for {ran['budget']}; take another OUT for {budget}")
+    stats: dict[str, Any] = ran["stats"]
     return stats
+
+
+def figures(stats: dict[str, Any], floor: int) -> dict[str, float]:
+    blocks = stats["coverage"]
+    speed = stats["pairs"] / max(1e-9, stats["elapsed_s"])
+    return dict(zip(_FIGURES, (blocks, blocks - floor, stats["valuable_tests"], speed), strict=True))
+
+
+def table(figure: str, values: dict[str, list[float]]) -> Iterator[str]:
+    """The lines of a figure's table, in Markdown; `values` by arm, the first the one that others are compared with."""
+    (first, ours), *_ = values.items()
+    digits = 1 if figure == "pairs/s" else 0
+    yield f"| {figure} | median | range | {first} / it | p | A12 |"
+    yield "|---|---|---|---|---|---|"
+    for name, theirs in values.items():
+        spread = f"{min(theirs):,.{digits}f} to {max(theirs):,.{digits}f}"
+        middle = median(theirs)
+        compared = "| | |"
+        if name != first:
+            ratio = f"{median(ours) / middle:.2f}" if middle else "-"
+            compared = f"{ratio} | {mann_whitney(ours, theirs):.2g} | {superiority(ours, theirs):.2f} |"
+        yield f"| {name} | {middle:,.{digits}f} | {spread} | {compared}"
+
+
+def run_all(arms: Sequence[Arm], arguments: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
+    cores = Cores(arguments.at_once)
+    floor = run(Arm(_FLOOR, (f"@{_FLOOR}",)), 1, _FLOOR_BUDGET, cores, arguments)["coverage"]
+    print(f"an empty function: {floor:,} blocks")
+    with ThreadPoolExecutor(arguments.at_once) as pool:
+        # By seeds first: a break leaves whole seeds behind.
+        running = {
+            (arm.name, seed): pool.submit(run, arm, seed, arguments.budget, cores, arguments)
+            for seed in arguments.seeds
+            for arm in arms
+        }
+        done = {key: figures(future.result(), floor) for key, future in running.items()}
+    return {arm.name: [done[arm.name, seed] for seed in arguments.seeds] for arm in arms}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("configurations", nargs="+", type=Configuration.parse, metavar="NAME=OPTIONS")
-    parser.add_argument("--budget", default="5m")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("arms", nargs="*", metavar="NAME=OPTIONS")
+    parser.add_argument("--budget", default="10m")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 11)))
     parser.add_argument("--oracles", default="crash")
     parser.add_argument("--at-once", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_intermixed_args()
+    try:
+        # The name of one of ARMS alone will do.
+        arms = [Arm.parse(text if "=" in text else f"{text}={ARMS[text]}") for text in arguments.arms or ARMS]
+    except (KeyError, argparse.ArgumentTypeError) as error:
+        parser.error(f"{error}: neither NAME=OPTIONS nor one of {', '.join(ARMS)}")
+    arguments.out = arguments.out.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(arguments.at_once) as pool:
-        running = {
-            (configuration.name, seed): pool.submit(run, configuration, seed, arguments)
-            for seed in arguments.seeds
-            for configuration in arguments.configurations
-        }
-        stats = {key: future.result() for key, future in running.items()}
-    first = arguments.configurations[0].name
-    for configuration in arguments.configurations:
-        name = configuration.name
-        blocks = [stats[name, seed]["coverage"] for seed in arguments.seeds]
-        iterations = median(stats[name, seed]["iterations"] for seed in arguments.seeds)
-        print(f"{name:12} blocks {' '.join(f'{each:,}' for each in blocks)}")
-        print(
-            f"{'':12} median {median(blocks):,.0f} ({min(blocks):,} to {max(blocks):,}), {iterations:,.0f} iterations"
-        )
-        if name != first:
-            more = [
-                stats[first, seed]["coverage"] / each - 1 for seed, each in zip(arguments.seeds, blocks, strict=True)
-            ]
-            ratio = median(stats[first, seed]["coverage"] for seed in arguments.seeds) / median(blocks) - 1
-            by_seed = " ".join(f"{100 * each:+.1f}" for each in more)
-            print(f"{'':12} {first} covers {100 * ratio:+.1f} % more by medians, {by_seed} % by seed")
+    results = run_all(arms, arguments)
+    print(f"{len(arguments.seeds)} seeds, {arguments.budget} each, one core each, --oracles {arguments.oracles}")
+    for figure in _FIGURES:
+        print()
+        for line in table(figure, {name: [each[figure] for each in runs] for name, runs in results.items()}):
+            print(line)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,8 @@ little; the shares of stages alone are of the clock on the wall. Compare ratios,
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
-import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from processor import processor_time, take_in_orphans
 from standalone import cache_directory, executor_with
 
 from tzerlike.core.case import Case, ContextConfig
@@ -37,21 +33,6 @@ BATCHES = (1, 4, 16)
 CASES = 40
 REPEATS = 5
 READS = 10_000
-
-
-_PR_SET_CHILD_SUBREAPER = 36
-
-
-def processor_time(command: Sequence[str]) -> float:
-    """Run a command; returns the seconds of processor time that it and all of its descendants took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
-    # What outlived its parent came to this process, which has to wait for it: else its time is nobody's.
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def campaign(pairs_per_fork: int, iterations: int) -> tuple[dict[str, Any], float]:
@@ -73,8 +54,7 @@ def campaign(pairs_per_fork: int, iterations: int) -> tuple[dict[str, Any], floa
 
 
 def speed() -> None:
-    if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError("this process cannot take in orphans, whose time would be missing")
+    take_in_orphans()
     print(f"campaign on the built-in seeds, --oracles crash --jobs 1, {ITERATIONS} iterations")
     campaign(1, 1)  # makes seeds and blocks, which are cached
     first, start = campaign(1, 1)

@@ -236,6 +236,29 @@ def test_none_mode_runs_no_passes(make: Make) -> None:
     assert {case.passes for case in executor.cases} == {()}
 
 
+def test_paper_mode_changes_programs_or_passes_and_never_both(make: Make) -> None:
+    executor = Scripted(OK_NEW)
+    fuzzer = make(executor, pass_mode="paper", n_max=2)
+    for _ in range(13):
+        fuzzer.step()
+    seed, *mutants = executor.cases
+    of_passes = [case for case in mutants if case.passes != seed.passes]
+    assert len(of_passes) == 4
+    # Drawn anew: the passes of `Sequences` grow where they are mutated.
+    assert {(case.ir, len(case.passes)) for case in of_passes} == {(seed.ir, 1)}
+    assert all(case.ir != seed.ir for case in mutants if case not in of_passes)
+
+
+def test_without_feedback_coverage_is_counted_and_only_seeds_are_mutated(make: Make) -> None:
+    executor = Scripted(otherwise=OK_NEW)
+    fuzzer = make(executor, feedback=False, n_max=2, pending=[seed("a"), seed("b")])
+    for _ in range(30):
+        fuzzer.step()
+    assert fuzzer.tally.valuable == 30
+    assert {entry.provenance.generation for entry in fuzzer.corpus} == {0}
+    assert fuzzer.pairs.learnt == {}
+
+
 def test_a_mutator_that_does_not_apply_runs_nothing(make: Make) -> None:
     executor = Scripted(OK_NEW)
     fuzzer = make(executor, mutator=Never(), n_max=3)

@@ -23,6 +23,7 @@ DOCUMENTS = [
     "docs/tir-semantics.md",
     "docs/graph-semantics.md",
     "docs/tutorial.md",
+    "docs/performance.md",
 ]
 
 

@@ -146,7 +146,8 @@ class Search:
     """How a worker searches: the options of the campaign as far as the loop goes by them.
 
     `target` is that of a Case. Where there is no coverage, the search is not `guided`, and all carried pairs that
-    compile are taken.
+    compile are taken. Without `feedback` coverage is counted and nothing goes by it: only what was imported is mutated.
+    The pass mode `paper` is Algorithm 1 to the letter: a mutated program keeps its passes, and passes are drawn anew.
     """
 
     seed: int
@@ -159,6 +160,7 @@ class Search:
     pairs_per_fork: int = 1
     cheap_code_share: float = CHEAP_CODE_SHARE
     guided: bool = True
+    feedback: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,9 @@ class Fuzzer:
         if not len(self.corpus):
             return None
         entry = self.corpus.choose(rng)
-        of_passes = not self.pairs.mutators or (self.search.pass_mode == "joint" and entry.n >= self.search.n_max)
+        of_passes = not self.pairs.mutators or (
+            self.search.pass_mode in ("joint", "paper") and entry.n >= self.search.n_max
+        )
         mutate = self._mutate_passes if of_passes else self._mutate_program
         trial = contained(partial(mutate, entry, iteration, rng), "propose")
         if not isinstance(trial, Fault):
@@ -278,6 +282,7 @@ class Fuzzer:
         self.tally.seconds["oracle"] += time.perf_counter() - began
         new = seen.exit is Exit.OK and seen.new_blocks + trial.new_blocks > 0
         reason = self._kept(partial(self._count, trial, seen, new), "count", trial.occasion) or ""
+        new = new and self.search.feedback
         if new and not carried:
             trial = self._kept(partial(self._shrink, trial, seen), "shrink", trial.occasion) or trial
         entry, case, provenance = trial.entry, trial.case, trial.provenance
@@ -373,7 +378,7 @@ class Fuzzer:
     def _choose_mutator(self, rng: Random) -> str:
         """Prefer what has paid, with a floor for everyone, or draw equally."""
         names = self.pairs.mutators
-        if self.search.mutator_choice == "uniform":
+        if self.search.mutator_choice == "uniform" or not self.search.feedback:
             return names[rng.randrange(len(names))]
         yields = {name: (row.tried, row.valuable) for name, row in self.tally.mutators.items()}
         return rng.choices(names, shares(names, yields))[0]
@@ -394,7 +399,10 @@ class Fuzzer:
         began = time.perf_counter()
         donor = self.corpus.choose(rng).passes
         parent = entry.case
-        passes, config = self.pairs.mutate(parent.passes, parent.config, rng, donor, parent.ir)
+        if self.search.pass_mode == "paper":
+            passes, config = self.pairs.fresh(rng, parent.ir)
+        else:
+            passes, config = self.pairs.mutate(parent.passes, parent.config, rng, donor, parent.ir)
         case = replace(parent, passes=passes, config=config)
         self.tally.seconds["mutate"] += time.perf_counter() - began
         return Trial(case, self._descend(entry, PASS_MUTATION, iteration), PASS_MUTATION, entry)
@@ -424,7 +432,8 @@ class Fuzzer:
             row.tried += 1
             row.valid += valid
             row.valuable += new
-        self.pairs.learn(tally.pass_yields())
+        if self.search.feedback:
+            self.pairs.learn(tally.pass_yields())
         if seen.exit is Exit.REJECTED:
             kind = self.pairs.label(trial.case, seen)
             reason = kind.value

@@ -106,6 +106,7 @@ class Worker(ConfirmingWorker):
                 worker=self.number,
                 n_max=config.n_max,
                 pass_mode=config.pass_mode,
+                feedback=config.feedback == "coverage",
                 mutator_choice=config.mutator_choice,
                 target=config.case_target,
                 harness=config.harness,
@@ -237,7 +238,8 @@ class Worker(ConfirmingWorker):
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
         super().restore()
-        self.fuzzer.pairs.learn(self.state.pass_yields())
+        if self.fuzzer.search.feedback:
+            self.fuzzer.pairs.learn(self.state.pass_yields())
         self._restore_corpus()
         if self.config.corpus:
             directory, through = Path(self.config.corpus), self.state.carried_through

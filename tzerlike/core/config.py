@@ -23,8 +23,9 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 TARGETS = KINDS
 COVERAGE = ("auto", "breakpoint", "sancov", "none")
-PASS_MODES = ("joint", "random", "none")
+PASS_MODES = ("joint", "random", "none", "paper")
 MUTATOR_CHOICES = ("adaptive", "uniform")
+FEEDBACK = ("coverage", "none")
 UIS = ("rich", "plain", "none")
 
 
@@ -58,6 +59,7 @@ class CampaignConfig:
     plugins: tuple[str, ...] = ()
     mutator_choice: str = "adaptive"
     pass_mode: str = "joint"
+    feedback: str = "coverage"
     oracles: tuple[str, ...] = DEFAULT_ORACLES
     jobs: int = 1
     timeout: float = 5.0
@@ -79,6 +81,7 @@ class CampaignConfig:
                 self.mutator_choice in MUTATOR_CHOICES,
                 "one of " + ", ".join(MUTATOR_CHOICES),
             ),
+            ("--feedback", self.feedback in FEEDBACK, "one of " + ", ".join(FEEDBACK)),
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),
             ("--timeout", 0.05 <= self.timeout <= 3600, "from 0.05 to 3600 seconds"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tzerlike.core.errors import StorageError
-from tzerlike.core.storage import NoSpace, Room, write_atomic
+from tzerlike.core.storage import NoSpace, Room, write_atomic, write_together
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -29,6 +29,14 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Pa
     assert not os.path.lexists(trap)
 
 
+def test_files_written_together_are_all_there_or_leave_nothing_behind(tmp_path: Path) -> None:
+    write_together(tmp_path, {"one": "1", "two": b"2"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "1", "two": "2"}
+    with pytest.raises(StorageError, match="three-"):
+        write_together(tmp_path, {"one": "new", "three-" * 60: "3"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "1", "two": "2"}
+
+
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "inside").touch()
@@ -42,7 +50,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from tzerlike.core.storage import write_atomic\n"
+        "import sys; from pathlib import Path; from tzerlike.core.storage import write_atomic, write_together\n"
         "from tzerlike.core.errors import StorageError\n"
         "try: write_atomic(Path(sys.argv[1]), b'x' * 20_000)\n"
         "except StorageError as error: print(error)"

@@ -26,6 +26,7 @@ from tzerlike.core.case import TIR
 from tzerlike.core.config import (
     COVERAGE,
     DEFAULT_ORACLES,
+    FEEDBACK,
     MUTATOR_CHOICES,
     PASS_MODES,
     TARGETS,
@@ -46,7 +47,16 @@ from tzerlike.systems import system_named
 _GROUPS = {
     "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
     "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
-    "Where programs come from": ("seed", "seeds", "corpus", "mutators", "plugins", "mutator_choice", "n_max"),
+    "Where programs come from": (
+        "seed",
+        "seeds",
+        "corpus",
+        "mutators",
+        "plugins",
+        "mutator_choice",
+        "n_max",
+        "feedback",
+    ),
     "How a case runs": ("pass_mode", "coverage", "timeout", "memory_limit", "pairs_per_fork", "unconfined"),
     "What is shown": ("ui", "quiet", "verbose"),
 }
@@ -90,7 +100,14 @@ _GROUPS = {
     type=click.Choice(PASS_MODES),
     default="joint",
     show_default=True,
-    help="Mutate passes with programs, draw them anew, or run the default pipeline alone.",
+    help="Mutate passes with programs, draw them anew, run the default pipeline alone, or Algorithm 1 of Tzer's paper.",
+)
+@click.option(
+    "--feedback",
+    type=click.Choice(FEEDBACK),
+    default="coverage",
+    show_default=True,
+    help="What decides which pairs are mutated on; none: seeds alone are, and coverage is only counted.",
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
 @click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
@@ -127,6 +144,7 @@ def fuzz(
     plugins: tuple[str, ...],
     mutator_choice: str,
     pass_mode: str,
+    feedback: str,
     oracles: str | None,
     jobs: int | None,
     timeout: float,
@@ -160,6 +178,7 @@ def fuzz(
         plugins=plugins,
         mutator_choice=mutator_choice,
         pass_mode=pass_mode,
+        feedback=feedback,
         oracles=default_oracles(harness) if oracles is None else comma_separated(oracles),
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
@@ -199,6 +218,7 @@ _OF_CASES = (
     "mutators",
     "mutator_choice",
     "pass_mode",
+    "feedback",
     "oracles",
     "pairs_per_fork",
 )

@@ -47,7 +47,9 @@ class TirPairs:
         made = make_mutators(config.mutator_names) if mutators is None else mutators
         self._mutators = {mutator.name: mutator for mutator in made}
         catalog = tuple(info for info in discover() if drawn(info.name))
-        self._source = (RandomSource if config.pass_mode == "random" else PlannedSource)(catalog, pipeline_of)
+        self._source = (RandomSource if config.pass_mode in ("random", "paper") else PlannedSource)(
+            catalog, pipeline_of
+        )
         self._target = kind_of_target(config.case_target)
         self._explore = explore
         self._live = lru_cache(_LIVE_PROGRAMS)(_parsed)
