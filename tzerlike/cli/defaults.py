@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,26 +15,30 @@ from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 
 OWN, SHARED = "tzerlike.toml", "pyproject.toml"
 
+_NOT_FROM_FILES = frozenset({"--python", "--source", "--unconfined"})
+"""Options that name code to run, or let cases out of confinement: a file that came with somebody's bundles may not."""
+
 
 def defaults_for(group: click.Group, start: Path) -> dict[str, Any]:
     """Return the defaults that hold in the directory `start`, by command and option, from the nearest file above it.
 
     A table for each command, `[fuzz]` or `[tool.tzerlike.fuzz]`, `[ci.batch]`, with options as on the command line. A
-    tzerlike.toml goes before a pyproject.toml beside it. UserError on a command or an option that there is none of.
+    tzerlike.toml goes before a pyproject.toml beside it. UserError on a command or an option that there is none of,
+    or that is for the command line alone.
     """
     for directory in (start, *start.parents):
         for path in (directory / OWN, directory / SHARED):
-            if path.is_file() and (table := _table(path)) is not None:
+            if os.access(path, os.R_OK) and path.is_file() and (table := _table(path)) is not None:
                 return _checked(group, table, str(path))
     return {}
 
 
 def _table(path: Path) -> Mapping[str, Any] | None:
-    """What a file says; None for a pyproject.toml that says nothing of us."""
+    """What a file says, be it a link; None for a pyproject.toml that says nothing of us."""
     try:
-        text = read_bytes(path, SCRIPT_BYTES).decode()
+        text = read_bytes(path.resolve(), SCRIPT_BYTES).decode()
         table: Any = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, UserError) as error:
         if path.name == SHARED:
             return None
         raise UserError(f"{path}: not readable as TOML: {error}") from error
@@ -56,6 +61,8 @@ def _checked(group: click.Group, table: Mapping[str, Any], where: str) -> dict[s
         for option, value in values.items():
             if option not in options:
                 raise UserError(f"{where}: {name}: {option}: no option of that name; see tzerlike {name} --help")
+            if f"--{option}" in _NOT_FROM_FILES:
+                raise UserError(f"{where}: {name}: {option}: only on the command line, or by a variable")
             found.setdefault(name, {})[options[option]] = value
     return found
 

@@ -13,6 +13,7 @@ import pytest
 from tzerlike.cli.defaults import defaults_for
 from tzerlike.cli.main import cli
 from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import SCRIPT_BYTES
 
 FUZZ = cli.commands["fuzz"]
 
@@ -44,6 +45,14 @@ def test_a_project_that_says_nothing_of_us_is_passed_by(tmp_path: Path) -> None:
     assert defaults_for(cli, tmp_path / "a") == {"fuzz": {"jobs": 3}}
 
 
+def test_a_project_is_read_through_a_link_and_a_huge_one_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "shared.toml").write_text("[tool.tzerlike.fuzz]\njobs = 3\n")
+    (tmp_path / "pyproject.toml").symlink_to("shared.toml")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "pyproject.toml").write_bytes(b"#" * (SCRIPT_BYTES + 1))
+    assert defaults_for(cli, tmp_path / "a") == {"fuzz": {"jobs": 3}}
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -51,6 +60,9 @@ def test_a_project_that_says_nothing_of_us_is_passed_by(tmp_path: Path) -> None:
         ("jobs = 3", "jobs: no command of that name"),
         ("[fuzz]\njob = 3", "fuzz: job: no option of that name"),
         ("[fuzz", "not readable as TOML"),
+        ("[run]\nunconfined = true", "unconfined: only on the command line"),
+        ("[replay]\npython = ['./python']", "python: only on the command line"),
+        ("[tvm.build]\nsource = '.'", "source: only on the command line"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, text: str, why: str) -> None:
