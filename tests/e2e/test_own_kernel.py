@@ -115,6 +115,7 @@ def test_a_file_with_imports_and_helpers_is_run_in_confinement(tmp_path: Path) -
                 return str(error)
 
         assert judged(HELPED) == "ok"
+        assert judged(HELPED.replace("main = kernel", "error = kernel")) == "ok", "whatever its name"
         assert f"{path}:" in judged(HELPED, text_only=True), "its functions are not in the text"
         writes = judged(HELPED + "open('made', 'w')\n")
         assert "may not" in writes and "--text" in writes

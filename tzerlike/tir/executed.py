@@ -34,13 +34,13 @@ def executed_functions(path: Path) -> dict[str, Any]:
         why = what or ("takes too long" if number == signal.SIGPROF else f"dies of {signal.Signals(number).name}")
         raise UserError(f"{path}: {why} when it is run; with --text it is parsed only")
     told = json.loads(answer)
-    if "error" in told:
-        raise UserError(told["error"])
+    if isinstance(told, str):
+        raise UserError(told)
     return {name: tvm_api.load_ir(text) for name, text in told.items()}
 
 
 def _run(path: Path) -> str:
-    """In the child: the functions as IR by name, or what went wrong, as JSON."""
+    """In the child: the functions as IR by name, or a text of what went wrong, as JSON."""
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(_NAME, path)
     assert spec is not None and spec.loader is not None
@@ -49,7 +49,7 @@ def _run(path: Path) -> str:
     try:
         spec.loader.exec_module(module)
     except BaseException as error:  # noqa: BLE001 - the user's own, SystemExit too
-        return json.dumps({"error": _said(path, error)})
+        return json.dumps(_said(path, error))
     kinds = (tvm_api.PrimFunc, tvm_api.IRModule)
     found = {name: value for name, value in vars(module).items() if isinstance(value, kinds)}
     return json.dumps({name: tvm_api.dump_ir(value) for name, value in found.items()})
