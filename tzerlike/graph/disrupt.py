@@ -76,6 +76,8 @@ def wrong_disruption(model: Model, rows: Mapping[str, Specification]) -> str:
     row, count = rows.get(vertex.row), len(model.sources)
     if row is None or row in FORMS:
         return f"no operator {vertex.row}"
+    if not vertex.attributes.keys() <= row.attributes.keys():
+        return f"%{count}: attributes that {vertex.row} has not got"
     if vertex.inputs != tuple(range(count)) or any(one >= len(model.types()) for one in model.outputs):
         return "a call of other tensors"
     kinds = [one.type for one in model.sources]

@@ -70,6 +70,12 @@ def test_a_call_that_breaks_nothing_is_not_to_be_refused() -> None:
     assert "breaks no row" in wrong_disruption(right, ROWS)
 
 
+def test_a_call_has_no_attributes_but_those_of_its_row() -> None:
+    kind = TensorType((2, 3), "int32")
+    wrong = Model((Origin(kind),), (Vertex("exp", (0,), {"a=1)); print(": 1}, (kind,), broken="input 0: dtype"),), (1,))
+    assert "has not got" in wrong_disruption(wrong, ROWS)
+
+
 def test_others_make_whole_models_of_disrupted_ones() -> None:
     menu = Menu(list(ROWS.values()))
     kind = TensorType((2, 3), "int32")

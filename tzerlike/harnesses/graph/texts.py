@@ -174,7 +174,7 @@ def refusal_script(finding: Finding, model: Model) -> str:
     inputs = ", ".join(f"x{number}" for number in vertex.inputs)
     return _REFUSAL.format(
         title=quotable(finding.title),
-        what=vertex.broken,
+        what=quotable(vertex.broken),
         inputs="".join(
             f'x{number} = relax.Var("x{number}", relax.TensorType({list(one.type.shape)}, "{one.type.dtype}"))\n'
             for number, one in enumerate(model.sources)
