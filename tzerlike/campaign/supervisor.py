@@ -247,12 +247,16 @@ class Supervisor:
     def _rest(self, seconds: float) -> None:
         """Have the workers rest or go on, as is wished; the `seconds` just gone do not count where they did."""
         assert self._started is not None
-        if self.directory.pause.exists():
+        wished = self.wishes.pause and not self._stop and not self.wishes.end
+        paused = self.directory.pause.exists()
+        if paused:
             self._started += seconds
-            if not self.wishes.pause or self._stop or self.wishes.end:
+        # Where the disk has no room for it, the next turn tries again.
+        with contextlib.suppress(OSError):
+            if paused and not wished:
                 self.directory.pause.unlink(missing_ok=True)
-        elif self.wishes.pause and not self._stop and not self.wishes.end:
-            self.directory.pause.touch()
+            elif wished and not paused:
+                self.directory.pause.touch()
 
     def _confirming(self, crew: Crew) -> bool:
         """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""

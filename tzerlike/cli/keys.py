@@ -7,7 +7,7 @@ import select
 import sys
 import termios
 import tty
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 
@@ -40,13 +40,17 @@ class Keys(AbstractContextManager["Keys"]):
         if self._before is None or not self._in_front():
             return ""
         fd, text = sys.stdin.fileno(), b""
-        while select.select([fd], [], [], 0)[0] and (more := os.read(fd, 64)):
-            text += more
+        # A terminal that is gone says so when it is read; the signal that ends the campaign comes with that.
+        with suppress(OSError):
+            while select.select([fd], [], [], 0)[0] and (more := os.read(fd, 64)):
+                text += more
         return text.decode(errors="ignore")
 
     @staticmethod
     def _in_front() -> bool:
         """Whether the terminal is ours: who asks from the background is stopped."""
+        if sys.stdin is None:  # Python's, where descriptor 0 was closed
+            return False
         try:
             return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
         except (OSError, ValueError):
