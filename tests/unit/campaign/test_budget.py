@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,7 +71,8 @@ def test_a_finding_in_hand_is_waited_for_and_said(tmp_path: Path) -> None:
     workers = Workers("report", 1.5)
     told = supervised(tmp_path, workers)
     assert not workers.stopped
-    assert told == ["the campaign ended 1 s after its budget: a finding was being confirmed"]
+    (line,) = told
+    assert re.fullmatch(r"the campaign ended \d+ s after its budget: a finding was being confirmed", line)
 
 
 def test_the_start_of_a_reduction_is_in_its_budget(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 
 import numpy
@@ -360,4 +361,7 @@ def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
         "A = [1., 2.]", "out = [0, 0]", "out afterwards, as the program says = [7, 8]"
     ]  # fmt: skip
     assert inputs_text({"argument0": numpy.zeros((40, 4))}, script) == ""
+    began = time.process_time()
+    assert inputs_text({"argument0": numpy.ones(1_000_000)}, script) == ""
+    assert time.process_time() - began < 1, "what is long is not printed to be thrown away"
     assert inputs_text({}, script) == ""

@@ -16,6 +16,7 @@ _LONG_WORD = 12
 _LONG_NUMBER = 10
 _DIGITS = 6
 _INPUT_LINES = 20
+_WIDTH = 120
 _ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
 _IMPORT = re.compile(r"^# (from \S+ import (?:\w+ as )?(\w+))$", re.MULTILINE)
 _PARAMETER = re.compile(r"(\w+): (?:T\.|\w+\.)")
@@ -81,6 +82,9 @@ def pasted(script: str) -> str:
 
 def inputs_text(arrays: Mapping[str, NDArray[Any]], script: str) -> str:
     """What a program runs on and what it computes, a line or more for each array; "" where that takes many lines."""
+    # A number takes three characters at least; to print many takes long.
+    if any(3 * array.size > _WIDTH * _INPUT_LINES for array in arrays.values()):
+        return ""
     head = script.partition("def main(")[2].partition("):\n")[0]
     names = _PARAMETER.findall(head)
     lines = []
@@ -99,5 +103,5 @@ def inputs_text(arrays: Mapping[str, NDArray[Any]], script: str) -> str:
 def _assigned(name: str, array: NDArray[Any]) -> str:
     start = f"{name} = "
     return start + numpy.array2string(
-        array, separator=", ", threshold=1 << 30, max_line_width=120, precision=6, prefix=start
+        array, separator=", ", threshold=1 << 30, max_line_width=_WIDTH, precision=6, prefix=start
     )
