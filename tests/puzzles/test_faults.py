@@ -24,7 +24,7 @@ from tzerlike.campaign import confirming as of_confirming
 from tzerlike.campaign import worker as of_worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.events import event_lines
-from tzerlike.campaign.loop import Import
+from tzerlike.campaign.loop import Import, Step
 from tzerlike.campaign.shard import Shard
 from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.campaign.transport import Transport
@@ -139,12 +139,13 @@ def fuzz(
     iterations: int = ITERATIONS,
     shard: Shard = ALONE,
     transport: Transport | None = None,
+    width: int = 1,
 ) -> CampaignDir:
     """Run a shard of a campaign with a plan of faults, to so many iterations of all shards; in a directory that exists,
     go on."""
     config = CampaignConfig(
         seed=5, jobs=shard.total, iterations=iterations, mutator_choice="uniform", pass_mode="random",
-        oracles=("crash",), mutators=MUTATORS, pairs_per_fork=1,
+        oracles=("crash",), mutators=MUTATORS, pairs_per_fork=width,
     )  # fmt: skip
     directory.create(shard.total)
     write_json(directory.environment, {"tvm": "0.27", "compiler_library": "0123456789abcdef"})
@@ -299,6 +300,25 @@ def test_a_resumed_campaign_goes_on_behind_its_faults(tmp_path: Path) -> None:
     assert state(parts)["iterations"] == 42
     assert kept(parts) == kept(whole) != {}
     assert parts.corpus_ids() == whole.corpus_ids()
+
+
+def test_a_case_that_cannot_be_recorded_costs_no_other_of_its_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fuzz(CampaignDir(tmp_path / "whole"), {}, 120, width=16)
+    original = of_worker._origin_of
+
+    def origin_of(step: Step) -> dict[str, Any]:
+        if step.trial.provenance.iteration % 7 == 3:
+            _raise()
+        return original(step)
+
+    monkeypatch.setattr(of_worker, "_origin_of", origin_of)
+    faulty = fuzz(CampaignDir(tmp_path / "faulty"), {}, 120, width=16)
+    told = [event["i"] for event in events_of(whole)]
+    assert [event["i"] for event in events_of(faulty)] == [number for number in told if number % 7 != 3]
+    assert faulty.corpus_ids() == whole.corpus_ids()
+    assert set(kept(faulty)) == {("record", "ZeroDivisionError")}
 
 
 @pytest.mark.parametrize("what", ["exception", "loop"])

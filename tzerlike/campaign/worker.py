@@ -140,7 +140,7 @@ class Worker(ConfirmingWorker):
         inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
         self.room.keep(partial(self.directory.save_cases, inserted))
         for step in steps:
-            self.record(step)
+            self.faults.keep(partial(self.record, step), "record", step.trial.occasion)
 
     def record(self, step: Step) -> None:
         """Store what a step brought, and append its event."""
