@@ -35,10 +35,11 @@ from tzerlike.oracles import judged, make_oracles
 from tzerlike.plugins import harness_named
 
 REDUCING_SHARE = 0.15
-"""Candidates that are tried, at most, for each case of the campaign itself: while something was not reduced at all."""
+"""Candidates that are tried, at most, for each case of the campaign itself, where what comes first is a bundle that
+nobody has reduced, or is to be compared with bundles."""
 
 _FINE_SHARE = 0.1
-"""The same of what was reduced roughly."""
+"""The same where it is a bundle that was reduced roughly."""
 
 _PATIENCE = 3
 """Candidates of a reducer in a row that come to nothing before a rough search leaves it."""
@@ -290,8 +291,8 @@ class Reductions:
 
 
 def _turn(one: ToReduce) -> tuple[bool, bool, bool]:
-    """Where something stands among what waits: bundles before what is compared with them, which needs them reduced; the
-    first tier before the second, as soon as all of them were reduced roughly."""
+    """Where something stands among what waits: bundles before what is compared with them, which needs them reduced; of
+    bundles those that nobody has reduced yet, then the first tier before the second."""
     return not one.bundle, one.rough, one.tier != FIRST_TIER
 
 

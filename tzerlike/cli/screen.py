@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 from typing import Any
 
 from rich.columns import Columns
@@ -25,6 +24,7 @@ from tzerlike.core.units import duration
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.faults.book import tally, warning
+from tzerlike.reporting.shown import title_of_report
 
 _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN_EVERY = 10.0
@@ -36,7 +36,7 @@ _FACTS = 13
 
 
 _BUG = re.compile(r"^# (\[\w+\])*\s*")
-_LONGEST = 1000
+"""What all titles of reports have in front."""
 
 _FEW = 8
 """Workers whose speeds are shown one by one."""
@@ -154,18 +154,12 @@ class FindingLines:
                 with suppress(UserError, OSError):
                     record = read_record(path)
                     tier = f"tier {record.tier}" if record.tier else "      "
-                    title = one_line(_headline(path) or record.title, 200)
+                    title = one_line(_BUG.sub("", title_of_report(path)) or record.title, 200)
                     self._known[path.name] = (
                         path.stat().st_mtime,
                         f"{tier}  {record.signature}  {record.kind:12}  {title}",
                     )
         return [line for _, line in sorted(self._known.values(), reverse=True)]
-
-
-def _headline(path: Path) -> str:
-    """The title of a bundle's report, without what all have in front."""
-    with (path / "report.md").open(errors="replace") as report:
-        return _BUG.sub("", report.readline(_LONGEST).strip())
 
 
 def listing(view: View, lines: Sequence[str], height: int) -> RenderableType:

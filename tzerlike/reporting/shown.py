@@ -118,7 +118,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     harness = harness_of(path)
     label = f"[{harness.label}] "
     if not harness.has_cases:
-        title = _title(path)
+        title = title_of_report(path)
     else:
         stored = read_case(best / "case.json")
         subject = Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, "")
@@ -156,8 +156,8 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     )
 
 
-def _title(path: Path) -> str:
-    """The headline of a bundle's report."""
+def title_of_report(path: Path) -> str:
+    """Return the first line of a bundle's report, "" where there is none."""
     try:
         return read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
     except UserError:

@@ -15,7 +15,8 @@ def case_of_script(
 ) -> Case:
     """Return the case of a function in a TVMScript file; UserError where there is none, or no such pass.
 
-    With `text_only` the file is parsed and never run."""
+    With `text_only` the file is parsed and never run.
+    """
     ir = tvm_api.dump_ir(module_in(path, function, text_only=text_only))
     case = Case(ir, parse_sequence(passes), ContextConfig(), target, input_seed)
     for spec in case.passes:
