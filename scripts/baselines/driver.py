@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from standalone import cache_directory, executor_with
 
+from tzerlike.campaign.loop import MEMORY, RERUN_SHARE
 from tzerlike.core.case import Case
 from tzerlike.core.config import parse_duration
 from tzerlike.core.effort import Effort
@@ -98,13 +99,13 @@ class Measure:
     def run(self, baseline: Baseline, executor: ForkExecutor, seed: int, budget: float) -> None:
         bringing = 1.0
         while (elapsed := time.monotonic() - self._began) < budget:
-            wide = _ROUND if bringing <= 1 / 4 else 1
+            wide = _ROUND if bringing <= RERUN_SHARE else 1
             first = self._iterations
             cases = [baseline.propose(rng_for(seed, number)) for number in range(first, first + wide)]
             self._iterations += wide
             for case, seen in zip(cases, executor.run(cases), strict=True):
                 baseline.learn(case, seen.new_blocks)
-                bringing += ((seen.new_blocks > 0) - bringing) / _ROUND
+                bringing += ((seen.new_blocks > 0) - bringing) / MEMORY
                 self._count(seen)
             if elapsed - self._drawn > _CURVE_EVERY:
                 self._write(elapsed)
