@@ -52,7 +52,8 @@ Exit status:
 
 \b
 Every option can be set by a variable: TZERLIKE_FUZZ_BUDGET=1h is `fuzz --budget 1h`; and in tzerlike.toml,
-or under [tool.tzerlike] of pyproject.toml, here or above: [fuzz] budget = "1h".
+or under [tool.tzerlike] of pyproject.toml, here or above: [fuzz] budget = "1h". There, none of --unconfined,
+--python and --source.
 Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh and fish."""
 
 _WELCOME = """\
