@@ -301,7 +301,7 @@ def _wrong_results(subject: Subject) -> list[str]:
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is one of the passes of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
-        text += f" The cause is the pass {code(results.guilty)}: without it the result is right."
+        text += f" The cause is the pass {code(results.guilty)}."
     return [text]
 
 
