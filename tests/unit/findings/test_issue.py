@@ -200,7 +200,7 @@ def test_long_programs_stay_in_their_files() -> None:
 def test_a_test_that_reads_files_says_which() -> None:
     seen = Observation(Exit.CRASH, Stage.BUILD, message="SIGSEGV", signal=11)
     text = report(subject("crash", seen, test='x = load(with_name("case.json"), __file__)\n'))
-    assert "With the attached `test_regression.py`, run" in text
+    assert "With the attached `test_regression.py` with `case.json` beside it, run" in text
     assert "A[0] = 1" in text, "the test has no program to read, so the report shows it"
 
 
@@ -384,7 +384,7 @@ def test_a_script_has_what_it_reads_inside_where_a_reader_has_the_issue_alone() 
     assert self_contained(text + read, {}) == ""
     told = replace(subject("wrong-code", wrong()), repro=text + read, files={"inputs.npz": archive.getvalue()})
     assert "base64.b64decode" in report(told)
-    assert "Run the attached `repro.py`" in report(replace(told, files={}))
+    assert "Run the attached `repro.py` with `inputs.npz` beside it (" in report(replace(told, files={}))
 
 
 def test_a_case_that_a_test_reads_is_inside_of_it() -> None:

@@ -396,7 +396,7 @@ def _script_lines(subject: Subject) -> list[str]:
     manner = manner_of(subject.repro)
     whole = self_contained(subject.repro, subject.files)
     if not whole or not _folded(whole):
-        return [f"Run the attached `repro.py` {manner}."]
+        return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
     return [f"Save this as `repro.py` and run `python repro.py` {manner}.", "", *_fold("repro.py", whole)]
 
@@ -413,8 +413,14 @@ def _test_lines(subject: Subject) -> list[str]:
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
     whole = _whole_test(subject)
     if not whole or not _folded(whole):
-        return [f"With the attached `{TEST_FILE}`, {run}"]
+        return [f"With the attached `{TEST_FILE}`{_beside(subject.test)}, {run}"]
     return [f"Save this as `{TEST_FILE}` and {run}", "", *_fold(TEST_FILE, whole)]
+
+
+def _beside(text: str) -> str:
+    """The files that a script reads, which are to be attached as well."""
+    names = dict.fromkeys(re.findall(r'with_name\("([\w.]+)"\)', text))
+    return f" with {' and '.join(map(code, names))} beside it" if names else ""
 
 
 def _inline(text: str) -> bool:
