@@ -13,12 +13,23 @@ from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.issue.wording import title
 
 _VALUES = 8
+_ROOM = 66
+"""Characters of a title behind what all have in front."""
+
+_SPOKEN = {
+    "int_set_relaxed": "int_set with a domain",
+    "rewrite_simplify_extended": "rewrite_simplify with all extensions",
+    "can_prove_symbolic": "can_prove with SYMBOLIC_BOUND",
+    "iter_map_surjective": "iter_map_simplify (Surjective)",
+}
+"""Checks that are not called as what they ask."""
 
 _TIERS = {
-    1: " Tier 1: signed index types and small numbers, and TVM's passes ask for this with default options.",
-    2: " Tier 2: it takes overflow, constants that fold, or an option that hardly anybody uses.",
+    1: " It takes signed index types and small numbers; TVM's passes ask for this with default options.",
+    2: " It takes numbers near a type's limits, constants that fold, or an option that is seldom used.",
 }
 
 
@@ -37,10 +48,14 @@ def arith_report(
     wrong = None if outcome is None else outcome.wrong
     ending = {"crash": "it takes pytest down with it", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
     parts = [
-        [f"# [Bug][Arith] {_headline(finding, case, seen, wrong)}"],
+        [f"# {title('Arith', _headline(finding, case, wrong))}"],
         ["### Expected behavior", "", _expected(wrong), "", *_problem(case)],
         ["### Actual behavior", "", *_actual(finding, case, seen, wrong)],
-        ["### Steps to reproduce", "", f"`pytest {TEST_FILE}`, with tvm alone: {ending} as long as the bug is there."],
+        [
+            "### Steps to reproduce",
+            "",
+            f"Save this as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug is there.",
+        ],
         fenced(test, "python"),
         ["### Environment", "", *environment_lines(environment)],
         TRIAGE,
@@ -49,31 +64,49 @@ def arith_report(
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> str:
-    subject = " and ".join(map(str, case.problem.roots))
+def _headline(finding: Signed, case: ArithCase, wrong: Counterexample | None) -> str:
+    subject = " and ".join(_bare(str(root)) for root in case.problem.roots)
+    name = spoken(case.check)
+    if wrong is not None and len(case.problem.roots) == 1:
+        text = f"{name} gives {wrong.got}, not {wrong.expected}, for {subject}{_where(wrong)}"
+        short = f"{name} is wrong about {subject}{_where(wrong)}"
+        return text if len(text) <= _ROOM else short if len(short) <= _ROOM else f"{name} is wrong about {subject}"
     if wrong is not None:
-        text = f"{case.check}: wrong answer about {subject}"
-        if len(case.problem.roots) == 1:
-            text = f"{case.check}: {subject} is {wrong.expected} {_where(wrong)}, not {wrong.got}"
-    else:
-        words = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on"}
-        text = f"{case.check} {words.get(finding.kind, 'runs out of memory on')} {subject}"
-    return text if len(text) <= 150 else f"{text[:147]}..."
+        return f"{name} is wrong about {subject}"
+    words = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on"}
+    return f"{name} {words.get(finding.kind, 'runs out of memory on')} {subject}"
+
+
+def spoken(check: str) -> str:
+    """The function of TVM's behind a check, and how it is asked."""
+    return _SPOKEN.get(check, check)
+
+
+def _bare(text: str) -> str:
+    """An expression without the parentheses around all of it."""
+    depth = [text[: i + 1].count("(") - text[: i + 1].count(")") for i in range(len(text))]
+    return text[1:-1] if text.startswith("(") and 0 not in depth[:-1] else text
 
 
 def _where(wrong: Counterexample) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in wrong.assignment.items())
-    return f"at {values}" if values else "always"
+    return f" at {values}" if values else ""
 
 
 def _expected(wrong: Counterexample | None) -> str:
     if wrong is None:
         return "The analysis ends with an answer: the expression is defined for all values of its variables."
-    return f"At {_at(wrong)} the value is {wrong.expected}: nothing overflows or divides by zero there."
+    value = f"At {_at(wrong)} the value is" if wrong.assignment else "The value is"
+    return f"{value} {wrong.expected}: nothing overflows or divides by zero there."
+
+
+def _then(wrong: Counterexample) -> str:
+    """What an answer comes to at the counterexample."""
+    return f", which is {wrong.got} at {_at(wrong)}" if wrong.assignment else f", which would be {wrong.got}"
 
 
 def _at(wrong: Counterexample) -> str:
-    return ", ".join(code(f"{name} = {value}") for name, value in wrong.assignment.items()) or "all values"
+    return ", ".join(code(f"{name} = {value}") for name, value in wrong.assignment.items())
 
 
 def _problem(case: ArithCase) -> list[str]:
@@ -94,9 +127,9 @@ def _reported(variable: Variable) -> str:
 
 
 def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> list[str]:
-    analysis = f"The analysis {code(case.check)} of {code('tvm.sym')}"
+    analysis = f"{spoken(case.check)} of {code('tvm.sym')}"
     if wrong is not None:
-        return [f"{analysis} says {code(wrong.claim)}. At {_at(wrong)} the value would be {wrong.got}."]
+        return [f"{analysis} says {code(wrong.claim)}{_then(wrong)}."]
     if finding.kind == "ice-on-valid":
         lines = [f"{analysis} raises:", "", *fenced(cut(seen.message, 10))]
     elif finding.kind == "crash":

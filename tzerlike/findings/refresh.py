@@ -25,6 +25,7 @@ from tzerlike.findings.reduction.place import reduced_in
 
 REPORT = "report.md"
 
+_READ = ("case.json", "inputs.npz")
 _NO_SCRIPT = "# TVM cannot print this module"
 
 
@@ -66,6 +67,7 @@ def _subject(path: Path) -> Subject:
         witness=bundle.confirmed.witness,
         held=bundle.environment,
         inputs=inputs_text(_arrays(best / "inputs.npz"), _script(best)),
+        files={name: read_bytes(best / name, SCRIPT_BYTES) for name in _READ if (best / name).exists()},
         repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 

@@ -91,6 +91,10 @@ def write_bundle(
 
     `inputs` is the archive of what the program ran on, if it ran.
     """
+    read: dict[str, str | bytes] = {
+        "case.json": json_text(stored.to_json()),
+        "inputs.npz": no_arrays() if inputs is None else inputs,
+    }
     subject = Subject(
         finding,
         stored.case,
@@ -104,11 +108,11 @@ def write_bundle(
         witness=confirmation.witness,
         repro=texts.repro,
         inputs="" if inputs is None else inputs_text(arrays_in(inputs, directory / "inputs.npz"), texts.script),
+        files={name: text.encode() if isinstance(text, str) else text for name, text in read.items()},
     )
     files: dict[str, str | bytes] = {
-        "case.json": json_text(stored.to_json()),
+        **read,
         "module.py": texts.script or "# TVM cannot print this module; case.json holds it.\n",
-        "inputs.npz": no_arrays() if inputs is None else inputs,
         "observation.json": observation_text(finding, finding.observation, limits, confirmation, environment),
         "repro.py": texts.repro,
         "report.md": report(subject),

@@ -41,7 +41,7 @@ def cut(text: str, lines: int, width: int = 500) -> str:
     all_lines = text.strip("\n").splitlines()
     kept = [line if len(line) <= width else f"{line[:width]} ..." for line in all_lines[:lines]]
     if len(all_lines) > lines:
-        kept.append(f"... ({len(all_lines) - lines} more lines)")
+        kept.append(f"... ({len(all_lines) - lines} more line{'s' * (len(all_lines) - lines > 1)})")
     return "\n".join(kept)
 
 
@@ -108,14 +108,14 @@ def environment_lines(environment: Mapping[str, Any], target: str = "") -> list[
 
 
 _TIERS = {
-    1: " Tier 1: default pipeline and options, or one schedule primitive, on a valid program without odd forms.",
-    2: " Tier 2: in all that was tried it takes passes of its own, an option, or an odd form of program.",
+    1: " It takes no more than the default pipeline and options, or one schedule primitive, on an ordinary program.",
+    2: " The default pipeline with default options was not seen to show it on an ordinary program.",
 }
 
 
 def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int, tier: int = 0) -> str:
-    """Return the line that says where a report comes from, how sure it is, and what it takes."""
+    """Return the line that says where a report comes from, how often it was seen, and what it takes."""
     version = environment.get("tzerlike", "")
-    flaky = ", flaky" if same < runs else ""
-    tail = f", signature {signature}; seen again in {same} of {runs} runs{flaky}."
-    return f"Found by tzerlike {version}".rstrip() + tail + _TIERS.get(tier, "")
+    runs_said = f"{runs} run{'s' * (runs > 1)}"
+    again = f"Reproduced in {'every one' if same == runs > 1 else same} of {runs_said}."
+    return f"Found by the fuzzer tzerlike {version}".rstrip() + f" ({signature}). {again}" + _TIERS.get(tier, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from statistics import median
 
 from tzerlike.core.case import GRAPH
@@ -10,10 +11,11 @@ from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
-from tzerlike.findings.issue.wording import bound, brief, pasted, reason, short_numbers, title
-from tzerlike.findings.repro import manner_of
+from tzerlike.findings.issue.wording import bound, brief, pasted, rare_names, reason, short_numbers, title
+from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.protocol import Account
@@ -23,7 +25,11 @@ from tzerlike.systems.optional import in_words
 from tzerlike.tir.witness.verdict import WitnessWord
 
 _INLINE_LINES = 100
-"""Lines of a test or a program that a report shows itself; a longer one stays in its file."""
+"""Lines of a test or a program that a report shows unfolded."""
+
+_FOLDED_LINES = 500
+_CHARACTERS = 26_000
+"""What a report shows at all, folded if need be; GitHub takes 65,536 characters. The rest is to be attached."""
 
 _FAR_SHORTER = 2
 """How many times longer a program was that is said to be reduced."""
@@ -33,19 +39,27 @@ _MESSAGE_LINES = 10
 
 _CASE_FILE = "case.json"
 
+_REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
+"""What our question to a CUDA compiler has in front of its answer."""
+
 
 def report(subject: Subject) -> str:
     """Return the text of report.md."""
-    program = _program_first(subject)
+    program, test = _program_first(subject), _test_first(subject)
+    head = pasted(subject.script) if program else _whole_test(subject) if test else ""
     parts = [
         [f"# {headline(subject)}"],
-        *([fenced(pasted(subject.script), "python")] if program else []),
+        *([fenced(head, "python")] if head else []),
         ["### Expected behavior", "", _expected(subject)],
         ["### Actual behavior", "", *_actual(subject)],
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
         ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
-        ["### Steps to reproduce", "", *_steps(subject, program)],
-        *([["The inputs, and what it computes:", "", *fenced(subject.inputs)]] if subject.inputs and program else []),
+        ["### Steps to reproduce", "", *_steps(subject)],
+        *(
+            [["The inputs, and what they should become:", "", *fenced(subject.inputs)]]
+            if program and _ran(subject)
+            else []
+        ),
         TRIAGE,
         [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
     ]
@@ -68,14 +82,17 @@ def headline(subject: Subject) -> str:
         failing = "code generation" if place == _STAGES[Stage.BUILD] else place
         text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where}"
     elif kind == "crash":
-        text = f"{place} crashes ({_death(subject)})"
+        text = f"{place} crashes ({_death(subject)}){_at(subject)}"
     elif kind == "ice-on-valid":
-        text = f"{place} fails: {reason(_first_line(seen.refusal))}"
+        if _REFUSED_SOURCE in seen.refusal:
+            text = f"CUDA source does not compile: {_first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
+        else:
+            text = f"{place} fails: {reason(seen.refusal)}"
     else:
         text = {
             "hang": f"{place} does not end",
             "oom": f"{place} runs out of memory",
-            "slow-code": f"The optimised code is slower than without {_slower_with(subject)}",
+            "slow-code": _slower(subject),
         }.get(kind, subject.finding.title)
     return title(harness_named(subject.case.harness).label, text)
 
@@ -123,7 +140,7 @@ def _wrong(ran: Ran) -> str:
     if difference is None:
         return {
             Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
-            Ending.UNDEFINED: f"the kernel that the device passes leave is undefined ({' '.join(ran.message.split())})",
+            Ending.UNDEFINED: f"the lowered kernel has {_undefined(ran.message)}",
             Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
@@ -161,8 +178,8 @@ def _expected(subject: Subject) -> str:
     return {
         "hang": "TVM compiles the program, or refuses it, in reasonable time.",
         "oom": "TVM compiles the program, or refuses it, in reasonable memory.",
-        "slow-code": "The pass makes the program faster, or at least not slower.",
-    }.get(kind, "TVM compiles the program, or refuses it with an exception. It does not take the process with it.")
+        "slow-code": "Optimisation makes the program faster, or at least not slower.",
+    }.get(kind, "TVM compiles the program, or refuses it with an exception. It does not crash.")
 
 
 def _second_reading(subject: Subject) -> str:
@@ -201,7 +218,11 @@ def _actual(subject: Subject) -> list[str]:
     elif kind == "slow-code":
         lines = _speeds(subject)
     elif kind == "ice-on-valid":
-        lines = [f"{_place(subject)} raises:", "", *fenced(cut(seen.refusal.strip(), _MESSAGE_LINES))]
+        said, raises = seen.refusal.strip(), f"{_place(subject)} raises:"
+        if _REFUSED_SOURCE in said:
+            # Nobody raises that: it is what we ask after TVM is done.
+            said, raises = said.partition(_REFUSED_SOURCE)[2], "The CUDA source that TVM generates does not compile:"
+        lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
         if seen.message.startswith(SANITIZER):
@@ -216,16 +237,18 @@ def _actual(subject: Subject) -> list[str]:
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
     elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
-        lines += ["", "No pass is known to have left anything wrong to it."]
+        lines += ["", "No earlier pass is known to have broken the program."]
     if shown := trace(seen.backtrace):
-        lines += ["", "Backtrace, innermost frame first:", "", *fenced("\n".join(shown))]
+        bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
+        lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
     return lines
 
 
 def _without_end(seen: Observation) -> str:
     """The evidence that something is without end, which bundles of before do not have."""
     if seen.message.startswith("does not end"):
-        return seen.message + (". All stacks that were taken have the frames below in common" * bool(seen.backtrace))
+        said = seen.message.replace("does not end, but dies,", "does not end by itself: it dies")
+        return said + (". All stacks that were taken have the frames below in common" * bool(seen.backtrace))
     return f"is still at work after {seen.elapsed:.0f} s of processor time"
 
 
@@ -233,10 +256,10 @@ def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     where = code(_first_line(origin.where)) if origin.where else ""
     if origin.check == NOT_KEPT:
-        return f"That is because of {code(origin.pass_name)}: it leaves {where}. Without it this does not occur."
+        return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass this does not happen."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
-    return f"That is because of {code(origin.pass_name)}: what it leaves {what}{where and f', {where}'}."
+    return f"The cause is {code(origin.pass_name)}: the program that it leaves {what}{where and f', {where}'}."
 
 
 def _place(subject: Subject) -> str:
@@ -262,7 +285,7 @@ def _wrong_results(subject: Subject) -> list[str]:
     if results is None:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
-        text += " That is what an interpreter of TIR makes of the kernel as the device passes leave it; no GPU ran it."
+        text += " An interpreter of TIR says so of the kernel after the device passes; no GPU ran it."
     words = (
         "it legalises and lowers"
         if subject.case.harness == GRAPH
@@ -276,9 +299,9 @@ def _wrong_results(subject: Subject) -> list[str]:
         + ("; the optimised one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
     if results.guilty == DEFAULT_PIPELINE:
-        text += " It is one of the default pipeline's passes, which one is not known."
+        text += " The cause is one of the passes of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
-        text += f" Due to {code(results.guilty)}."
+        text += f" The cause is the pass {code(results.guilty)}."
     return [text]
 
 
@@ -294,7 +317,7 @@ def _speeds(subject: Subject) -> list[str]:
     text = (
         f"Median of {len(timing.optimised)} runs each, in turn on one core: {first:.1f} us without "
         f"{_slower_with(subject)}, "
-        f"{second:.1f} us with ({second / first:.2f} times; noise alone makes a factor of {timing.floor:.3f})."
+        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
     )
     return [text]
 
@@ -304,60 +327,112 @@ def _slower_with(subject: Subject) -> str:
     return results.guilty if results is not None and results.guilty else "passes of its own"
 
 
+def _at(subject: Subject) -> str:
+    """The first function of TVM's that a backtrace names, where the failing step has no name of its own."""
+    if subject.seen.pass_name or _account(subject).place:
+        return ""
+    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    inner = next(named, "").rpartition("tvm::")[2]
+    if inner:
+        return f" in {inner}"
+    rare = rare_names(subject.script)
+    return f": program with {' and '.join(rare)}" if rare else ""
+
+
+def _undefined(message: str) -> str:
+    """Undefined behaviour of a kernel in words: its rule comes first."""
+    rule, _, words = " ".join(message.split()).partition(" ")
+    return f"a {rule.replace('-', ' ')}: {words}" if words else rule.replace("-", " ")
+
+
+def _slower(subject: Subject) -> str:
+    times = ""
+    if subject.seen.results is not None and (timing := subject.seen.results.timing) is not None:
+        times = f" {median(timing.optimised) / median(timing.baseline):.2g} times"
+    return f"{short_name(_slower_with(subject))} makes the code{times} slower" if times else "The code is slower"
+
+
+def _ran(subject: Subject) -> bool:
+    """Whether the inputs are part of the story: the program ran on them."""
+    return bool(subject.inputs) and subject.finding.kind == "wrong-code" and subject.seen.results is not None
+
+
 def _program_first(subject: Subject) -> bool:
     """Whether the report begins with the program: it is short, and no test says it."""
-    said = subject.test and f'"{_CASE_FILE}"' not in subject.test
-    return bool(subject.script) and not said and _inline(subject.script)
+    return bool(subject.script) and not _says_program(subject) and _inline(subject.script)
 
 
-def _steps(subject: Subject, program_first: bool) -> list[str]:
+def _test_first(subject: Subject) -> bool:
+    """Whether the report begins with the test: it is short, and has the program in it."""
+    return _says_program(subject) and _inline(subject.test) and bool(_whole_test(subject))
+
+
+def _says_program(subject: Subject) -> bool:
+    return bool(subject.test) and f'"{_CASE_FILE}"' not in subject.test
+
+
+def _whole_test(subject: Subject) -> str:
+    return self_contained(subject.test, subject.files)
+
+
+def _steps(subject: Subject) -> list[str]:
     lines: list[str] = []
     shorter = len(subject.script.splitlines())
     if subject.original_lines >= _FAR_SHORTER * shorter:
         lines += [f"The program was reduced from {subject.original_lines} lines to {shorter}.", ""]
     if subject.test:
-        lines += [*_test_lines(subject), ""]
+        lines += _test_lines(subject)
     else:
-        repro = f"{subject.folder}repro.py"
-        lines += [f"Run `python {repro}` {manner_of(subject.repro)}.", ""]
-        if subject.repro and _inline(subject.repro) and "with_name(" not in subject.repro:
-            # It needs no other file: a reader who has the issue alone can run it.
-            lines += [
-                "<details><summary>repro.py</summary>",
-                "",
-                *fenced(subject.repro, "python"),
-                "",
-                "</details>",
-                "",
-            ]
-    in_test = subject.test and f'"{_CASE_FILE}"' not in subject.test
-    if in_test and _inline(subject.test):
-        return lines[:-1]
-    if program_first:
-        return lines[:-1]
+        lines += _script_lines(subject)
     if not subject.script:
-        return [*lines, f"TVM cannot print the program; `{subject.folder}{_CASE_FILE}` has it."]
-    return [*lines, f"The program ({len(subject.script.splitlines())} lines) is in `{subject.folder}module.py`."]
+        lines += ["", f"TVM cannot print the program; {_CASE_FILE} has it."]
+    elif not _program_first(subject) and not _says_program(subject):
+        lines += ["", f"The program ({shorter} lines) is in the attached module.py."]
+    return lines
 
 
-def _inline(text: str) -> bool:
-    return len(text.splitlines()) <= _INLINE_LINES
+def _script_lines(subject: Subject) -> list[str]:
+    """How to run repro.py; its first line says what the title of the issue does."""
+    manner = manner_of(subject.repro)
+    whole = self_contained(subject.repro, subject.files)
+    if not whole or not _folded(whole):
+        return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
+    whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
+    return [f"Save this as `repro.py` and run `python repro.py` {manner}.", "", *_fold("repro.py", whole)]
 
 
 def _test_lines(subject: Subject) -> list[str]:
-    test = subject.test
     what = {
         "crash": "it takes pytest down with it",
         "hang": "an alarm ends it",
         "oom": "it runs into a limit of memory",
     }.get(subject.finding.kind, "it fails")
-    files = [name for name in ("inputs.npz", _CASE_FILE) if f'"{name}"' in test]
-    needs = f" and `{'` and `'.join(files)}` next to it" if files else ""
     moment = "as long as the bug is there" if subject.same == subject.runs else "when the bug shows, not in every run"
-    head = f"`pytest {TEST_FILE}`, with tvm and numpy alone{needs}: {what} {moment}."
-    if _inline(test):
-        return [head, "", *fenced(test, "python")]
-    return [head, f"The test is in `{subject.folder}{TEST_FILE}` ({len(test.splitlines())} lines)."]
+    run = f"run `pytest {TEST_FILE}`, with tvm and numpy alone: {what} {moment}."
+    if _test_first(subject):
+        return [f"Save the test above as `{TEST_FILE}` and {run}"]
+    whole = _whole_test(subject)
+    if not whole or not _folded(whole):
+        return [f"With the attached `{TEST_FILE}`{_beside(subject.test)}, {run}"]
+    return [f"Save this as `{TEST_FILE}` and {run}", "", *_fold(TEST_FILE, whole)]
+
+
+def _beside(text: str) -> str:
+    """The files that a script reads, which are to be attached as well."""
+    names = dict.fromkeys(re.findall(r'with_name\("([\w.]+)"\)', text))
+    return f" with {' and '.join(map(code, names))} beside it" if names else ""
+
+
+def _inline(text: str) -> bool:
+    return len(text.splitlines()) <= _INLINE_LINES and len(text) <= _CHARACTERS
+
+
+def _folded(text: str) -> bool:
+    return len(text.splitlines()) <= _FOLDED_LINES and len(text) <= _CHARACTERS
+
+
+def _fold(name: str, text: str) -> list[str]:
+    return [f"<details><summary>{name}</summary>", "", *fenced(text, "python"), "", "</details>"]
 
 
 def _guilt(guilt: Guilt) -> list[str]:

@@ -30,7 +30,8 @@ class Subject:
     where there is none. `folder` is the place of both in the bundle, and `original_lines` the length of the program
     that was found, where they are reduced ones. `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
     "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
-    `inputs` is what the program ran on and what it computes, "" where that is long.
+    `inputs` is what the program ran on and what it computes, "" where that is long; `files` are those of the bundle
+    that its scripts read, by name.
     `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `held` is what the bundle of the program that is
     shown has in its environment.
     """
@@ -51,4 +52,5 @@ class Subject:
     witness: Deposition | None = None
     repro: str = ""
     inputs: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
     held: Mapping[str, Any] = field(default_factory=dict)

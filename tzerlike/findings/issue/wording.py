@@ -17,26 +17,85 @@ _LONG_NUMBER = 10
 _DIGITS = 6
 _INPUT_LINES = 20
 _WIDTH = 120
+_FEW_NAMES = 2
 _ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
 _IMPORT = re.compile(r"^# (from \S+ import (?:\w+ as )?(\w+))$", re.MULTILINE)
 _PARAMETER = re.compile(r"(\w+): (?:T\.|\w+\.)")
 
 
+_SHORTER = (
+    (r"\b(?:s_tir|tirx)\.(?=[A-Z])", ""),
+    (r" \(0x[0-9a-f]+ vs\. 0x[0-9a-f]+\)", ""),
+    (r" as I\.Range\(.* conflicts.*", " conflicts"),
+    (r"Code generation\b", "Codegen"),
+    (r" where there is ", " to "),
+    (r"(the lowered kernel has [^:]*): .*", r"\1"),
+    (r"LLVM's verifier: ", ""),
+    (r"does not compile: error: ", "does not compile: "),
+    (r"TVMScript does not round-trip: the parser raises: ", "TVMScript is not parsed back: "),
+    (r"parsed back: error: ", "parsed back: "),
+    (r"another program comes back: (?:.*\.)?(?=\w+: \w+)", "other "),
+    (r"(round-trip: other \w+): .*", r"\1"),
+    (r"the compiled function\b", "the function"),
+    (r" \((?:which|also) [^()]*\)", ""),
+    (r" (?:for now|yet)$", ""),
+    (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
+    (r" fails: ", ": "),
+    (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
+    (r"(?<=\w) (?:is expected to be|must be) ", " should be "),
+    (r"\]\.\w+(?:\.\w+|\[\d+\])*\.(?=\w+:)", "] ... "),
+)
+"""What is left out of a title, one after the other, until it is short enough."""
+
+
 def title(label: str, text: str) -> str:
-    """The title of an issue: cut at a word where it is too long."""
+    """The title of an issue: without what tells least where it is too long, and then cut at a word."""
     whole = f"[Bug][{label}] {_ADDRESS.sub('', ' '.join(text.split())).rstrip(':')}"
+    for pattern, shorter in _SHORTER:
+        if len(whole) <= _TITLE:
+            return whole
+        whole = re.sub(pattern, shorter, whole)
     if len(whole) <= _TITLE:
         return whole
     cut = whole[: _TITLE - 3]
     at_word = cut.rpartition(" ")[0]
-    return (at_word if len(cut) - len(at_word) < _LONG_WORD else cut).rstrip(" ,;:(") + "..."
+    return (at_word if len(cut) - len(at_word) < _LONG_WORD else cut).rstrip(" ,;:(.") + "..."
+
+
+_VERIFIER = "LLVM module verification failed with the following errors:"
 
 
 def reason(message: str) -> str:
-    """What an error of TVM's says, without its class, and of a check its words, or where it has none its condition."""
-    text = re.sub(r"^\w+Error: ", "", message)
+    """What an error of TVM's says, without its class, and of a check its words, or where it has none its condition.
+
+    Of LLVM's verifier and of a CUDA compiler it is what they say first.
+    """
+    if _VERIFIER in message:
+        said = next((line.strip() for line in message.partition(_VERIFIER)[2].splitlines() if line.strip()), "")
+        return f"LLVM's verifier: {said}"
+    text = re.sub(r"^\w+Error: ", "", message.partition("\n")[0].strip())
     check = re.fullmatch(r"Check failed: (?:\((.*)\) is false:?|(.* \(.* vs\. .*\)) :) *(\S.*)?", text)
     return text if check is None else check[3] or f"check {check[1] or check[2]}"
+
+
+_USUAL = frozenset(
+    name
+    for line in (
+        "Add And Buffer Cast Div FloorDiv FloorMod GT GE LT LE EQ NE Max Min Mod Mul Not Or Select Sub Ramp Broadcast",
+        "max min if_then_else prim_func func_attr bool float16 float32 float64 int8 int16 int32 int64 uint8 uint16",
+        "uint32 uint64 handle let sblock sblock_attr sblock_alloc_buffer alloc_buffer axis reads writes where init",
+        "grid serial unroll evaluate thread_binding vectorized parallel",
+    )
+    for name in line.split()
+)
+"""What half of all programs have."""
+
+
+def rare_names(script: str) -> list[str]:
+    """The one or two names of TVMScript in a program that hardly any other has; none where it has more of them."""
+    body = script[script.find("def main") :]
+    found = dict.fromkeys(f"T.{name}" for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL)
+    return list(found) if len(found) <= _FEW_NAMES else []
 
 
 def brief(baseline: str) -> str:
@@ -69,8 +128,19 @@ def bound(text: str) -> str:
         return text
 
 
+_SCRIPTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
+"""What a module that TVM prints without its imports takes from tvm.script."""
+
+
 def pasted(script: str) -> str:
-    """A program with the imports that it needs, as code: TVM prints them as a comment, needed or not."""
+    """A program with the imports that it needs, as code: TVM prints them as a comment, needed or not, or not at all.
+
+    Comments above it are left out: they are about the program in another notation.
+    """
+    if "from tvm.script import" not in script:
+        body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
+        needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
+        return "".join([*needed, "\n" * bool(needed), body])
 
     def imported(match: re.Match[str]) -> str:
         used = re.search(rf"\b{match[2]}\b", script[script.rfind("# from ") :].partition("\n")[2])
@@ -95,7 +165,7 @@ def inputs_text(arrays: Mapping[str, NDArray[Any]], script: str) -> str:
         name = names[index] if index < len(names) else f"argument {index}"
         lines.append(_assigned(name, before))
         if after is not None and not numpy.array_equal(before, after, equal_nan=before.dtype.kind == "f"):
-            lines.append(_assigned(f"{name} afterwards, as the program says", after))
+            lines.append(_assigned(f"{name} (expected)", after))
     text = "\n".join(lines)
     return text if len(text.splitlines()) <= _INPUT_LINES else ""
 

@@ -59,7 +59,7 @@ print("TVM compiles the program: the bug does not show")
 
 _LOWERED = f"""\
 Prints what the device passes make of the program, up to the first pass behind the barriers. That was interpreted, and
-does not mean the same: see report.md. It takes a GPU to see the kernel go wrong, {ALWAYS_ZERO}."""
+does not mean the same as the program. It takes a GPU to see the kernel go wrong, {ALWAYS_ZERO}."""
 
 _PRINTER = """
 @tvm.ir.instrument.pass_instrument

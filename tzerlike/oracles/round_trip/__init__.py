@@ -47,9 +47,9 @@ def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
 
 def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
     return Account(
-        headline=f"TVMScript of a well-formed module: {': '.join(finding.parts[1:])}",
+        headline=f"TVMScript does not round-trip: {': '.join(finding.parts[1:])}",
         expected="TVM prints the module as TVMScript, and parsing that gives the same module.",
-        actual="It does not survive its text:",
+        actual="Parsing the text of the module does not give the module back:",
         quoted=f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip(),
     )
 

@@ -142,8 +142,9 @@ def with_number(module, number):
 
     def filling(buffer):
         places = [tirx.Var(f"at{n}", extent.ty.dtype) for n, extent in enumerate(buffer.shape)]
-        signed = str(buffer.dtype).startswith(("int", "float", "bfloat"))
-        stmt = tirx.BufferStore(buffer, tirx.const(number if signed else number > 0, buffer.dtype), places)
+        dtype = str(buffer.dtype)
+        value = number > 0 if dtype == "bool" else number % 256 if dtype.startswith("uint") else number
+        stmt = tirx.BufferStore(buffer, tirx.const(value, dtype), places)
         for place, extent in zip(reversed(places), reversed(buffer.shape)):
             stmt = tirx.For(place, tirx.const(0, extent.ty.dtype), extent, tirx.ForKind.SERIAL, stmt)
         return stmt

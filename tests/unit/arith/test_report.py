@@ -1,0 +1,60 @@
+"""Reports of arithmetic findings: titles that fit, in the words of TVM's own functions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tzerlike.arith.case import ArithCase
+from tzerlike.arith.claims import Counterexample
+from tzerlike.arith.inspect import AnalysisOutcome
+from tzerlike.arith.model import Expr, Problem, Variable, const
+from tzerlike.arith.report import arith_report
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Exit, Observation, Stage
+
+X = Variable("x", "int32", (0, 1, 2))
+
+
+def quotient(depth: int = 1) -> Expr:
+    inner = X.node if depth == 1 else quotient(depth - 1)
+    return Expr("FloorDiv", "int32", (inner, const(2147483646, "int32")))
+
+
+def told(kind: str, check: str, root: Expr, wrong: Counterexample | None = None, tier: int = 2) -> str:
+    case = ArithCase(check, Problem((X,), (root,), ()), 1, 0, 1)
+    seen = Observation(Exit.OK, Stage.DONE, "InternalError: no")
+    outcome = AnalysisOutcome(True, wrong) if wrong else None
+    return arith_report(Signed(kind, ("x",)), case, seen, outcome, 2, 2, {}, "def test_x(): pass\n", tier)
+
+
+OFF = Counterexample({"x": 1}, "(x // 2147483646) == -1", "0", "-1")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("kind", ["crash", "hang", "ice-on-valid", "oom", "wrong-code"])
+def test_a_title_fits_and_names_the_function(kind: str, depth: int) -> None:
+    text = told(kind, "rewrite_simplify_extended", quotient(depth), OFF if kind == "wrong-code" else None)
+    title = text.partition("\n")[0].removeprefix("# ")
+    assert len(title) <= 80, title
+    assert title.startswith("[Bug][Arith] rewrite_simplify with all extensions")
+
+
+def test_wrong_answers_are_told_with_the_value_and_the_counterexample() -> None:
+    text = told("wrong-code", "simplify", quotient(), OFF)
+    assert text.startswith("# [Bug][Arith] simplify gives -1, not 0, for x // 2147483646 at x = 1\n")
+    assert "says `(x // 2147483646) == -1`, which is -1 at `x = 1`." in text
+    assert "At `x = 1` the value is 0: nothing overflows" in text
+
+
+def test_without_variables_no_place_is_told() -> None:
+    text = told("wrong-code", "can_prove_symbolic", const(1, "int32"), Counterexample({}, "1 == 2", "1", "2"))
+    assert text.startswith("# [Bug][Arith] can_prove with SYMBOLIC_BOUND gives 2, not 1, for 1\n")
+    assert "The value is 1: nothing overflows" in text
+
+
+@pytest.mark.parametrize("tier", [1, 2])
+def test_no_word_of_ours_is_in_a_report(tier: int) -> None:
+    text = told("hang", "iter_map_surjective", quotient(), tier=tier)
+    assert "Tier" not in text
+    assert "iter_map_surjective" not in text
+    assert "iter_map_simplify (Surjective)" in text
