@@ -37,6 +37,23 @@ def test_what_depends_on_memory_that_nobody_wrote_is_wrong_in_every_run() -> Non
         assert result(schedule.mod, -100) == [-194.0] * 3
 
 
+UNWRITTEN = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((3, 6), "float32"), B: T.Buffer((3,), "float32")):
+    M = T.sblock_alloc_buffer((3,), "uint8")
+    for i in range(3):
+        with T.sblock("B"):
+            vi = T.axis.spatial(3, i)
+            B[vi] = T.max(T.Cast("float32", M[vi]), A[vi, 0] * T.float32(2))
+"""
+
+
+def test_unsigned_memory_holds_large_numbers() -> None:
+    module = tvm_api.module_of(tvm_api.parse_script(UNWRITTEN))
+    assert [result(module, number) for number in (100, -100)] == [[100.0] * 3, [156.0] * 3]
+
+
 def result(module: Any, number: int) -> list[float]:
     names: dict[str, Any] = {"tvm": tvm, "tvm_ffi": tvm_ffi, "s_tir": s_tir, "tirx": tirx}
     exec(FILLED, names)
