@@ -215,6 +215,8 @@ def test_a_reduced_program_says_what_it_was() -> None:
     told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80, folder="reduced/")
     assert "The program was reduced from 80 lines to 3." in report(told)
     assert "With the attached `test_regression.py`" in report(replace(told, test="x = 1\n" * 999))
+    for_a_gpu = replace(told, test='pytest.importorskip("cuda.bindings")\n')
+    assert "with tvm, numpy and cuda-bindings: it fails" in report(for_a_gpu)
 
 
 def test_nothing_in_a_program_ends_its_block() -> None:

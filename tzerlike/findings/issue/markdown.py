@@ -171,7 +171,7 @@ def _expected(subject: Subject) -> str:
         if subject.case.harness == GRAPH:
             return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
         return (
-            f"{value}The program is defined on the inputs below: an interpreter of TIR runs it without an overflow, "
+            f"{value}The program is defined on its inputs: an interpreter of TIR runs it without an overflow, "
             "an access out of bounds, a race, a division by zero or a read of what was never written."
             + _second_reading(subject)
         )
@@ -408,7 +408,8 @@ def _test_lines(subject: Subject) -> list[str]:
         "oom": "it runs into a limit of memory",
     }.get(subject.finding.kind, "it fails")
     moment = "as long as the bug is there" if subject.same == subject.runs else "when the bug shows, not in every run"
-    run = f"run `pytest {TEST_FILE}`, with tvm and numpy alone: {what} {moment}."
+    needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "tvm and numpy alone"
+    run = f"run `pytest {TEST_FILE}`, with {needs}: {what} {moment}."
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
     whole = _whole_test(subject)
