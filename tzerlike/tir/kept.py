@@ -28,7 +28,8 @@ class KeptForm:
 
     `boundless` are buffers that no memory holds, `fixed` those of a size that is known, `changing` the others in
     memory of threads and blocks, with their shapes. `meant` says what buffer a place in an annotation of a block means,
-    "" for none. `undeclared` are blocks, other than the root, that access what they do not declare.
+    "" for none. `undeclared` are blocks, other than the root, that access what they do not declare. `misfits` are views
+    with constant strides that the memory which they view does not have.
     """
 
     boundless: tuple[str, ...]
@@ -36,6 +37,7 @@ class KeptForm:
     changing: Mapping[str, str]
     meant: Mapping[tuple[str, str, int], str]
     undeclared: tuple[str, ...]
+    misfits: tuple[str, ...]
 
 
 def form_of(func: Any) -> KeptForm:
@@ -50,6 +52,7 @@ def form_of(func: Any) -> KeptForm:
         {name_of(buffer): _text(buffer) for buffer in changing},
         _named_by_place(tree),
         tuple(_undeclared(tree)),
+        tuple(_misfits(tree)),
     )
 
 
@@ -83,12 +86,18 @@ def _region_dropped(before: KeptForm, after: KeptForm) -> str:
     return "" if before.undeclared else next(iter(after.undeclared), "")
 
 
+def _strides_lost(before: KeptForm, after: KeptForm) -> str:
+    """A view whose strides are not those of its memory, as they were."""
+    return next((view for view in after.misfits if view not in before.misfits), "")
+
+
 KEEPING: Mapping[str, Callable[[KeptForm, KeptForm], str]] = MappingProxyType(
     {
         "extent": _boundless_made,
         "fixed size": _size_left_to_run_time,
         "annotation": _place_taken,
         "region": _region_dropped,
+        "strides": _strides_lost,
     }
 )
 """Rule -> what a pass has not kept; "" where it has."""
@@ -156,6 +165,27 @@ def _undeclared(tree: Tree) -> Iterator[str]:
             accessed = accessed_by(inner.node)
             if accessed is not None and key(accessed) not in known:
                 yield f"{block.name_hint} does not declare {name_of(accessed)}"
+
+
+def _misfits(tree: Tree) -> Iterator[str]:
+    for site in tree.of_type(s_tir.SBlock):
+        for match in array_items(site.node.match_buffers):
+            source = match.source.source
+            had, wanted = _strides(source), _strides(match.buffer, packed=False)
+            if wanted and had and had[-len(wanted) :] != wanted:
+                yield f"{name_of(match.buffer)}, a view of {name_of(source)} with strides that it does not have"
+
+
+def _strides(buffer: Any, *, packed: bool = True) -> list[int]:
+    """The strides of a buffer in elements, those that follow from its shape where it is `packed`; none where one is
+    not known."""
+    ty = type_of(buffer)
+    own, shape = array_items(ty.strides), array_items(ty.shape)
+    if any(type(number) is not tirx.IntImm for number in own or shape):
+        return []
+    if own or not packed:
+        return [int(stride.value) for stride in own]
+    return [math.prod(int(extent.value) for extent in shape[place + 1 :]) for place in range(len(shape))]
 
 
 def _own(site: Site) -> list[Any]:

@@ -33,11 +33,29 @@ def program(extent: str = "8", writes: str = "C[vi], D[vi]", scope: str = "globa
     return tvm_api.entry_of(tvm_api.module_of(tvm_api.parse_script(text)))
 
 
+VIEW = """
+    C = T.sblock_alloc_buffer((8, {extent}), "int32")
+    for i in range(2):
+        with T.sblock("b"):
+            vi = T.axis.spatial(2, i)
+            T.reads()
+            T.writes(C[vi * 4 : vi * 4 + 4, 0:4])
+            D = T.match_buffer(C[vi * 4 : vi * 4 + 4, 0:4], (4, 4), "int32", strides=({stride}, 1), offset_factor=1)
+            D[0, 0] = n
+"""
+
+
+def viewed(extent: int, stride: str = "8") -> Any:
+    text = HEAD + VIEW.format(extent=extent, stride=stride)
+    return tvm_api.entry_of(tvm_api.module_of(tvm_api.parse_script(text)))
+
+
 BROKEN = {
     "extent": (program(), program("2147483647")),
     "fixed size": (program(scope="local"), program("T.min(n, 8)", scope="local")),
     "annotation": (program(), program(writes="D[vi], C[vi]")),
     "region": (program(), program(writes="C[vi]")),
+    "strides": (viewed(8), viewed(4)),
 }
 
 
@@ -61,3 +79,8 @@ def test_who_is_given_it_does_not_break_it(rule: str) -> None:
 
 def test_memory_of_the_program_may_be_sized_at_run_time() -> None:
     assert not_kept(form_of(program()), form_of(program("T.min(n, 8)"))) == ("", "")
+
+
+def test_a_view_may_leave_its_strides_open() -> None:
+    before, after = form_of(viewed(8, '"s"')), form_of(viewed(4, '"s"'))
+    assert not_kept(before, after) == ("", "")
