@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -10,8 +11,12 @@ from tzerlike.execution.cuda.device import devices
 
 
 def pytest_configure() -> None:
-    """Have SIGHUP work in what tests start, also where the tests themselves were started by nohup."""
+    """Have SIGHUP work in what tests start, also where the tests themselves were started by nohup.
+
+    Parallel kernels have as many threads as in campaigns: more of them would spin for seconds on a machine that is busy.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    os.environ.setdefault("TVM_NUM_THREADS", "2")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
