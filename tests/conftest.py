@@ -13,7 +13,7 @@ from tzerlike.execution.cuda.device import devices
 def pytest_configure() -> None:
     """Have SIGHUP work in what tests start, also where the tests themselves were started by nohup.
 
-    Parallel kernels have as many threads as in campaigns: more of them would spin for seconds on a machine that is busy.
+    Parallel kernels have as many threads as in campaigns: more of them would spin for seconds on a busy machine.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.setdefault("TVM_NUM_THREADS", "2")
