@@ -397,6 +397,8 @@ def _let(program: _Program, site: Site) -> _Found:
         yield _UNUSED, lambda: node.body
     elif _in_condition(site) or any(part.role in _BOUNDS for part in _path(site)):
         yield "a name in a condition or a bound", lambda: substitute(node.body, {key(node.var): node.value})
+    elif type(node.value) is tirx.Let:
+        yield "a name for an expression with a name", lambda: substitute(node.body, {key(node.var): node.value})
 
 
 def _integer(program: _Program, site: Site) -> _Found:

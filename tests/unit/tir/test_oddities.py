@@ -13,7 +13,7 @@ BARE = """
 # from tvm.script import tirx as T
 @T.prim_func
 def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), n: T.int32):
-    x = T.int32()
+    x, z = T.int32(), T.int32()
     {statement}
 """
 
@@ -94,6 +94,11 @@ def test_what_people_write(statement: str) -> None:
         ("B[n] = T.if_then_else(T.LT(1, 2), A[n], 1)", "a constant condition", "B[n] = A[n]"),
         ("if n < 4 and T.bool(True):\n    B[n] = 1", "a constant condition", "if n < 4:"),
         ("y: T.let[T.int32] = A[n]\nB[n] = 1", "an unused name", "B[n] = 1"),
+        (
+            "B[n] = T.Let(z * 2, where={z: T.Let(x * x, where={x: A[n]})})",
+            "a name for an expression with a name",
+            "T.Let(x * x",
+        ),
         ("B[n] = T.Let(A[n], where={x: A[n]})", "an unused name", "B[n] = A[n]"),
         ("if T.Let(x * x, where={x: A[n]}) < 3:\n    B[n] = 1", NAMED, "if A[n] * A[n] < 3:"),
         ("for i in range(T.Let(x * x, where={x: A[n]})):\n    B[i] = 1", NAMED, "A[n] * A[n]"),
