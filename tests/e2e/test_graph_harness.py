@@ -26,7 +26,7 @@ from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, read_model
+from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, read_model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, model_of
@@ -182,6 +182,19 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
     (tmp_path / "repro.py").write_text(_written(finding)[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
+
+
+def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) -> None:
+    """What is right passes it, written down under the finding of an error."""
+    kind = TensorType((5, 2), "float32")
+    model = Model((Origin(kind),), (Vertex("abs", (0,), {}, (kind,)),), (1,), variables=((5, 7, 3),))
+    varying = msgspec.structs.replace(model, written=(VaryingExtent(5, (0,)),))
+    text = _written(_finding("ice-on-valid", case_of(varying)))[1].text
+    assert "TypeVar(" in text
+    (tmp_path / "test_it.py").write_text(text)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
 
 
 def _behind_log(*shape: int) -> Model:

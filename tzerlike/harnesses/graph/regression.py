@@ -28,6 +28,7 @@ from tzerlike.harnesses.graph.sources import inputs_source, run_of, sources_sour
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
 
+_TYPE_VARIABLE = re.compile(r'^\w+ = TypeVar\("\w+"\)\n', re.MULTILINE)
 _INLINE = 64
 """Elements that a test lists; of a larger output it looks at the first one that is wrong."""
 
@@ -148,6 +149,9 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "T": "from tvm.script import tirx as T",
     }
     imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
-    if "TypeVar(" in program:
+    # The parser of TVMScript finds them among the names of the file, not among those of the test.
+    variables = _TYPE_VARIABLE.findall(program)
+    if variables:
         imports.append("from typing import TypeVar")
-    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", [program, body], [*_IMPORTS, *imports])
+    parts = [_TYPE_VARIABLE.sub("", program), body]
+    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, [*_IMPORTS, *imports], ["".join(variables)])
