@@ -187,7 +187,8 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
 def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) -> None:
     """What is right passes it, written down under the finding of an error."""
     kind = TensorType((5, 2), "float32")
-    model = Model((Origin(kind),), (Vertex("abs", (0,), {}, (kind,)),), (1,), variables=((5, 7, 3),))
+    least = Vertex("min:all", (0,), {"axis": None, "keepdims": False}, (TensorType((), "float32"),))
+    model = Model((Origin(kind),), (least,), (1,), variables=((5, 7, 3),))
     varying = msgspec.structs.replace(model, written=(VaryingExtent(5, (0,)),))
     text = _written(_finding("ice-on-valid", case_of(varying)))[1].text
     assert "TypeVar(" in text
