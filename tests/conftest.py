@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -24,3 +27,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and not devices():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU in this machine"))
+
+
+@pytest.fixture(autouse=True)
+def no_threads_left_behind() -> Iterator[None]:
+    """A kernel that runs in the tests' own process starts TVM's pool of threads, and forked children, which have the
+    pool but not its threads, wait for them until their processor time is gone: such work belongs into a child."""
+    before = _native_threads()
+    yield
+    for _ in range(100):  # a thread of Python's own may take a moment to end
+        if _native_threads() <= before:
+            return
+        time.sleep(0.01)
+    raise AssertionError("TVM's threads were started in the process that later tests fork from")
+
+
+def _native_threads() -> int:
+    return len(os.listdir("/proc/self/task")) - threading.active_count()

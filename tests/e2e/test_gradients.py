@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.models import Drafted
+from tzerlike.core.errors import Fault
 from tzerlike.graph.gradients import differentiable, disagreements, gradients
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.values import drawn_values
-from tzerlike.systems import tvm_api
+from tzerlike.processes.forked import in_child
 
 
 def _doubles(*shape: int, low: float = -2.0) -> Origin:
@@ -41,8 +43,15 @@ WRONG = {"exclusive": _call("cumsum", _doubles(3, 4), axis=1, exclusive=True)}
 
 
 def _found(model: Model, factor: float = 1.0) -> list[str]:
-    values = [drawn_values(origin, 0) for origin in model.sources]
-    return disagreements(model, values, [factor * one for one in gradients(model, values)])
+    def work() -> str:
+        values = [drawn_values(origin, 0) for origin in model.sources]
+        return json.dumps(disagreements(model, values, [factor * one for one in gradients(model, values)]))
+
+    # Not here: a parallel kernel would leave TVM's threads behind, which the children of later tests lack.
+    answer, signal = in_child(work)
+    assert answer is not None, f"died of signal {signal}"
+    found: list[str] = json.loads(answer)
+    return found
 
 
 @pytest.mark.parametrize("model", RIGHT.values(), ids=RIGHT)
@@ -61,5 +70,5 @@ def test_a_gradient_that_is_off_by_a_little_is_seen() -> None:
 
 def test_triu_has_a_rule_that_does_not_fit_it() -> None:
     assert "triu" in differentiable()
-    with pytest.raises(tvm_api.tvm.error.InternalError, match="partials"):
+    with pytest.raises(Fault, match="partials"):
         _found(_call("triu", _doubles(3, 4), k=0))
