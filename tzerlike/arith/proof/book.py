@@ -1,0 +1,162 @@
+"""Rules with their verdicts: what has been proved need not be proved again, and is counted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from tzerlike.arith.claims import Claim
+from tzerlike.arith.model import Problem, walk
+from tzerlike.arith.proof.client import LIMIT
+from tzerlike.arith.proof.prover import Verdict, overflows, prove
+from tzerlike.arith.proof.rule import Rule, exactly, generalised, relations, with_constants
+from tzerlike.core.schema import Count, Schema, Text
+from tzerlike.core.storage import json_text, write_atomic
+
+_GENERAL = 0.15
+"""The share of the time for a claim that a proof without ranges may take."""
+
+_LIFTING = 0.2
+"""As much again for each try to name the constants of a new rule: the verdict on the rewrite is there by then."""
+
+_LONG = 16
+"""Nodes of a rewrite whose constants are named, at most: longer ones are several rules at once."""
+
+_MEMORY = 100_000
+"""Claims at most whose verdict is remembered to the letter."""
+
+
+class Entry(msgspec.Struct):
+    """A proved rule as rules.json has it. `free` of constants it holds for all of them, where `conditions` are met.
+
+    `overflow` says whether the rewritten side may overflow where the original does not; None where that is unknown.
+    """
+
+    rule: Text
+    conditions: list[Text]
+    seen: Count = 1
+    free: bool = False
+    overflow: bool | None = None
+
+
+class _Stored(msgspec.Struct):
+    claims: dict[Text, Count]
+    rules: list[Entry]
+
+
+RULES = Schema(_Stored, "rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict on a claim, and how it came about: by a `rule` known before, `general` for all values, `whole` with
+    the ranges and constraints of its problem, or `again`."""
+
+    verdict: Verdict
+    how: Literal["rule", "general", "whole", "again"]
+
+
+@dataclass(slots=True)
+class RuleBook:
+    """Decides claims within `limit` seconds each, and keeps what it has learnt."""
+
+    limit: float = LIMIT
+    entries: dict[str, list[tuple[Rule, Entry]]] = field(default_factory=dict)
+    claims: Counter[str] = field(default_factory=Counter)
+    _remembered: dict[str, Verdict] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> int:
+        """Distinct proved rules, whatever their constants."""
+        return len(self.entries)
+
+    def decide(self, problem: Problem, claim: Claim) -> Decision:
+        """Return the verdict on a claim; a rewrite that is proved is lifted to a rule."""
+        decision = self._decided(problem, claim)
+        self.claims[decision.verdict.kind] += 1
+        return decision
+
+    def _decided(self, problem: Problem, claim: Claim) -> Decision:
+        began = time.perf_counter()
+        key = f"{problem} | {claim}"
+        if key in self._remembered:
+            return Decision(replace(self._remembered[key], seconds=0.0), "again")
+        rule = generalised(claim.left, claim.right) if claim.relation == "==" and not claim.modulus else None
+        if rule is not None:
+            if self._known(rule):
+                return Decision(Verdict("proved", seconds=time.perf_counter() - began), "rule")
+            verdict = prove(rule.problem, rule.claim, _GENERAL * self.limit)
+            if verdict.kind == "proved":
+                seconds = time.perf_counter() - began
+                self._lift(rule)
+                return Decision(replace(verdict, seconds=seconds), "general")
+        left = self.limit - (time.perf_counter() - began)
+        verdict = replace(prove(problem, claim, left), seconds=time.perf_counter() - began)
+        if len(self._remembered) < _MEMORY:
+            self._remembered[key] = verdict
+        return Decision(verdict, "whole")
+
+    def _known(self, rule: Rule) -> bool:
+        """Whether a rule of the book covers this one, which has its constants still."""
+        for shaped, values in (*with_constants(rule), (rule, dict[str, int]())):
+            for known, entry in self.entries.get(shaped.shape, ()):
+                if known.fits(values):
+                    entry.seen += 1
+                    return True
+        return False
+
+    def _lift(self, rule: Rule) -> None:
+        """Enter a proved rule, with as few conditions on its constants as can be proved."""
+        last = (rule, dict[str, int]())
+        short = rule.variables and sum(1 for _ in walk(rule.before)) <= _LONG
+        for shaped, values in with_constants(rule):
+            last = (shaped, values)
+            if not short:
+                break
+            for conditions in ((), tuple(relations(shaped, values))):
+                candidate = replace(shaped, conditions=conditions)
+                verdict = prove(candidate.problem, candidate.claim, _LIFTING * self.limit)
+                if verdict.kind == "proved":
+                    self._enter(_without_needless(candidate, _LIFTING * self.limit / 2), free=True)
+                    return
+        shaped, values = last
+        self._enter(replace(shaped, conditions=tuple(exactly(shaped, values))), free=not values)
+
+    def _enter(self, rule: Rule, *, free: bool) -> None:
+        known = self.entries.setdefault(rule.shape, [])
+        overflow = overflows(rule.problem, rule.claim, _LIFTING * self.limit)
+        known.append((rule, Entry(rule.shape, list(map(str, rule.conditions)), free=free, overflow=overflow)))
+
+    def summary(self) -> dict[str, int]:
+        """Counts for a report: claims by verdict, and rules."""
+        entries = [entry for known in self.entries.values() for _, entry in known]
+        shapes = {entry.rule for entry in entries if entry.free}
+        return {
+            **{kind: self.claims[kind] for kind in ("proved", "refuted", "unknown")},
+            "rules": self.rules,
+            "rules of any constant": len(shapes),
+            "rules that may overflow": len({entry.rule for entry in entries if entry.overflow}),
+        }
+
+    def write(self, path: Path) -> None:
+        """Write rules.json, whole or not at all."""
+        entries = [entry for known in self.entries.values() for _, entry in known]
+        entries.sort(key=lambda entry: (-entry.seen, entry.rule))
+        stored = _Stored(dict(self.claims), entries)
+        write_atomic(path, json_text(RULES.stamped(msgspec.to_builtins(stored))))
+
+
+def _without_needless(rule: Rule, limit: float) -> Rule:
+    """The rule without the conditions that it is proved without, one by one."""
+    kept = list(rule.conditions)
+    for condition in rule.conditions:
+        fewer = [each for each in kept if each != condition]
+        slighter = replace(rule, conditions=tuple(fewer))
+        if prove(slighter.problem, slighter.claim, limit).kind == "proved":
+            kept = fewer
+    return replace(rule, conditions=tuple(kept))
