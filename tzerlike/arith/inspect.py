@@ -85,7 +85,7 @@ def posed(table: Table, scope: ExitStack) -> Question | AnalysisOutcome:
     try:
         return pose(table.problem, scope)
     except Exception as error:
-        if not _from_tvm(error):
+        if not raised_in_analysis(error):
             raise
         return _refused(error)
 
@@ -97,7 +97,7 @@ def answer(table: Table, question: Question, check: Analysis) -> AnalysisOutcome
     except Unreadable as unknown:
         return AnalysisOutcome(error=f"{_UNREAD}{unknown}")
     except Exception as error:
-        if not _from_tvm(error):
+        if not raised_in_analysis(error):
             raise
         return _refused(error)
     return AnalysisOutcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
@@ -116,13 +116,14 @@ def rewritten(check: Analysis, problem: Problem) -> Expr | None:
         except Unreadable:
             return None
         except Exception as error:
-            if not _from_tvm(error):
+            if not raised_in_analysis(error):
                 raise
             return None
     return claims[0].right if claims else None
 
 
-def _from_tvm(error: Exception) -> bool:
+def raised_in_analysis(error: Exception) -> bool:
+    """Whether an exception is TVM's, and so data, or one of our own."""
     if isinstance(error, TzerlikeError):
         return False
     return isinstance(error, tvm_api.tvm.error.InternalError | MemoryError) or tvm_api.raised_by_tvm(error)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import prod
@@ -168,6 +168,16 @@ class Problem:
         text = " ? ".join(map(str, self.roots))
         domains = [f"{v.name}: {v.dtype} {v.told} {list(v.values)}" for v in self.variables]
         return "; ".join((f"{self.root.dtype} {text}", *domains, *(f"given {c}" for c in self.constraints)))
+
+    def trying(self, assignment: Mapping[str, int]) -> Problem:
+        """The problem with an assignment among those that it is tried at, if only a sample is."""
+
+        def with_value(variable: Variable) -> Variable:
+            if variable.told != "nothing":
+                return variable
+            return replace(variable, values=tuple(sorted({*variable.values, assignment[variable.name]})))
+
+        return replace(self, variables=tuple(map(with_value, self.variables)))
 
     def to_json(self) -> dict[str, Any]:
         return {
