@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from pathlib import Path
 
+import msgspec
+
 from tzerlike.arith.batch import problem_of
 from tzerlike.arith.checks import CHECKS
 from tzerlike.arith.claims import Claim, judge_claim, refute
@@ -30,28 +32,34 @@ from tzerlike.arith.model import Problem
 from tzerlike.arith.observed import REWRITING, observed_claims
 from tzerlike.arith.proof.client import LIMIT, Answer, ProofClient
 from tzerlike.core.rng import rng_for
+from tzerlike.processes.forked import each_in_child
 
+_CHUNK = 500
 _SIMPLIFIERS = {name: CHECKS[name] for name in REWRITING}
 
 Rewrite = tuple[str, Problem, Claim]
 
 
 def rewrites(seed: int) -> Iterator[Rewrite]:
-    """Yield what simplifiers make of random problems; the same of two simplifiers once."""
-    for iteration in count():
-        problem = problem_of(seed, 0, iteration)
-        seen = set()
-        for name, claim in observed_claims(problem, _SIMPLIFIERS):
-            if claim not in seen:
-                seen.add(claim)
-                yield name, problem, claim
+    """Yield what simplifiers make of random problems; the same of two simplifiers once. TVM runs in a child."""
+
+    def claimed(iteration: int) -> str:
+        claims = {claim: name for name, claim in observed_claims(problem_of(seed, 0, iteration), _SIMPLIFIERS)}
+        return json.dumps([[name, msgspec.to_builtins(claim)] for claim, name in claims.items()])
+
+    for start in count(step=_CHUNK):
+        chunk = range(start, start + _CHUNK)
+        for iteration, (answer, _) in zip(chunk, each_in_child(chunk, claimed), strict=True):
+            for name, claim in json.loads(answer or "[]"):
+                yield name, problem_of(seed, 0, iteration), msgspec.convert(claim, Claim)
 
 
-def decided(share: list[Rewrite], rules: Path) -> tuple[list[Answer], dict[str, int]]:
-    """What a prover says of its share of the rewrites."""
-    with ProofClient() as prover:
+def decided(share: list[Rewrite], rules: Path) -> list[Answer]:
+    """What a prover says of its share of the rewrites; its rules are written to a file."""
+    with ProofClient(str(rules)) as prover:
         answers = [prover.decide(problem, claim) for _, problem, claim in share]
-        return answers, dict(prover.write(rules))
+        prover.write()
+        return answers
 
 
 def main() -> int:
@@ -70,7 +78,7 @@ def main() -> int:
         entries = [entry for path in paths for entry in json.loads(path.read_text())["rules"]]
     told = [
         (*rewrite, answer)
-        for share, (answers, _) in zip(shares, done, strict=True)
+        for share, answers in zip(shares, done, strict=True)
         for rewrite, answer in zip(share, answers, strict=True)
     ]
     elapsed = time.perf_counter() - began

@@ -14,12 +14,15 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from tzerlike.arith.basis import questions
 from tzerlike.arith.checks import CHECKS, CONSTRAINTS, SIMPLIFIERS, Analysis
 from tzerlike.arith.finding import found_in
 from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, rewritten, run_analysis
 from tzerlike.arith.model import Problem, walk
+from tzerlike.arith.observed import PROVABLE, observed_claims
 from tzerlike.arith.reduce import made_total, reduce, total
 from tzerlike.arith.tier import is_plain
 from tzerlike.core.observation import Stage
@@ -213,8 +216,24 @@ def examine_in_turn(item: Mapping[str, Any], channel: Channel, seconds: float, c
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+def lay_down_claims(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Lay down what is claimed of the problems of some iterations; of odd ones without the ranges of variables."""
+    channel.enter_stage(Stage.ANALYZE)
+    for iteration in item["iterations"]:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        channel.note_pass(f"{iteration} ")
+        problem = problem_of(item["seed"], item["worker"], iteration)
+        if iteration % 2:
+            problem = replace(problem, variables=tuple(replace(v, told="nothing") for v in problem.variables))
+        for name, claim in observed_claims(problem, {name: CHECKS[name] for name in PROVABLE}):
+            told = {"problem": problem.to_json(), "claim": msgspec.to_builtins(claim)}
+            channel.add_result({"record": "claim", "iteration": iteration, "check": name, **told})
+    signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 JOBS: Mapping[str, Job] = {
     "arith-scan": scan,
+    "arith-claims": lay_down_claims,
     "arith-reduce": reduce_one,
     "arith-examine": examine_one,
     "arith-examine-in-turn": examine_in_turn,

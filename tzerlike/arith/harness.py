@@ -10,6 +10,8 @@ from typing import Any
 from tzerlike.arith import batch
 from tzerlike.arith.case import read_arith_case
 from tzerlike.arith.checks import CHECKS
+from tzerlike.arith.proof.client import PROOF, require_solver
+from tzerlike.arith.proving import ProvingWorker
 from tzerlike.arith.worker import ArithWorker, examine_in_child
 from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.core.errors import UserError
@@ -28,11 +30,14 @@ class ArithHarness:
     run_case = staticmethod(no_cases)
 
     def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
+        if PROOF in params["oracles"]:
+            require_solver()
         return 0, []
 
     def worker(self, assignment: Assignment, lane: Lane, runner: socket.socket, cache: Path | None) -> ArithWorker:
         limits = Limits(assignment.config.timeout, assignment.config.memory_limit)
-        return ArithWorker(assignment, ForkExecutor(lane, runner, limits), lane.channel)
+        kind = ProvingWorker if PROOF in assignment.config.oracles else ArithWorker
+        return kind(assignment, ForkExecutor(lane, runner, limits), lane.channel)
 
     def judge_again(self, bundle: Path, times: int, lane: Lane, runner: socket.socket) -> Iterator[dict[str, Any]]:
         case, limits = read_arith_case(bundle / "case.json"), read_record(bundle).limits

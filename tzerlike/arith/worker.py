@@ -159,14 +159,17 @@ class ArithWorker(ShardWorker):
         self.report(check, problem, iteration, limits)
 
     def suspect(self, record: Mapping[str, Any]) -> None:
-        """Reduce and report a suspicion; of those that look alike, the first few and then one in many."""
+        """Reduce and report a suspicion; of those that look alike, the first few and then one in many.
+
+        It is about its `problem`, or else about that of its iteration.
+        """
         self.state.hints[record["hint"]] += 1
         seen = self.state.hints[record["hint"]]
         if seen > _ALWAYS and seen % _SELDOM:
             return
         began = time.perf_counter()
-        problem = problem_of(self.config.seed, self.number, record["iteration"])
-        item = {"problem": problem.to_json(), "check": record["check"]}
+        problem = record.get("problem") or problem_of(self.config.seed, self.number, record["iteration"]).to_json()
+        item = {"problem": problem, "check": record["check"]}
         records, death = self.executor.call("arith-reduce", item, self.executor.limits.relaxed(4.0))
         if death is None and records:
             (reduced,) = records

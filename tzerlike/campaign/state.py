@@ -61,6 +61,7 @@ class Tally(msgspec.Struct, kw_only=True):
     duplicates: Counts = {}
     tiers: Counts = {}
     witness: Counts = {}
+    proofs: Counts = {}
     known: Counts = {}
     faults: Counts = {}
     recent_faults: list[Count] = []

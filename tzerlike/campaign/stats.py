@@ -154,6 +154,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
         "unconfirmed": dict(sorted(total.unconfirmed.items())),
         "duplicates": dict(sorted(total.duplicates.items())),
         "witness": dict(sorted(total.witness.items())),
+        "proofs": dict(sorted(total.proofs.items())),
         "exits": dict(sorted(total.exits.items())),
         "rejected": _by_count(total.rejected),
         "rejected_labels": dict(sorted(total.labels.items())),

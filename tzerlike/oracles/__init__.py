@@ -27,6 +27,7 @@ from tzerlike.oracles.ill_typed import account_of_ill_typed, judge_ill_typed
 from tzerlike.oracles.immutability import account_of_changed_input, judge_immutability
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
+from tzerlike.oracles.proof import judge_proof
 from tzerlike.oracles.protocol import Account, Environment, Judge, Oracle, Probe
 from tzerlike.plugins import extended, load_plugin
 
@@ -57,6 +58,7 @@ ORACLES: dict[str, Oracle] = {
     "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
     "model-refusals": Oracle(model_refusals.judge_refusals, harness=GRAPH, account=model_refusals.account_of_refusal),
     "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
+    "proof": Oracle(judge_proof, harness="arith"),
 }
 
 _OF_MODELS = ("model-results", "model-errors", "model-form")
@@ -73,6 +75,11 @@ def make_oracles(names: Sequence[str], harness: str = "") -> tuple[Judge, ...]:
         if harness and oracle.harness not in ("", harness):
             raise UserError(f"--oracles: {name!r} has no meaning with --harness {harness}")
     return tuple(oracle.judge for oracle in oracles)
+
+
+def owns_oracles(harness: str, names: Sequence[str]) -> bool:
+    """Whether all of the named oracles are of that harness alone; UserError as make_oracles."""
+    return all(oracle.harness == harness for oracle in _named(names))
 
 
 def default_oracles(harness: str) -> tuple[str, ...]:

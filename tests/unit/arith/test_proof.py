@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="
 
 
 @pytest.fixture(scope="module")
-def prover() -> Iterator[ProofClient]:
-    with ProofClient(limit=5.0) as client:
+def prover(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProofClient]:
+    with ProofClient(str(tmp_path_factory.mktemp("rules") / "rules.json"), limit=5.0) as client:
         yield client
 
 
@@ -104,10 +104,10 @@ def test_bounds_and_modular_sets_are_claims_too(prover: ProofClient) -> None:
 def test_an_overflow_of_the_rewritten_side_alone_is_said(tmp_path: Path) -> None:
     left = of("LT", of("Sub", x, 1), y, dtype="bool")
     problem = Problem((X, Y), (left,))
-    with ProofClient(limit=5.0) as prover:
+    with ProofClient(str(tmp_path / "rules.json"), limit=5.0) as prover:
         prover.decide(problem, equal(left, of("LT", x, of("Add", y, 1), dtype="bool")))
         prover.decide(problem, equal(left, of("GT", y, of("Sub", x, 1), dtype="bool")))
-        assert prover.write(tmp_path / "rules.json")["rules"] == 2
+        assert prover.write()["rules"] == 2
     rules = json.loads((tmp_path / "rules.json").read_text())["rules"]
     assert {rule["rule"].partition(" -> ")[2][:3]: rule["overflow"] for rule in rules} == {
         "(x0": True,
@@ -134,15 +134,18 @@ def test_random_equations_are_judged_as_enumeration_does(prover: ProofClient) ->
     assert min(compared.values()) > 5
 
 
-def test_a_proved_rewrite_is_lifted_and_decides_its_like() -> None:
+def test_a_proved_rewrite_is_lifted_and_decides_its_like(tmp_path: Path) -> None:
     def rewritten(constant: int, inside: Expr) -> tuple[Problem, Claim]:
         left = of("Mul", of("Sub", of("Add", inside, constant), constant), y)
         return Problem((X, Y), (left,)), equal(left, of("Mul", inside, y))
 
-    with ProofClient(limit=5.0) as prover:
+    with ProofClient(str(tmp_path / "rules.json"), limit=5.0) as prover:
         assert prover.decide(*rewritten(6, x)).how == "general"
         other = prover.decide(*rewritten(40, of("Max", x, y)))
         assert (other.kind, other.how) == ("proved", "rule")
+        prover.write()
+    with ProofClient(str(tmp_path / "rules.json")) as resumed:
+        assert resumed.decide(*rewritten(50, y)).how == "rule"
 
 
 def test_a_rule_keeps_the_conditions_that_its_proof_needs(tmp_path: Path) -> None:
@@ -150,11 +153,11 @@ def test_a_rule_keeps_the_conditions_that_its_proof_needs(tmp_path: Path) -> Non
         left = of("Max", of("Min", x, constant), least)
         return Problem((X,), (left,)), equal(left, const(least, "int32"))
 
-    with ProofClient(limit=5.0) as prover:
+    with ProofClient(str(tmp_path / "rules.json"), limit=5.0) as prover:
         assert prover.decide(*extreme(3, 7)).kind == "proved"
         assert prover.decide(*extreme(30, 70)).how == "rule"
         assert prover.decide(*extreme(7, 3)).kind == "refuted"
-        prover.write(tmp_path / "rules.json")
+        prover.write()
     (rule,) = json.loads((tmp_path / "rules.json").read_text())["rules"]
     assert rule["conditions"] == ["(c0 < c1)"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -27,6 +26,9 @@ _LIFTING = 0.2
 _LONG = 16
 """Nodes of a rewrite whose constants are named, at most: longer ones are several rules at once."""
 
+_BYTES = 1 << 28
+"""Of a rules.json, at most."""
+
 _MEMORY = 100_000
 """Claims at most whose verdict is remembered to the letter."""
 
@@ -39,13 +41,13 @@ class Entry(msgspec.Struct):
 
     rule: Text
     conditions: list[Text]
+    proved: Rule
     seen: Count = 1
     free: bool = False
     overflow: bool | None = None
 
 
 class _Stored(msgspec.Struct):
-    claims: dict[Text, Count]
     rules: list[Entry]
 
 
@@ -66,8 +68,7 @@ class RuleBook:
     """Decides claims within `limit` seconds each, and keeps what it has learnt."""
 
     limit: float = LIMIT
-    entries: dict[str, list[tuple[Rule, Entry]]] = field(default_factory=dict)
-    claims: Counter[str] = field(default_factory=Counter)
+    entries: dict[str, list[Entry]] = field(default_factory=dict)
     _remembered: dict[str, Verdict] = field(default_factory=dict)
 
     @property
@@ -77,11 +78,6 @@ class RuleBook:
 
     def decide(self, problem: Problem, claim: Claim) -> Decision:
         """Return the verdict on a claim; a rewrite that is proved is lifted to a rule."""
-        decision = self._decided(problem, claim)
-        self.claims[decision.verdict.kind] += 1
-        return decision
-
-    def _decided(self, problem: Problem, claim: Claim) -> Decision:
         began = time.perf_counter()
         key = f"{problem} | {claim}"
         if key in self._remembered:
@@ -104,8 +100,8 @@ class RuleBook:
     def _known(self, rule: Rule) -> bool:
         """Whether a rule of the book covers this one, which has its constants still."""
         for shaped, values in (*with_constants(rule), (rule, dict[str, int]())):
-            for known, entry in self.entries.get(shaped.shape, ()):
-                if known.fits(values):
+            for entry in self.entries.get(shaped.shape, ()):
+                if entry.proved.fits(values):
                     entry.seen += 1
                     return True
         return False
@@ -130,25 +126,34 @@ class RuleBook:
     def _enter(self, rule: Rule, *, free: bool) -> None:
         known = self.entries.setdefault(rule.shape, [])
         overflow = overflows(rule.problem, rule.claim, _LIFTING * self.limit)
-        known.append((rule, Entry(rule.shape, list(map(str, rule.conditions)), free=free, overflow=overflow)))
+        known.append(Entry(rule.shape, list(map(str, rule.conditions)), rule, free=free, overflow=overflow))
+
+    @property
+    def all(self) -> list[Entry]:
+        """What has been proved, that first which was met most often."""
+        entries = [entry for known in self.entries.values() for entry in known]
+        return sorted(entries, key=lambda entry: (-entry.seen, entry.rule))
 
     def summary(self) -> dict[str, int]:
-        """Counts for a report: claims by verdict, and rules."""
-        entries = [entry for known in self.entries.values() for _, entry in known]
-        shapes = {entry.rule for entry in entries if entry.free}
+        """Counts for a report: distinct rules, those of any constants that meet the conditions, and those whose
+        rewritten side may overflow alone."""
         return {
-            **{kind: self.claims[kind] for kind in ("proved", "refuted", "unknown")},
             "rules": self.rules,
-            "rules of any constant": len(shapes),
-            "rules that may overflow": len({entry.rule for entry in entries if entry.overflow}),
+            "free_rules": len({entry.rule for entry in self.all if entry.free}),
+            "overflowing_rules": len({entry.rule for entry in self.all if entry.overflow}),
         }
 
     def write(self, path: Path) -> None:
         """Write rules.json, whole or not at all."""
-        entries = [entry for known in self.entries.values() for _, entry in known]
-        entries.sort(key=lambda entry: (-entry.seen, entry.rule))
-        stored = _Stored(dict(self.claims), entries)
-        write_atomic(path, json_text(RULES.stamped(msgspec.to_builtins(stored))))
+        write_atomic(path, json_text(RULES.stamped(msgspec.to_builtins(_Stored(self.all)))))
+
+    @classmethod
+    def read(cls, path: Path, limit: float = LIMIT) -> RuleBook:
+        """Return a book that knows the rules of a rules.json, if there is one; UserError where it does not read."""
+        book = cls(limit)
+        for entry in RULES.read(path, _BYTES).rules if path.exists() else ():
+            book.entries.setdefault(entry.rule, []).append(entry)
+        return book
 
 
 def _without_needless(rule: Rule, limit: float) -> Rule:

@@ -1,7 +1,7 @@
 """The process that proves: claims in, verdicts out, a line of JSON each. It has z3 and must not have TVM.
 
-It is started with the seconds that a claim may take. A line is `[problem, claim]`, answered by the decision, or the
-path that rules are to be written to, answered by the summary.
+It is started with the seconds that a claim may take and the file of rules. A line is `[problem, claim]`, answered by
+the decision, or else has the rules written, answered by the summary.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from tzerlike.arith.proof.book import RuleBook
 
 def main() -> None:
     """Answer until nobody asks any more."""
-    book = RuleBook(float(sys.argv[1]))
+    path = Path(sys.argv[2])
+    book = RuleBook.read(path, float(sys.argv[1]))
     answers = sys.stdout
     sys.stdout = sys.stderr
     for line in sys.stdin:
         asked = json.loads(line)
         if isinstance(asked, str):
-            book.write(Path(asked))
+            book.write(path)
             answer: object = book.summary()
         else:
             decision = book.decide(Problem.from_json(asked[0]), msgspec.convert(asked[1], Claim))

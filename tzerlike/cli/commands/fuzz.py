@@ -39,7 +39,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.targets import DEFAULT_ARCH
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
-from tzerlike.oracles import default_oracles
+from tzerlike.oracles import default_oracles, owns_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
@@ -159,7 +159,7 @@ def fuzz(
     """Run a coverage-guided campaign."""
     ui = "none" if quiet else "plain" if verbose else ui
     if not harness_named(harness).has_cases:
-        _refuse_options_of_cases(harness)
+        _refuse_options_of_cases(harness, comma_separated(oracles or ""))
         coverage = "none"
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
@@ -233,10 +233,10 @@ def _given() -> frozenset[str]:
     )
 
 
-def _refuse_options_of_cases(harness: str) -> None:
+def _refuse_options_of_cases(harness: str, oracles: tuple[str, ...]) -> None:
     given = _given()
     for name in _OF_CASES:
-        if name in given:
+        if name in given and not (name == "oracles" and owns_oracles(harness, oracles)):
             option = "--" + name.replace("_", "-")
             raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 

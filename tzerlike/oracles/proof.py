@@ -1,0 +1,14 @@
+"""The oracle of what the arithmetic analyzer claims: a solver proves or refutes it (tzerlike.arith.proof).
+
+The worker of that harness asks the solver itself: nothing is to be seen in what a child did.
+"""
+
+from __future__ import annotations
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation
+
+
+def judge_proof(case: Case, observation: Observation) -> Finding | None:
+    return None
