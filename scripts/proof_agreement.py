@@ -30,7 +30,7 @@ from tzerlike.arith.claims import Claim, judge_claim, refute
 from tzerlike.arith.inspect import Table, run_analysis
 from tzerlike.arith.model import Problem
 from tzerlike.arith.observed import REWRITING, observed_claims
-from tzerlike.arith.proof.client import LIMIT, Answer, ProofClient
+from tzerlike.arith.proof.client import PROOF_SECONDS, Answer, ProofClient
 from tzerlike.core.rng import rng_for
 from tzerlike.processes.forked import each_in_child
 
@@ -83,10 +83,12 @@ def main() -> int:
     ]
     elapsed = time.perf_counter() - began
     kinds = Counter(answer.kind for *_, answer in told)
-    late = sum(answer.kind != "unknown" and answer.seconds > LIMIT for *_, answer in told)
+    late = sum(answer.kind != "unknown" and answer.seconds > PROOF_SECONDS for *_, answer in told)
     in_time = len(told) - kinds["unknown"] - late
     print(f"{len(told)} rewrites in {elapsed:.0f} s by {asked.jobs} provers: {dict(kinds)}")
-    print(f"decided in {LIMIT * 1000:.0f} ms each: {in_time} ({in_time / len(told):.2%}); decided later: {late}")
+    print(
+        f"decided in {PROOF_SECONDS * 1000:.0f} ms each: {in_time} ({in_time / len(told):.2%}); decided later: {late}"
+    )
     print("how:", dict(Counter(answer.how for *_, answer in told)))
     print("unknown:", dict(Counter(answer.why for *_, answer in told if answer.kind == "unknown")))
     distinct = {entry["rule"] for entry in entries}

@@ -11,9 +11,9 @@ import msgspec
 
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.model import Problem, walk
-from tzerlike.arith.proof.client import LIMIT
-from tzerlike.arith.proof.prover import Verdict, overflows, prove
-from tzerlike.arith.proof.rule import Rule, exactly, generalised, relations, with_constants
+from tzerlike.arith.proof.client import PROOF_SECONDS
+from tzerlike.arith.proof.prover import ProofVerdict, overflows, prove
+from tzerlike.arith.proof.rule import RewriteRule, exact_values, generalised, relations, with_constants
 from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.storage import json_text, write_atomic
 
@@ -33,7 +33,7 @@ _MEMORY = 100_000
 """Claims at most whose verdict is remembered to the letter."""
 
 
-class Entry(msgspec.Struct):
+class ProvedRule(msgspec.Struct):
     """A proved rule as rules.json has it. `free` of constants it holds for all of them, where `conditions` are met.
 
     `overflow` says whether the rewritten side may overflow where the original does not; None where that is unknown.
@@ -41,17 +41,17 @@ class Entry(msgspec.Struct):
 
     rule: Text
     conditions: list[Text]
-    proved: Rule
+    proved: RewriteRule
     seen: Count = 1
     free: bool = False
     overflow: bool | None = None
 
 
 class _Stored(msgspec.Struct):
-    rules: list[Entry]
+    rules: list[ProvedRule]
 
 
-RULES = Schema(_Stored, "rules")
+RULE_BOOK = Schema(_Stored, "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Decision:
     """The verdict on a claim, and how it came about: by a `rule` known before, `general` for all values, `whole` with
     the ranges and constraints of its problem, or `again`."""
 
-    verdict: Verdict
+    verdict: ProofVerdict
     how: Literal["rule", "general", "whole", "again"]
 
 
@@ -67,9 +67,9 @@ class Decision:
 class RuleBook:
     """Decides claims within `limit` seconds each, and keeps what it has learnt."""
 
-    limit: float = LIMIT
-    entries: dict[str, list[Entry]] = field(default_factory=dict)
-    _remembered: dict[str, Verdict] = field(default_factory=dict)
+    limit: float = PROOF_SECONDS
+    entries: dict[str, list[ProvedRule]] = field(default_factory=dict)
+    _remembered: dict[str, ProofVerdict] = field(default_factory=dict)
 
     @property
     def rules(self) -> int:
@@ -85,7 +85,7 @@ class RuleBook:
         rule = generalised(claim.left, claim.right) if claim.relation == "==" and not claim.modulus else None
         if rule is not None:
             if self._known(rule):
-                return Decision(Verdict("proved", seconds=time.perf_counter() - began), "rule")
+                return Decision(ProofVerdict("proved", seconds=time.perf_counter() - began), "rule")
             verdict = prove(rule.problem, rule.claim, _GENERAL * self.limit)
             if verdict.kind == "proved":
                 seconds = time.perf_counter() - began
@@ -97,7 +97,7 @@ class RuleBook:
             self._remembered[key] = verdict
         return Decision(verdict, "whole")
 
-    def _known(self, rule: Rule) -> bool:
+    def _known(self, rule: RewriteRule) -> bool:
         """Whether a rule of the book covers this one, which has its constants still."""
         for shaped, values in (*with_constants(rule), (rule, dict[str, int]())):
             for entry in self.entries.get(shaped.shape, ()):
@@ -106,7 +106,7 @@ class RuleBook:
                     return True
         return False
 
-    def _lift(self, rule: Rule) -> None:
+    def _lift(self, rule: RewriteRule) -> None:
         """Enter a proved rule, with as few conditions on its constants as can be proved."""
         last = (rule, dict[str, int]())
         short = rule.variables and sum(1 for _ in walk(rule.before)) <= _LONG
@@ -121,15 +121,15 @@ class RuleBook:
                     self._enter(_without_needless(candidate, _LIFTING * self.limit / 2), free=True)
                     return
         shaped, values = last
-        self._enter(replace(shaped, conditions=tuple(exactly(shaped, values))), free=not values)
+        self._enter(replace(shaped, conditions=tuple(exact_values(shaped, values))), free=not values)
 
-    def _enter(self, rule: Rule, *, free: bool) -> None:
+    def _enter(self, rule: RewriteRule, *, free: bool) -> None:
         known = self.entries.setdefault(rule.shape, [])
         overflow = overflows(rule.problem, rule.claim, _LIFTING * self.limit)
-        known.append(Entry(rule.shape, list(map(str, rule.conditions)), rule, free=free, overflow=overflow))
+        known.append(ProvedRule(rule.shape, list(map(str, rule.conditions)), rule, free=free, overflow=overflow))
 
     @property
-    def all(self) -> list[Entry]:
+    def all(self) -> list[ProvedRule]:
         """What has been proved, that first which was met most often."""
         entries = [entry for known in self.entries.values() for entry in known]
         return sorted(entries, key=lambda entry: (-entry.seen, entry.rule))
@@ -145,18 +145,18 @@ class RuleBook:
 
     def write(self, path: Path) -> None:
         """Write rules.json, whole or not at all."""
-        write_atomic(path, json_text(RULES.stamped(msgspec.to_builtins(_Stored(self.all)))))
+        write_atomic(path, json_text(RULE_BOOK.stamped(msgspec.to_builtins(_Stored(self.all)))))
 
     @classmethod
-    def read(cls, path: Path, limit: float = LIMIT) -> RuleBook:
+    def read(cls, path: Path, limit: float = PROOF_SECONDS) -> RuleBook:
         """Return a book that knows the rules of a rules.json, if there is one; UserError where it does not read."""
         book = cls(limit)
-        for entry in RULES.read(path, _BYTES).rules if path.exists() else ():
+        for entry in RULE_BOOK.read(path, _BYTES).rules if path.exists() else ():
             book.entries.setdefault(entry.rule, []).append(entry)
         return book
 
 
-def _without_needless(rule: Rule, limit: float) -> Rule:
+def _without_needless(rule: RewriteRule, limit: float) -> RewriteRule:
     """The rule without the conditions that it is proved without, one by one."""
     kept = list(rule.conditions)
     for condition in rule.conditions:

@@ -20,7 +20,7 @@ from tzerlike.core.errors import UserError
 PROOF = "proof"
 """What the oracle is called."""
 
-LIMIT = 0.2
+PROOF_SECONDS = 0.2
 """Seconds for one claim."""
 
 _END = 5.0
@@ -51,7 +51,7 @@ class ProofClient:
     that file written by `write`.
     """
 
-    def __init__(self, rules: str, limit: float = LIMIT) -> None:
+    def __init__(self, rules: str, limit: float = PROOF_SECONDS) -> None:
         require_solver()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tzerlike.arith.proof.server", str(limit), rules],

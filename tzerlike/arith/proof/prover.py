@@ -12,7 +12,7 @@ import z3
 from tzerlike.arith.claims import Claim, Counterexample, judge_claim
 from tzerlike.arith.evaluate import Mode
 from tzerlike.arith.model import Problem
-from tzerlike.arith.proof.formula import Formula, Term, condition
+from tzerlike.arith.proof.formula import Formula, IntTerm, condition
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": lambda a, b: a == b,
@@ -25,7 +25,7 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ProofVerdict:
     """What became of a claim. `wrong` is what a refutation came to when it was executed; `why` is of an unknown one."""
 
     kind: Literal["proved", "refuted", "unknown"]
@@ -34,14 +34,14 @@ class Verdict:
     seconds: float = 0.0
 
 
-def prove(problem: Problem, claim: Claim, limit: float) -> Verdict:
+def prove(problem: Problem, claim: Claim, limit: float) -> ProofVerdict:
     """Decide whether a claim holds wherever it counts, over the whole domain of each variable, within `limit` seconds.
 
     A claim counts as `judge_claim` has it. It holds in unbounded integers, or else by wrap-around at every node.
     """
     clock = _Clock(limit)
     if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
-        return Verdict("unknown", why="another dtype", seconds=clock.spent)
+        return ProofVerdict("unknown", why="another dtype", seconds=clock.spent)
     formula = Formula({variable.name: variable for variable in problem.variables})
     counted = _counted(formula, problem, claim)
     solver = z3.Solver()
@@ -56,13 +56,13 @@ def prove(problem: Problem, claim: Claim, limit: float) -> Verdict:
         solver.set("timeout", clock.left)
         answer = solver.check()
         if answer == z3.unsat:
-            return Verdict("proved", seconds=clock.spent)
+            return ProofVerdict("proved", seconds=clock.spent)
         if answer != z3.sat:
-            return Verdict("unknown", why=str(solver.reason_unknown()), seconds=clock.spent)
+            return ProofVerdict("unknown", why=str(solver.reason_unknown()), seconds=clock.spent)
         wrong = judge_claim(problem, claim, _assignment(solver.model(), formula, problem))
         if wrong is not None:
-            return Verdict("refuted", wrong, seconds=clock.spent)
-    return Verdict("unknown", why="not confirmed", seconds=clock.spent)
+            return ProofVerdict("refuted", wrong, seconds=clock.spent)
+    return ProofVerdict("unknown", why="not confirmed", seconds=clock.spent)
 
 
 def overflows(problem: Problem, claim: Claim, limit: float) -> bool | None:
@@ -119,7 +119,7 @@ def _violated(formula: Formula, claim: Claim, mode: Mode) -> Any:
     return z3.Not(z3.And(fine, holds)) if claim.relation == "==" else z3.And(fine, z3.Not(holds))
 
 
-def _related(claim: Claim, a: Term, b: Term, formula: Formula) -> Any:
+def _related(claim: Claim, a: IntTerm, b: IntTerm, formula: Formula) -> Any:
     x, y = a.term, b.term
     if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and claim.relation not in ("==", "!=")):
         x, y = (z3.If(each, 1, 0) if z3.is_bool(each) else each for each in (x, y))

@@ -19,7 +19,7 @@ _CONSTANTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RewriteRule:
     """`before` may be replaced by `after` wherever the conditions, all of constants, hold."""
 
     variables: tuple[Variable, ...]
@@ -30,7 +30,7 @@ class Rule:
     @property
     def shape(self) -> str:
         """What it says, without its conditions: rules of one shape are counted once."""
-        return shape_of(self.before, self.after, self.variables)
+        return shape_of_rule(self.before, self.after, self.variables)
 
     @property
     def problem(self) -> Problem:
@@ -48,12 +48,12 @@ class Rule:
             return False
 
 
-def shape_of(before: Expr, after: Expr, variables: Sequence[Variable]) -> str:
+def shape_of_rule(before: Expr, after: Expr, variables: Sequence[Variable]) -> str:
     kinds = ", ".join(f"{variable.name} {variable.dtype}" for variable in variables)
     return f"{before} -> {after} [{kinds or before.dtype}]"
 
 
-def generalised(before: Expr, after: Expr) -> Rule | None:
+def generalised(before: Expr, after: Expr) -> RewriteRule | None:
     """Return the innermost part that was rewritten, over variables of any value; None where that is no expression.
 
     Whatever both sides have in common becomes a variable, where the original always evaluates it. If this is true, so
@@ -72,7 +72,7 @@ def generalised(before: Expr, after: Expr) -> Rule | None:
 
     left, right = renamed(before), renamed(after)
     variables = tuple(anything(str(name.value), name.dtype) for name in names.values())
-    return Rule(variables, left, right)
+    return RewriteRule(variables, left, right)
 
 
 def anything(name: str, dtype: str) -> Variable:
@@ -101,7 +101,7 @@ def _always(node: Expr) -> Iterator[Expr]:
             yield from _always(arg)
 
 
-def with_constants(rule: Rule) -> Iterator[tuple[Rule, dict[str, int]]]:
+def with_constants(rule: RewriteRule) -> Iterator[tuple[RewriteRule, dict[str, int]]]:
     """Yield the rule with named constants, without conditions yet, and their values; several ways where a constant of
     the rewritten side may come from others in several."""
     found: dict[Expr, Expr] = {}
@@ -119,7 +119,7 @@ def with_constants(rule: Rule) -> Iterator[tuple[Rule, dict[str, int]]]:
         if way and all(expr is None for expr in derived.values()):
             return
         known = {node: expr for node, expr in derived.items() if expr is not None}
-        yield Rule(variables, before, _replaced(rule.after, {**found, **known})), values
+        yield RewriteRule(variables, before, _replaced(rule.after, {**found, **known})), values
         if not known:
             return
 
@@ -157,7 +157,7 @@ def _value(node: Expr, values: Mapping[str, int]) -> object:
         return None
 
 
-def relations(rule: Rule, values: Mapping[str, int]) -> Iterator[Expr]:
+def relations(rule: RewriteRule, values: Mapping[str, int]) -> Iterator[Expr]:
     """Yield what holds of the constants of an instance: signs, order, and what divides what."""
     names = [variable.node for variable in rule.variables if str(variable.name) in values]
     for name in names:
@@ -172,7 +172,7 @@ def relations(rule: Rule, values: Mapping[str, int]) -> Iterator[Expr]:
                     yield _compared("EQ", Expr("FloorMod", a.dtype, (divided, divisor)), const(0, a.dtype))
 
 
-def exactly(rule: Rule, values: Mapping[str, int]) -> Iterator[Expr]:
+def exact_values(rule: RewriteRule, values: Mapping[str, int]) -> Iterator[Expr]:
     """Yield the constants' own values as conditions."""
     for variable in rule.variables:
         if variable.name in values and in_range(values[variable.name], variable.dtype):
