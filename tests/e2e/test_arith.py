@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import signal
 import subprocess
@@ -138,3 +139,14 @@ def test_options_of_the_other_harness_are_refused(tzerlike: Command, tmp_path: P
     assert done.returncode == 2
     assert option[0] in done.stderr and "--harness arith" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="needs z3-solver")
+def test_what_is_claimed_is_proved_besides(tmp_path: Path) -> None:
+    process = start(*FUZZ, "--oracles", "proof", "--jobs", "1", "--iterations", "60", "--out", tmp_path / "c")
+    _, stderr = process.communicate(timeout=600)
+    assert process.returncode == 0, stderr
+    stats = read(CampaignDir(tmp_path / "c").stats)
+    assert stats["proofs"]["proved"] > 20 and stats["proofs"]["rules"] > 5 and stats["faults"] == {}
+    rules = read(CampaignDir(tmp_path / "c").worker(0) / "rules.json")["rules"]
+    assert len({rule["rule"] for rule in rules}) == stats["proofs"]["rules"]

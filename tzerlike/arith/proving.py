@@ -30,10 +30,11 @@ class ProvingWorker(ArithWorker):
         finally:
             self._leave()
 
-    def scan(self, start: int, count: int) -> None:
-        super().scan(start, count)
-        if count > 1 and not self.budget.over:
-            self.faults.keep(partial(self.prove, start, count), "prove", Occasion(start))
+    def go_on(self) -> None:
+        start = self.state.iterations
+        super().go_on()
+        if not self.budget.over:
+            self.faults.keep(partial(self.prove, start, self.state.iterations - start), "prove", Occasion(start))
 
     def prove(self, start: int, count: int) -> None:
         """Have the claims about some problems from `start` on decided, and look into those that are refuted."""
