@@ -84,6 +84,19 @@ def test_what_is_false_somewhere_is_refuted_there(prover: ProofClient, name: str
     assert judge_claim(problem, claim, verdict.wrong.assignment) is not None
 
 
+def test_enumeration_sees_what_was_refuted_once_it_tries_that_assignment(prover: ProofClient) -> None:
+    left = of("Div", x, 4)
+    problem, claim = Problem((X,), (left,)), equal(left, of("FloorDiv", x, 4))
+
+    def seen(tried: Problem) -> bool:
+        grid = AssignmentGrid.of(tried.variables)
+        return refute(tried, grid, grid.defined(tried), [claim]) is not None
+
+    wrong = prover.decide(problem, claim).wrong
+    assert wrong is not None
+    assert not seen(problem) and seen(problem.trying(wrong.assignment))
+
+
 def test_a_constraint_is_what_a_proof_may_need(prover: ProofClient) -> None:
     left, right = of("Min", x, y), x
     problem = Problem((X, Y), (left,))
