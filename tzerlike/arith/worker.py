@@ -40,8 +40,8 @@ _GROUP = 40
 
 _ALWAYS = 4
 _SELDOM = 64
-"""Of the suspicions that look alike, the first so many are reduced, as long as they bring anything new, and then one in
-so many: a wrong rule that fires at every hundredth expression would otherwise take up most of the time."""
+"""Of the suspicions that look alike, the first so many are reduced, and then one in so many: a wrong rule that fires at
+every hundredth expression would otherwise take up most of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +177,6 @@ class ArithWorker(ShardWorker):
             tier = tier_of_problem(reduced["check"], smallest)
             if self.is_new(msgspec.convert(reduced["finding"], Signed), tier):
                 self.report(reduced["check"], smallest, record["iteration"], self.executor.limits)
-            else:
-                self.state.hints[record["hint"]] = max(seen, _ALWAYS)
         else:
             self.state.unconfirmed["died in reduction" if death is not None else "not total"] += 1
         self.state.seconds["oracle"] += time.perf_counter() - began
