@@ -488,8 +488,10 @@ def _known_options() -> frozenset[str]:
 
 
 def compiler_library() -> Path:
-    """Return the path of the loaded library that holds the compiler."""
-    return Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
+    """Return the path of the loaded library that holds the compiler: in the package, or where a tree was built."""
+    mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
+    usual = Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
+    return next((Path(path) for path in mapped if path.endswith(f"/{SYSTEM.code.library}")), usual)
 
 
 @cache

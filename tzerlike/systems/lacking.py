@@ -1,0 +1,20 @@
+"""What an installed TVM lacks of what tzerlike works with, feature by feature. Importing this loads TVM."""
+
+from __future__ import annotations
+
+from tzerlike.systems.tvm_api import KNOWN_IR, SYSTEM, TVM_VERSION, part
+
+
+def lacking() -> dict[str, str]:
+    """Return feature -> why it cannot be had: harnesses by name, what oracles look at (Check), and oracles by name."""
+    found: dict[str, str] = {}
+    if not KNOWN_IR:
+        nodes = f"TVM {TVM_VERSION} has other nodes than {SYSTEM.interpreted_from}"
+        found |= dict.fromkeys(("graph", "types"), nodes)
+        found |= dict.fromkeys(("results", "rejections", "device-source", "speed", "metamorphic", "primitives"), nodes)
+    for harness, module in (("graph", "relax"), ("arith", "sym")):
+        try:
+            part(module)
+        except ImportError:
+            found[harness] = f"it has no tvm.{module}"
+    return found
