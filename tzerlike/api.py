@@ -7,7 +7,7 @@ forks a child for each case. What the caller does wrong is a UserError with one 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +130,15 @@ def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
         return caller.cache_directory(), None
     found = open_store().ready(build)
     return found.cache, caller.Interpreter(found.python, found.variables)
+
+
+def lacks_of(build: str) -> Mapping[str, str]:
+    """What a build of TVM lacks, feature -> why (tzerlike.systems.lacking); nothing for "", the one installed.
+
+    UserError as `tvm_of` raises it.
+    """
+    found: Mapping[str, str] = open_store().ready(build).described.get("lacks", {}) if build else {}
+    return found
 
 
 def open_tvm(tvm: str = "", *, unconfined: bool = False, system: str = TVM.name) -> Client:

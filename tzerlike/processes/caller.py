@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.package import PACKAGE, IMPORTED_FROM
+from tzerlike.core.package import IMPORTED_FROM, PACKAGE
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 

@@ -55,7 +55,7 @@ TVM = System(
         "0.25.0.post1": "0.1.12",
         "0.25.0": "0.1.12",
     },
-    interpreted_from="0.27",
+    described_from="0.27",
 )
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in (TVM,)}
