@@ -132,6 +132,32 @@ def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
     return found.cache, caller.Interpreter(found.python, found.variables)
 
 
+@dataclass(frozen=True, slots=True)
+class OtherTvm:
+    """A TVM beside the installed one: its name and version, its python, and what that needs of variables."""
+
+    name: str
+    version: str
+    python: Path
+    variables: Mapping[str, str]
+
+
+def added_tvms(name: str) -> list[OtherTvm]:
+    """Return the TVM of `tzerlike tvm list` that is named, those that are ready for "all", none for "".
+
+    UserError when there is no such TVM, or it is not done; for "all" when there is none.
+    """
+    store = open_store()
+    names = [name] if name else []
+    if name == "all":
+        labels = [found.described for found in store.builds()]
+        names = [str(label["name"]) for label in labels if label["state"] == "ready"]
+        if not names:
+            raise UserError("--tvm: all of none; `tzerlike tvm add` and `tzerlike tvm build` make one")
+    builds = [(own, store.ready(own)) for own in names]
+    return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
+
+
 def lacks_of(build: str) -> Mapping[str, str]:
     """What a build of TVM lacks, feature -> why (tzerlike.systems.lacking); nothing for "", the one installed.
 
