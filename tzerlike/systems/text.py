@@ -9,11 +9,30 @@ from typing import Any
 _APART = (0, 27)
 """The version from which on the value of a constant is a node of its own."""
 
+_RENAMED = (
+    ((0, 27), "tvm.sym", "tvm.arith"),
+    ((0, 26), "expr.ty.dtype", "expr.dtype"),
+    ((0, 26), "result.ty == expr.ty", "result.dtype == expr.dtype"),
+)
+"""What scripts say from a version on, and what before."""
+
 
 def integers_apart(graph: Mapping[str, Any]) -> bool:
     """Whether, in the JSON of a module, the values of constants are nodes of their own."""
-    version = re.match(r"(\d+)\.(\d+)", str(graph.get("metadata", {}).get("tvm_version", "")))
-    return version is None or (int(version[1]), int(version[2])) >= _APART
+    return not _before(str(graph.get("metadata", {}).get("tvm_version", "")), _APART)
+
+
+def script_for(version: str, script: str) -> str:
+    """Return a script on expressions and their analysis as a version of TVM runs it; it is written for the latest."""
+    for since, later, earlier in _RENAMED:
+        if _before(version, since):
+            script = script.replace(later, earlier)
+    return script
+
+
+def _before(version: str, other: tuple[int, int]) -> bool:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < other
 
 
 def integer_in(graph: Mapping[str, Any], node: Mapping[str, Any]) -> int | None:

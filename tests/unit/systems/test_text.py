@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tzerlike.systems.text import integer_in, with_integer
+from tzerlike.systems.text import integer_in, script_for, with_integer
 from tzerlike.tir.extents import halved
 from tzerlike.tir.witness.verdict import WitnessQuestion, WitnessWord, depositions
 
@@ -46,3 +46,10 @@ def test_loops_are_halved_in_the_text_of_any_version(graph: dict[str, Any]) -> N
 def test_the_witness_says_nothing_of_an_older_text() -> None:
     (said,) = depositions([WitnessQuestion(json.dumps(OLD), {"argument0": numpy.zeros(1)})])
     assert (said.word, said.reason) == (WitnessWord.CANNOT_SAY, "the text of an older TVM")
+
+
+def test_a_script_is_one_that_its_version_runs() -> None:
+    script = "analyzer = tvm.sym.Analyzer(); str(expr.ty.dtype)"
+    assert script_for("0.25.0.post1", script) == "analyzer = tvm.arith.Analyzer(); str(expr.dtype)"
+    assert script_for("0.26.0", script) == "analyzer = tvm.arith.Analyzer(); str(expr.ty.dtype)"
+    assert script_for("0.27.0.post1", script) == script_for("", script) == script
