@@ -7,7 +7,7 @@ forks a child for each case. What the caller does wrong is a UserError with one 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +130,41 @@ def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
         return caller.cache_directory(), None
     found = open_store().ready(build)
     return found.cache, caller.Interpreter(found.python, found.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTvm:
+    """A TVM beside the installed one: its name and version, its python, and what that needs of variables."""
+
+    name: str
+    version: str
+    python: Path
+    variables: Mapping[str, str]
+
+
+def added_tvms(name: str) -> list[OtherTvm]:
+    """Return the TVM of `tzerlike tvm list` that is named, those that are ready for "all", none for "".
+
+    UserError when there is no such TVM, or it is not done; for "all" when there is none.
+    """
+    store = open_store()
+    names = [name] if name else []
+    if name == "all":
+        labels = [found.described for found in store.builds()]
+        names = [str(label["name"]) for label in labels if label["state"] == "ready"]
+        if not names:
+            raise UserError("--tvm: all of none; `tzerlike tvm add` and `tzerlike tvm build` make one")
+    builds = [(own, store.ready(own)) for own in names]
+    return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
+
+
+def lacks_of(build: str) -> Mapping[str, str]:
+    """What a build of TVM lacks, feature -> why (tzerlike.systems.lacking); nothing for "", the one installed.
+
+    UserError as `tvm_of` raises it.
+    """
+    found: Mapping[str, str] = open_store().ready(build).described.get("lacks", {}) if build else {}
+    return found
 
 
 def open_tvm(tvm: str = "", *, unconfined: bool = False, system: str = TVM.name) -> Client:

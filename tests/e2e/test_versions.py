@@ -18,7 +18,7 @@ from tzerlike.systems import TVM
 
 pytestmark = pytest.mark.long
 
-HOME, *OLDER = TVM.releases
+HOME, *OLDER = list(TVM.releases)[:3]
 
 CAST = """
 # from tvm.script import tirx as T

@@ -73,7 +73,7 @@ def test_imports_run_one_way_over_few_floors() -> None:
 
 ALIKE = {
     "commands and roles of the zygote are named as they are called": {
-        "build", "fuzz", "prepare", "reduce", "remove", "replay", "report", "run_case", "trace", "triage",
+        "add", "build", "fuzz", "prepare", "reduce", "remove", "replay", "report", "run_case", "trace", "triage",
     },
     "examiners and tables of jobs are found by name; what calls an examiner is named like it": {"JOBS", "look_again"},
     "every process and every kind of file has one": {"main", "SCHEMA_VERSION"},

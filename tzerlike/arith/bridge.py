@@ -104,7 +104,7 @@ def from_tvm(expr: Any, variables: Mapping[str, str]) -> Expr:
             raise Unreadable(var)
         return Expr("Var", variables[var], (), var)
     if name == "IntImm":
-        return Expr("IntImm", str(expr.ty.dtype), (), int(expr.value))
+        return Expr("IntImm", str(tvm_api.type_of(expr).dtype), (), int(expr.value))
     if name in _BINARY:
         a, b = _operands(expr, variables)
         if a.dtype != b.dtype:
@@ -115,10 +115,10 @@ def from_tvm(expr: Any, variables: Mapping[str, str]) -> Expr:
         args = tuple(from_tvm(getattr(expr, operand), variables) for operand in _OPERANDS[name])
         if name in ("Ramp", "Broadcast"):
             return Expr(name, vector_dtype(args[0].dtype, int(expr.lanes)), args)
-        dtype = str(expr.ty.dtype) if name == "Cast" else args[1 if name == "Select" else 0].dtype
+        dtype = str(tvm_api.type_of(expr).dtype) if name == "Cast" else args[1 if name == "Select" else 0].dtype
         return Expr(name, dtype, args)
-    if name == "Call" and str(getattr(expr.op, "name", "")) in _CALLS:
-        op = _CALLS[str(expr.op.name)]
+    if name == "Call" and tvm_api.operator_name(expr) in _CALLS:
+        op = _CALLS[tvm_api.operator_name(expr)]
         args = tuple(from_tvm(arg, variables) for arg in expr.args)
         if len(args) == ARITY[op]:
             return Expr(op, args[-1].dtype, args)

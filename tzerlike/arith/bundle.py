@@ -18,6 +18,7 @@ from tzerlike.core.observation import Observation
 from tzerlike.core.storage import json_text
 from tzerlike.findings.bundles.bundle import Confirmation, observation_text, store_bundle
 from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.systems.text import script_for
 
 
 def write_arith_bundle(
@@ -43,4 +44,12 @@ def write_arith_bundle(
             finding, case, seen, outcome, confirmation.runs, confirmation.same, environment, test, confirmation.tier
         ),
     }
-    return store_bundle(directory, finding, files)
+    version = str(environment.get("tvm", ""))
+    return store_bundle(
+        directory,
+        finding,
+        {
+            name: script_for(version, text) if isinstance(text, str) and not name.endswith(".json") else text
+            for name, text in files.items()
+        },
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.effort import COMPILE_ONLY, Check, Effort
+from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.execution.rendering import render_module
 from tzerlike.execution.stages import run_case, touch
@@ -31,13 +31,13 @@ def warm_up(channel: Channel) -> Callable[[], None]:
     """Compile, run, refuse and print once. Returns the first steps of a case that compiles (`touch`)."""
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(_PROGRAM)))
     passes = (PassSpec("s_tir.LowerInitBlock"), PassSpec("s_tir.ConvertBlocksToOpaque"))
-    effort = Effort(frozenset({Check.RESULTS, Check.REJECTIONS})) if tvm_api.KNOWN_IR else COMPILE_ONLY
+    effort = Effort(frozenset({Check.RESULTS, Check.REJECTIONS}))
     for case in (Case(ir), Case(ir, passes, ContextConfig(options=(("tirx.disable_assert", True),)))):
         channel.begin_case(0)
         record = run_case(case, channel, effort=effort)
         if record["exit"] != "ok":
             raise TzerlikeError(f"TVM cannot compile a small function: {record.get('message')}")
-        if tvm_api.KNOWN_IR and record["results"]["optimised"]["ending"] != "agrees":
+        if record["results"]["optimised"]["ending"] != "agrees":
             raise TzerlikeError(f"a small function goes wrong: {record['results']}")
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), channel, effort=effort)
     render_module(ir)

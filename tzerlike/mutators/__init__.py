@@ -143,7 +143,7 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
     if not KNOWN_IR:
         if not_here := NEED_KNOWN_IR.intersection(names):
-            raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.interpreted_from}")
+            raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.described_from}")
         wanted -= NEED_KNOWN_IR
     # Those of a plug-in come as it makes them.
     return tuple(

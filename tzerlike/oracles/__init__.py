@@ -5,7 +5,7 @@ The literal table of oracles; `--oracles` takes its names, and `plugin:name` for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tzerlike.core.case import GRAPH, TIR, Case
 from tzerlike.core.config import DEFAULT_ORACLES
@@ -86,6 +86,13 @@ def default_oracles(harness: str) -> tuple[str, ...]:
     """Return those of DEFAULT_ORACLES that understand the cases of a harness, and for models three of their own."""
     own = _OF_MODELS if harness == GRAPH else ()
     return (*(name for name in DEFAULT_ORACLES if ORACLES[name].harness in ("", harness)), *own)
+
+
+def missing_for(name: str, lacks: Mapping[str, str]) -> str:
+    """Why an oracle has no meaning on a system that lacks something (tzerlike.systems.lacking), "" where it has one."""
+    oracle = _named([name])[0]
+    wanted = (name, oracle.harness, *sorted(check.value for check in oracle.needs))
+    return next((lacks[feature] for feature in wanted if feature in lacks), "")
 
 
 def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Finding]:

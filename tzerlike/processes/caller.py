@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.package import PACKAGE
+from tzerlike.core.package import IMPORTED_FROM, PACKAGE
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
-_SOURCES = str(PACKAGE.parent)
+_CHECKOUT = str(PACKAGE.parent)
 _OF_CUDA = ("CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES")
 
 
@@ -41,7 +41,7 @@ def zygote_environment(interpreter: Interpreter | None = None) -> dict[str, str]
     return {
         **{name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ},
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join(_import_path()) if interpreter is None else str(PACKAGE.parent),
+        "PYTHONPATH": os.pathsep.join(_import_path()) if interpreter is None else IMPORTED_FROM,
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "TVM_NUM_THREADS": "2",
@@ -55,7 +55,7 @@ def _import_path() -> list[str]:
     # Absolute ones: the rest would be taken from the directory in which the zygote starts.
     entries = [entry for entry in sys.path if os.path.isabs(entry)]
     places = {os.path.realpath(place) for place in (os.getcwd(), os.path.dirname(sys.argv[0]))}
-    if sys.flags.safe_path or not sys.path or os.path.realpath(sys.path[0]) not in places - {_SOURCES}:
+    if sys.flags.safe_path or not sys.path or os.path.realpath(sys.path[0]) not in places - {_CHECKOUT}:
         return entries
     return entries[1:] if os.path.isabs(sys.path[0]) else entries
 

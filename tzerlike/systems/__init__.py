@@ -49,8 +49,13 @@ TVM = System(
         arithmetic=r"<tvm::ExprMutator, tvm::prim::(Add|Sub|Mul|Div|Mod|FloorDiv|FloorMod|Min|Max|Cast)Node>",
     ),
     # with a newer ffi, saving IR as JSON dies
-    releases={"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0": "0.1.12"},
-    interpreted_from="0.27",
+    releases={
+        "0.27.0.post1": "0.1.14.post1",
+        "0.26.0": "0.1.13.post3",
+        "0.25.0.post1": "0.1.12",
+        "0.25.0": "0.1.12",
+    },
+    described_from="0.27",
 )
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in (TVM,)}

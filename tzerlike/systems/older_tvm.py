@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.script import tirx as script
 
@@ -83,6 +84,40 @@ def has_blocks(func: Any) -> bool:
     return not MARKS_S_TIR and isinstance(func.body, tirx.SBlockRealize)
 
 
+MODULES = {"sym": "arith"}
+"""Modules of 0.27, with what they are called here."""
+
+LATER_NAMES = {f"tirx.{name}": f"prim.{name}" for name in ("ceil", "clz", "if_then_else", "likely", "log2", "vscale")}
+"""Operators by the names that 0.27 has for them."""
+
+
+def called_nodes(tir: Any) -> dict[str, Any]:
+    """The operators that stand for nodes of 0.27, with those as a view of tirx has them."""
+    names = {
+        "bitwise_and": "BitwiseAnd",
+        "bitwise_or": "BitwiseOr",
+        "bitwise_xor": "BitwiseXor",
+        "bitwise_not": "BitwiseNot",
+        "shift_left": "LShift",
+        "shift_right": "RShift",
+        "break_loop": "Break",
+        "continue_loop": "Continue",
+    }
+    return {f"tirx.{name}": getattr(tir, node) for name, node in names.items()}
+
+
+def expression_constructor(tir: Any, name: str) -> Any:
+    """What makes the expression `name` of its operands and None, a call where 0.27 has a node."""
+    made = tvm_ffi.get_global_func(f"tirx.{name}", allow_missing=True)
+    node = getattr(tir, name)
+    return made or (lambda *operands: node(*operands[:-1]))
+
+
+@cache
+def _prim_type(dtype: str) -> Any:
+    return tvm.ir.PrimType(dtype)
+
+
 def _type_of_buffer(buffer: Any) -> SimpleNamespace:
     """What the type of a buffer variable says in 0.27."""
     return SimpleNamespace(
@@ -106,12 +141,14 @@ def _type_of_expression(expr: Any) -> Any:
     if isinstance(expr, tirx.Var):
         return expr.type_annotation
     dtype = str(expr.dtype)
-    return None if dtype == "void" or isinstance(expr, tirx.StringImm) else tvm.ir.PrimType(dtype)
+    return None if dtype == "void" or isinstance(expr, tirx.StringImm) else _prim_type(dtype)
 
 
 def type_of(node: Any) -> Any:
     """What `ty` of a buffer, a variable or an expression is in 0.27."""
-    return _type_of_buffer(node) if isinstance(node, tirx.Buffer) else _type_of_expression(node)
+    if isinstance(node, tirx.Buffer):
+        return _type_of_buffer(node)
+    return _type_of_expression(node) if isinstance(node, tvm.ir.PrimExpr) else node.ty
 
 
 def name_of(var: Any) -> Any:
@@ -138,13 +175,20 @@ def call(op: Any, args: Sequence[Any], dtype: str) -> Any:
     return tirx.Call(dtype or "void", name, list(args))
 
 
-def structural_map(root: Any, change: tuple[type, Callable[[Any], Any]]) -> Any:
-    """`root` with what `change` gives for each node of a type, in expressions and statements."""
-    of_type, new = change
+def structural_map(root: Any, change: Any) -> Any:
+    """`root` with what `change` gives for each variable, in expressions and statements.
+
+    `change` is one or more pairs of type and function. Of a function its body is mapped; types other than that of
+    variables are left alone.
+    """
+    table = dict(_entries((change,)))
+    new = table.get(tirx.Var)
+    if isinstance(root, tirx.PrimFunc):
+        return root.with_body(structural_map(root.body, change))
     statement = root if isinstance(root, tirx.Stmt) else tirx.Evaluate(root)
 
     def after(node: Any) -> Any:
-        return new(node) if type(node) is of_type else None
+        return new(node) if new is not None and type(node) is tirx.Var else None
 
     made = tirx.stmt_functor.ir_transform(statement, None, after, ["tirx.Var"])
     return made if statement is root else made.value

@@ -45,14 +45,14 @@ class System:
 
     `namespaces` are those whose registered functions make passes of tensor programs. `renamed` has passes that TVM has
     under another name: that one, with theirs. `releases` are the versions that have been tried, the latest
-    first, with the tvm-ffi that each needs; programs are interpreted from `interpreted_from` on. `imports` is what a
+    first, with the tvm-ffi that each needs; nodes are described in full from `described_from` on. `imports` is what a
     script needs before it can name anything of the compiler.
     """
 
     name: str
     code: Code
     releases: Mapping[str, str]
-    interpreted_from: str
+    described_from: str
     namespaces: tuple[str, ...] = ("tirx", "s_tir")
     renamed: Mapping[str, str] = field(default_factory=dict)
     imports: str = "import tvm\nfrom tvm import s_tir, tirx"

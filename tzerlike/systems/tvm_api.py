@@ -52,6 +52,12 @@ source_of: Callable[[Any], Any] = attrgetter("source" if KNOWN_IR else "buffer")
 name_of: Callable[[Any], Any] = attrgetter("name") if _TYPED else older_tvm.name_of
 """The name of a variable or a buffer."""
 
+predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrgetter("predicate")
+"""The predicate of a load or a store that has one as a part of its own; later versions call a function for those."""
+
+CALLED_NODES: Mapping[str, Any] = {} if KNOWN_IR else older_tvm.called_nodes(tirx)
+"""Operators that are called here and are nodes in the latest version: name -> node."""
+
 _OF_THIS_VERSION = f'"metadata":{{"tvm_version":"{TVM_VERSION}"}}}}'
 """How the text of a module ends that this version has written."""
 
@@ -99,6 +105,19 @@ def params_of(func: Any) -> list[Any]:
     return array_items(func.params) if _TYPED else older_tvm.params_of(func)
 
 
+def operator_name(call: Any) -> str:
+    """Return the name of the operator that a call is of, as the latest version has it; "" where it has none."""
+    name = str(getattr(call.op, "name", ""))
+    return name if KNOWN_IR else older_tvm.LATER_NAMES.get(name, name)
+
+
+def buffer_type(node: Any) -> Any:
+    """Return the type of a buffer, None of what is no buffer: dtype, shape, strides, elem_offset, storage_scope."""
+    if not _TYPED:
+        return older_tvm.type_of(node) if isinstance(node, tirx.Buffer) else None
+    return node.ty if type(node.ty) is tirx.BufferType else None
+
+
 def function_with(func: Any, body: Any, *, params: Sequence[Any] | None = None, attrs: Any = None) -> Any:
     """Return `func` with another body and, where they are given, other parameters and attributes."""
     attrs = func.attrs if attrs is None else attrs
@@ -135,7 +154,7 @@ def load_ir(text: str) -> Any:
 
 def part(name: str) -> Any:
     """Return a module of TVM that is imported on demand: `topi`, `te`, `relax`, `sym`, `s_tir.dlight`."""
-    return importlib.import_module(f"tvm.{name}")
+    return importlib.import_module(f"tvm.{older_tvm.MODULES.get(name, name) if not KNOWN_IR else name}")
 
 
 def expression_constructor(name: str) -> Any:
@@ -143,7 +162,7 @@ def expression_constructor(name: str) -> Any:
 
     Three times faster than the Python class; it raises CONSTRUCTION_ERRORS for operands that do not fit.
     """
-    return tvm_ffi.get_global_func(f"prim.{name}")
+    return tvm_ffi.get_global_func(f"prim.{name}") if KNOWN_IR else older_tvm.expression_constructor(tirx, name)
 
 
 def script_of(module: Any) -> str:
@@ -259,7 +278,8 @@ def parameter_types(func: Any) -> list[tuple[str, tuple[int | None, ...] | None]
 
 def scalar_dtype(param: Any) -> str:
     """Return the dtype of a parameter that is passed by value; "" for a handle."""
-    return str(param.ty.dtype) if type(param.ty) is tvm.ir.PrimType else ""
+    ty = type_of(param)
+    return str(ty.dtype) if type(ty) is tvm.ir.PrimType else ""
 
 
 def shape_arithmetic(expr: Any, sizes: Mapping[Any, int]) -> int | None:
@@ -488,8 +508,10 @@ def _known_options() -> frozenset[str]:
 
 
 def compiler_library() -> Path:
-    """Return the path of the loaded library that holds the compiler."""
-    return Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
+    """Return the path of the loaded library that holds the compiler: in the package, or where a tree was built."""
+    mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
+    usual = Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
+    return next((Path(path) for path in mapped if path.endswith(f"/{SYSTEM.code.library}")), usual)
 
 
 @cache

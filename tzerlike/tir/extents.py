@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tzerlike.systems.text import integer_in, with_integer
+
 _SMALL = 2
 """What the extents of the smallest program are at most."""
 
 
 def halved(ir: str) -> Iterator[str]:
     """Yield the program with the extents of its loops divided by 2, by 4, and so on until all are small."""
-    divisor, largest = 1, max((extent for _, extent in _loops(json.loads(ir)["nodes"])), default=0)
+    divisor, largest = 1, max((extent for _, extent in _loops(json.loads(ir))), default=0)
     while largest > _SMALL * divisor:
         divisor *= 2
         yield _divided(ir, divisor)
@@ -21,20 +23,19 @@ def halved(ir: str) -> Iterator[str]:
 def _divided(ir: str, divisor: int) -> str:
     graph = json.loads(ir)
     nodes = graph["nodes"]
-    for loop, extent in list(_loops(nodes)):
+    for loop, extent in list(_loops(graph)):
         if extent > _SMALL:
             # Constants of its own: other nodes may share the old ones.
-            old = nodes[loop["data"]["extent"]]
-            nodes.append({"type": "int", "data": max(_SMALL, extent // divisor)})
-            nodes.append({**old, "data": {**old["data"], "value": len(nodes) - 1}})
+            nodes.append(with_integer(graph, nodes[loop["data"]["extent"]], max(_SMALL, extent // divisor)))
             loop["data"]["extent"] = len(nodes) - 1
     return json.dumps(graph)
 
 
-def _loops(nodes: list[Any]) -> Iterator[tuple[Any, int]]:
+def _loops(graph: dict[str, Any]) -> Iterator[tuple[Any, int]]:
     """The loops with constant extents, and those."""
+    nodes = graph["nodes"]
     for node in nodes:
         if node["type"] == "tirx.For":
-            extent = nodes[node["data"]["extent"]]
-            if extent["type"] == "ir.IntImm" and isinstance(value := nodes[extent["data"]["value"]]["data"], int):
+            value = integer_in(graph, nodes[node["data"]["extent"]])
+            if value is not None:
                 yield node, value

@@ -18,6 +18,7 @@ from tzerlike.systems.tvm_api import (
     array_items,
     function_with,
     is_buffer,
+    params_of,
     s_tir,
     source_of,
     structural_equal,
@@ -124,7 +125,7 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     tree = Tree(func)
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
     loaded = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
-    read = frozenset((*loaded, *map(key, array_items(func.params))))
+    read = frozenset((*loaded, *map(key, params_of(func))))
     written = frozenset(key(site.node.buffer) for site in tree.of_type(tirx.BufferStore))
     program = _Program(tree, used, read, written, any(map(_declares, tree.sites)), threads)
     for site in tree.sites:
@@ -164,7 +165,7 @@ def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
 
 def _as_parameter(tree: Tree, site: Site) -> Any:
     """The function with the body of a loop in its place, and the loop's variable as a last parameter."""
-    params = [*array_items(tree.func.params), site.node.loop_var]
+    params = [*params_of(tree.func), site.node.loop_var]
     return function_with(tree.func, tree.replace(site, site.node.body).body, params=params)
 
 
@@ -193,7 +194,7 @@ def _as_result(tree: Tree, site: Site) -> Any | None:
     result = tirx.decl_buffer((max(dtype.lanes, 2),), dtype.scalar, "result")
     index = tirx.IntImm("int32", 0) if dtype.lanes == 1 else tirx.Ramp(0, 1, dtype.lanes)
     func = tree.replace(site, tirx.BufferStore(result, site.node.value, [index]))
-    return function_with(func, func.body, params=[*array_items(func.params), result])
+    return function_with(func, func.body, params=[*params_of(func), result])
 
 
 def _beginning_with(stmt: Any, func: Any) -> Any:

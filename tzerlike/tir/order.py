@@ -17,7 +17,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, params_of, tirx, type_of
 from tzerlike.tir.reducers.program import buffers_of, program_of
 from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Kind, Tree, is_nop
@@ -108,7 +108,7 @@ def _program_size(ir: str) -> tuple[int, int, int, int]:
         nodes += len(getattr(node, "annotations", None) or ())
     func = tree.func
     buffers = buffers_of(tree)
-    nodes += len(array_items(func.params)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
+    nodes += len(params_of(func)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
     dtypes.update(str(type_of(buffer).dtype.dtype) for buffer in buffers)
     numbers: list[int] = []
     tvm_api.structural_walk(

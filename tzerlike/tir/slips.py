@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import is_buffer, name_of, params_of, s_tir, tirx, tvm
 from tzerlike.tir.tree import Site, Tree, accessed_by
 
 _CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
@@ -32,7 +32,7 @@ def _read_too_early(before: Tree, after: Tree) -> set[str]:
 
 def _early(tree: Tree) -> set[str]:
     """The memory of a program that the first statement to access it reads, and a later one writes."""
-    params = {name_of(param) for param in array_items(tree.func.params) if is_buffer(param)}
+    params = {name_of(param) for param in params_of(tree.func) if is_buffer(param)}
     reads: dict[str, int] = {}
     writes: dict[str, int] = {}
     for site, name in _accesses(tree):

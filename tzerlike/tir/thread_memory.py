@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx
+from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx, type_of
 from tzerlike.tir.tree import Site, Tree, accessed_by, key
 
 
@@ -27,7 +27,7 @@ def keeps_to_its_threads(func: Any) -> bool:
             continue
         if not is_buffer(buffer):
             return False
-        memory = str(buffer.ty.storage_scope)
+        memory = str(type_of(buffer).storage_scope)
         if memory != "global":
             places.setdefault(key(buffer), set()).add(_home(site, memory))
     return all(len(found) == 1 for found in places.values())

@@ -39,7 +39,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.targets import DEFAULT_ARCH
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
-from tzerlike.oracles import default_oracles, owns_oracles
+from tzerlike.oracles import default_oracles, missing_for, owns_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
@@ -161,6 +161,7 @@ def fuzz(
     if not harness_named(harness).has_cases:
         _refuse_options_of_cases(harness, comma_separated(oracles or ""))
         coverage = "none"
+    chosen, left_out = _oracles(harness, oracles, tvm)
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
@@ -179,7 +180,7 @@ def fuzz(
         mutator_choice=mutator_choice,
         pass_mode=pass_mode,
         feedback=feedback,
-        oracles=default_oracles(harness) if oracles is None else comma_separated(oracles),
+        oracles=chosen,
         jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
@@ -194,6 +195,8 @@ def fuzz(
     screen = make_screen(ui, console)
     if ui != "none":
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
+        for name, why in left_out.items():
+            print_line(console, f"without the oracle {name}: {why}")
     with screen:
         done = api.fuzz(
             config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell, wishes=screen.wishes
@@ -206,6 +209,21 @@ def fuzz(
             go_on = f"tzerlike fuzz --out {shlex.quote(str(out))} --resume"
             print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
+
+
+def _oracles(harness: str, wanted: str | None, tvm: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The oracles of a campaign, and the default ones that the TVM in question has nothing for, with the reason.
+
+    UserError where it lacks the harness, or what an oracle needs that was asked for.
+    """
+    lacks = api.lacks_of(tvm)
+    if harness in lacks:
+        raise UserError(f"--harness: {harness} cannot be had on {tvm}: {lacks[harness]}")
+    names = default_oracles(harness) if wanted is None else comma_separated(wanted)
+    missing = {name: why for name in names if ":" not in name and (why := missing_for(name, lacks))}
+    if missing and wanted is not None:
+        raise UserError("; ".join(f"--oracles: {name} cannot be had on {tvm}: {why}" for name, why in missing.items()))
+    return tuple(name for name in names if name not in missing), missing
 
 
 _OF_CASES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from tzerlike import api
-from tzerlike.api import JUDGES, Judged, Replayed, judge, open_tvm
+from tzerlike.api import JUDGES, Judged, OtherTvm, Replayed, judge, open_tvm
 from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
 from tzerlike.cli.named import named, named_bundles
 from tzerlike.cli.progress import progress
@@ -25,7 +25,7 @@ from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.faults.bundle import FaultBundle
 from tzerlike.findings.reduction.place import is_bundle
-from tzerlike.findings.versions.history import History, Word, histories
+from tzerlike.findings.versions.history import History, Word, found_on, histories
 from tzerlike.findings.versions.host import Guest
 from tzerlike.processes.caller import zygote_environment
 
@@ -135,7 +135,12 @@ def _say(judgement: Judged, out: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each bundle.")
-@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option(
+    "--tvm",
+    default="",
+    help="A TVM of `tzerlike tvm list`, or all of them to compare; bundles of another version are compared too.  "
+    "[default: the TVM that is installed]",
+)
 @click.option(
     "--python",
     "pythons",
@@ -152,12 +157,18 @@ def replay(
 
     BUNDLES are bundles, their ids, or campaigns.
     """
-    api.tvm_of(tvm)  # a build that is missing is reported before anything is read
+    others = api.added_tvms(tvm)  # one that is missing is reported before anything is read
+    paths = named_bundles(bundles)
+    native = bool(tvm) and all(found_on(path) == other.version for path in paths for other in others)
+    if native and tvm != "all":
+        others = []
+    opened = partial(open_tvm, tvm if native and tvm != "all" else "", unconfined=unconfined)
     with progress("bundles") as steps:
-        results = api.replay(named_bundles(bundles), times, partial(open_tvm, tvm, unconfined=unconfined), steps)
+        results = api.replay(paths, times, opened, steps)
+    others += [api.OtherTvm(str(python), "", python, {}) for python in pythons]
     missing: dict[str, str] = {}
-    if pythons:
-        _print_histories(_histories(results, pythons, times, missing), missing, as_json)
+    if others:
+        _print_histories(_histories(results, others, times, missing), missing, as_json)
     elif as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     else:
@@ -171,20 +182,27 @@ def replay(
 
 
 def _histories(
-    results: list[Replayed], pythons: tuple[Path, ...], times: int, missing: dict[str, str]
+    results: list[Replayed], others: Sequence[OtherTvm], times: int, missing: dict[str, str]
 ) -> list[History]:
-    """The table's rows; a Python that cannot be asked goes into `missing`, with the reason."""
+    """The table's rows; a TVM that cannot be asked goes into `missing`, with the reason."""
     for result in results:
         if isinstance(result.bundle, FaultBundle):
             raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
     with ExitStack() as scope:
         environment, guests = zygote_environment(), []
         home = scope.enter_context(Guest(Path(sys.executable), environment))
-        for python in pythons:
+        columns = {home.version}
+        for other in others:
             try:
-                guests.append(scope.enter_context(Guest(python, environment)))
+                guest = scope.enter_context(Guest(other.python, {**environment, **other.variables}))
             except UserError as error:
-                missing[str(python)] = str(error)
+                missing[other.name] = str(error)
+                continue
+            if guest.version in columns:
+                # A fork has the version of what it comes from.
+                guest.version = f"{guest.version} ({other.name})"
+            columns.add(guest.version)
+            guests.append(guest)
         return histories(results, home, guests, times, missing)
 
 

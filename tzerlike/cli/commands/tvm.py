@@ -1,10 +1,11 @@
-"""`tzerlike tvm`: builds of TVM from source, instrumented for coverage by edges."""
+"""`tzerlike tvm`: the TVMs to test besides the one that is installed: from wheels, of others, built from source."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ import click
 
 from tzerlike.api import open_store
 from tzerlike.cli.commands.shared import print_table
+from tzerlike.core.errors import UserError
+from tzerlike.core.harness import HARNESSES
+from tzerlike.oracles import ORACLES, missing_for
 from tzerlike.processes.caller import whole_environment
 from tzerlike.processes.signals import status_of
+from tzerlike.systems.builds.adding import Adder, wheel_of
 from tzerlike.systems.builds.interruptions import GOES_ON, space_needed
 from tzerlike.systems.builds.make import Maker
 from tzerlike.systems.builds.ninja import Progress
@@ -27,7 +32,7 @@ _LINE_EVERY = 30.0
 
 @click.group()
 def tvm() -> None:
-    """Builds of TVM whose coverage is counted in edges, for `fuzz --tvm`."""
+    """Other TVMs for `--tvm`: releases, environments of yours, builds whose coverage is counted in edges."""
 
 
 @tvm.command("build")
@@ -61,29 +66,81 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
     click.echo(f"run on it: tzerlike fuzz --tvm {made['name']}")
 
 
+@tvm.command("add")
+@click.argument("name")
+@click.option("--wheel", default="", help="apache-tvm==VERSION, or a file that ends with .whl.")
+@click.option("--ffi", default="", help="The version of apache-tvm-ffi, with --wheel.  [default: the one known to fit]")
+@click.option(
+    "--python",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="An environment that is there, or its python, with TVM and the tvm-ffi that fits; nothing is written to it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def add(name: str, wheel: str, ffi: str, python: Path | None, as_json: bool) -> None:
+    """Add a TVM that is built already, for `--tvm NAME`: a release, or what an environment of yours has."""
+    if bool(wheel) == (python is not None):
+        raise UserError("tvm add takes one of --wheel and --python")
+    screen = _Screen()
+    adder = Adder(open_store(), whole_environment(), screen.tell)
+    try:
+        made = adder.add_wheel(wheel_of(wheel, ffi), name) if python is None else adder.add_python(python, name)
+    except KeyboardInterrupt as interruption:
+        screen.tell("interrupted; nothing was added")
+        sys.exit(status_of(interruption))
+    if as_json:
+        click.echo(json.dumps(made))
+        return
+    click.echo(f"{name}: TVM {made['version']} with apache-tvm-ffi {made['ffi']} and LLVM {made['llvm']}")
+    for line in _lines_of_features(made):
+        click.echo(f"  {line}")
+    click.echo(f"run on it: tzerlike fuzz --tvm {name}")
+
+
 @tvm.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_builds(as_json: bool) -> None:
-    """List the builds: name, state, TVM's version, edges, size, source."""
+    """List them: name, state, TVM's version, edges, size, source, and what can be tested on each."""
     rows: list[dict[str, Any]] = [
-        {**found.described, "path": str(found.root), "python": str(found.python), "bytes": disk_size(found.root)}
+        {
+            "lacks": {},
+            **found.described,
+            "path": str(found.root),
+            "python": str(found.python),
+            "bytes": disk_size(found.root),
+        }
         for found in open_store().builds()
     ]
     if as_json:
         click.echo(json.dumps(rows))
     elif not rows:
-        click.echo("no builds yet; tzerlike tvm build makes one")
+        click.echo("none yet; tzerlike tvm add and tzerlike tvm build make one")
     else:
         for row in rows:
             row["size"] = f"{row['bytes'] / 1e9:.1f} GB"
         print_table(("name", "state", "version", "edges", "size", "source"), rows)
+        for row in rows:
+            click.echo("")
+            for line in _lines_of_features(row):
+                click.echo(f"{row['name']}: {line}")
+
+
+def _lines_of_features(made: Mapping[str, Any]) -> Iterator[str]:
+    """What can be tested on a TVM, and what cannot be and why."""
+    lacks = made["lacks"]
+    for label, names in (("harnesses", HARNESSES), ("oracles", ORACLES)):
+        can = [name for name in names if not (missing_for(name, lacks) if names is ORACLES else name in lacks)]
+        yield f"{label} {', '.join(can)}"
+    yield f"coverage {', '.join(made.get('coverage', ['sancov']))}"
+    for why in dict.fromkeys(lacks.values()):
+        yield f"without {', '.join(name for name, own in lacks.items() if own == why)}: {why}"
 
 
 @tvm.command("remove")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def remove(name: str, as_json: bool) -> None:
-    """Remove a build, finished or not."""
+    """Remove one, finished or not; an environment of yours stays as it is."""
     freed = open_store().remove(name)
     click.echo(json.dumps({"name": name, "freed": freed}) if as_json else f"{name} removed, {freed / 1e9:.1f} GB freed")
 

@@ -16,6 +16,7 @@ from tzerlike.core.effort import THOROUGH_STEPS, Effort
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems.text import integer_in, with_integer
 from tzerlike.tir import interpreter
 
 _STEPS = (THOROUGH_STEPS // 5, THOROUGH_STEPS)
@@ -53,24 +54,31 @@ def enlarged(ir: str, input_seed: int) -> Large | None:
     return None
 
 
+_WIDTHS = {"tirx.For": "extent"} | {
+    f"{own}.{node}": "lanes" for own in ("prim", "tirx") for node in ("Ramp", "Broadcast")
+}
+"""The fields that hold a width, by the names of nodes in all versions."""
+
+
 def scaled(ir: str, unit: int, factor: int) -> str:
     """Return the program with each index that is a multiple of `unit` times `factor`."""
     graph = json.loads(ir)
     nodes = graph["nodes"]
     for node in list(nodes):
-        value = _integer(nodes, node)
+        value = _integer(graph, node)
         if value and value % unit == 0:
-            node["data"]["value"] = len(nodes)
-            nodes.append({"type": "int", "data": value * factor})
+            node["data"] = with_integer(graph, node, value * factor)["data"]
     return json.dumps(graph)
 
 
-def _integer(nodes: list[Any], node: Any) -> int | None:
+def _integer(graph: Any, node: Any) -> int | None:
     """The value of a node that is a constant index; None of any other."""
-    if node["type"] != "ir.IntImm" or nodes[node["data"]["ty"]]["data"].get("dtype") not in ("int32", "int64"):
+    if node["type"] != "ir.IntImm":
         return None
-    value = nodes[node["data"]["value"]]["data"]
-    return value if isinstance(value, int) else None
+    data = node["data"]
+    # An older TVM has the dtype in the node itself.
+    dtype = graph["nodes"][data["ty"]]["data"].get("dtype") if "ty" in data else data["dtype"]
+    return integer_in(graph, node) if dtype in ("int32", "int64") else None
 
 
 def _units(graph: Any) -> Iterator[int]:
@@ -79,8 +87,8 @@ def _units(graph: Any) -> Iterator[int]:
     serial: set[int] = set()
     fixed: set[int] = set()
     for node in nodes:
-        field = {"tirx.For": "extent", "prim.Ramp": "lanes", "prim.Broadcast": "lanes"}.get(node["type"])
-        value = _integer(nodes, nodes[node["data"][field]]) if field else None
+        field = _WIDTHS.get(node["type"])
+        value = _integer(graph, nodes[node["data"][field]]) if field else None
         if value:
             (serial if node["data"].get("kind") == _SERIAL else fixed).add(value)
     yield from (unit for unit in sorted(serial, reverse=True) if unit > 1 and all(n % unit for n in fixed))

@@ -22,7 +22,16 @@ from tzerlike.core.dtypes import DType, clamp, parse
 from tzerlike.core.errors import UserError
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.storage import representable, stores, strides_allowed
-from tzerlike.systems.tvm_api import array_items, is_buffer, is_variable, scalar_dtype, shape_arithmetic
+from tzerlike.systems.tvm_api import (
+    array_items,
+    is_buffer,
+    is_variable,
+    name_of,
+    params_of,
+    scalar_dtype,
+    shape_arithmetic,
+    type_of,
+)
 from tzerlike.tir.interpreter import Argument
 
 MAX_ELEMENTS = 1 << 22
@@ -129,10 +138,10 @@ def inputs_for(func: Any, input_seed: int) -> Iterator[Inputs]:
 
 def parameters_of(func: Any, rng: Random) -> tuple[Parameter, ...] | None:
     """Return the parameters of a PrimFunc with every shape variable given a value, or None; see inputs_for."""
-    params = array_items(func.params)
+    params = params_of(func)
     sizes: dict[Any, int] = {}
     for buffer in filter(is_buffer, params):
-        for extent in array_items(buffer.ty.shape):
+        for extent in array_items(type_of(buffer).shape):
             if is_variable(extent) and extent not in sizes:
                 sizes[extent] = rng.choice(_SIZES)
     parameters = tuple(_buffer(p, sizes) if is_buffer(p) else _scalar(p, sizes) for p in params)
@@ -144,18 +153,18 @@ def parameters_of(func: Any, rng: Random) -> tuple[Parameter, ...] | None:
 
 def _buffer(param: Any, sizes: Mapping[Any, int]) -> BufferParameter | None:
     """None where the buffer's memory is not what an Argument describes."""
-    dtype = parse(str(param.ty.dtype.dtype))
-    shape = [shape_arithmetic(extent, sizes) for extent in array_items(param.ty.shape)]
+    dtype = parse(str(type_of(param).dtype.dtype))
+    shape = [shape_arithmetic(extent, sizes) for extent in array_items(type_of(param).shape)]
     if dtype is None or dtype.scalable or not stores(dtype) or len(shape) > _MOST_DIMENSIONS:
         return None
     if any(extent is None or not 0 <= extent <= MAX_ELEMENTS for extent in shape):
         return None
     extents = tuple(extent for extent in shape if extent is not None)
-    offset = param.ty.elem_offset
+    offset = type_of(param).elem_offset
     if not is_variable(offset) and shape_arithmetic(offset, sizes) != 0:
         return None
     strides = compact = _row_major(extents)
-    declared = array_items(param.ty.strides)
+    declared = array_items(type_of(param).strides)
     if declared and len(declared) != len(extents):
         return None
     if declared:
@@ -169,7 +178,7 @@ def _buffer(param: Any, sizes: Mapping[Any, int]) -> BufferParameter | None:
         span = sum(extent * stride for extent, stride in zip(extents, strides, strict=True))
         if strides != compact and (not strides_allowed(dtype) or span > MAX_ELEMENTS):
             return None
-    return BufferParameter(str(param.name), dtype, extents, () if strides == compact else strides)
+    return BufferParameter(str(name_of(param)), dtype, extents, () if strides == compact else strides)
 
 
 def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -180,7 +189,7 @@ def _scalar(param: Any, sizes: Mapping[Any, int]) -> ScalarParameter | None:
     dtype = parse(scalar_dtype(param))
     if dtype is None or dtype.lanes != 1 or dtype.base == "handle" or not stores(dtype):
         return None
-    return ScalarParameter(str(param.name), dtype, sizes.get(param))
+    return ScalarParameter(str(name_of(param)), dtype, sizes.get(param))
 
 
 def _argument(parameter: Parameter, scheme: Scheme, generator: numpy.random.Generator) -> Argument:
@@ -233,7 +242,7 @@ def unpack_inputs(path: Path, func: Any) -> Inputs | None:
     if "scheme" not in archive:
         return None
     scheme = str(archive["scheme"])
-    params = array_items(func.params)
+    params = params_of(func)
     try:
         arrays = [archive[f"argument{index}"] for index in range(len(params))]
     except KeyError as error:
@@ -241,7 +250,7 @@ def unpack_inputs(path: Path, func: Any) -> Inputs | None:
     sizes: dict[Any, int] = {}
     for param, array in zip(params, arrays, strict=True):
         if is_buffer(param):
-            for extent, size in zip(array_items(param.ty.shape), array.shape, strict=False):
+            for extent, size in zip(array_items(type_of(param).shape), array.shape, strict=False):
                 if is_variable(extent):
                     sizes.setdefault(extent, int(size))
     parameters: list[Parameter] = []
@@ -250,7 +259,7 @@ def unpack_inputs(path: Path, func: Any) -> Inputs | None:
         parameter = _buffer(param, sizes) if is_buffer(param) else _scalar(param, sizes)
         wanted = parameter.logical_shape if isinstance(parameter, BufferParameter) else ()
         if parameter is None or array.shape != wanted or not _holds(array, parameter.dtype):
-            raise UserError(f"{path}: argument{index} does not fit the parameter {param.name}")
+            raise UserError(f"{path}: argument{index} does not fit the parameter {name_of(param)}")
         parameters.append(parameter)
         arguments.append(array if isinstance(parameter, BufferParameter) else _number(array, parameter.dtype))
     return Inputs(scheme, tuple(parameters), tuple(arguments))

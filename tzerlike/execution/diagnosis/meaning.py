@@ -106,8 +106,10 @@ class Meaning:
 def _parameters(func: Any) -> list[tuple[str, int]]:
     """The dtype and the number of dimensions of each parameter; -1 for what is no buffer."""
     return [
-        (str(param.ty.dtype.dtype), len(param.ty.shape)) if tvm_api.is_buffer(param) else (str(param.ty), -1)
-        for param in tvm_api.array_items(func.params)
+        (str(tvm_api.type_of(param).dtype.dtype), len(tvm_api.type_of(param).shape))
+        if tvm_api.is_buffer(param)
+        else (str(tvm_api.type_of(param)), -1)
+        for param in tvm_api.params_of(func)
     ]
 
 

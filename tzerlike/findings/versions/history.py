@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import TzerlikeError
@@ -91,6 +93,15 @@ def version_key(version: str) -> tuple[tuple[int, str], ...]:
     ranked = [(int(word), "") if word.isdigit() else (0 if word == "post" else -1, word) for word in words]
     # The end of a release counts more than `dev` and less than `post`.
     return (*ranked, (0, ""))
+
+
+def found_on(path: Path) -> str:
+    """Return the version of TVM that a bundle was found on; "" where its files do not say."""
+    try:
+        environment = json.loads((path / "observation.json").read_text())["environment"]
+        return str(environment["tvm"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) -> Cell:

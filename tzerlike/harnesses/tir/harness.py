@@ -14,7 +14,6 @@ from tzerlike.campaign.loop import Import
 from tzerlike.core.case import Case
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import COMPILE_ONLY, Effort
-from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.results import Results
@@ -34,7 +33,6 @@ from tzerlike.processes.channel import Channel
 from tzerlike.processes.forked import in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import SYSTEM
 from tzerlike.tir.extents import halved
 from tzerlike.tir.order import Size, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
@@ -53,11 +51,6 @@ class TirHarness(CaseHarness):
 
     def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
         make_mutators(params["mutators"])
-        if not tvm_api.KNOWN_IR and set(params["oracles"]) != {"crash"}:
-            raise UserError(
-                f"TVM {tvm_api.tvm.__version__}: programs are interpreted from {SYSTEM.interpreted_from} on; with an "
-                "older one: --oracles crash"
-            )
         return super().prepare(params)
 
     def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> TirPairs:

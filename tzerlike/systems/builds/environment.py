@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.package import PACKAGE
+from tzerlike.core.package import IMPORTED_FROM
 from tzerlike.systems.builds.recipe import CMAKE_TARGETS, BuildRecipe
 from tzerlike.systems.builds.store import BuildDir, with_debug_information
 
@@ -78,7 +78,7 @@ def inspect_environment(build: BuildDir, environment: Mapping[str, str]) -> dict
     """Load the TVM of `build` and return what tvm_builds/inspect.py finds; UserError when it does not load."""
     done = subprocess.run(
         [str(build.python), "-m", "tzerlike.systems.builds.inspect"],
-        env={**environment, **build.variables, "PYTHONPATH": str(PACKAGE.parent)},
+        env={**environment, **build.variables, "PYTHONPATH": IMPORTED_FROM},
         capture_output=True,
         text=True,
         check=False,

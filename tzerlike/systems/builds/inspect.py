@@ -7,6 +7,7 @@ import sys
 
 from tzerlike.coverage import SancovCoverage
 from tzerlike.systems import tvm_api
+from tzerlike.systems.lacking import lacking
 
 
 def main() -> None:
@@ -15,6 +16,8 @@ def main() -> None:
         "version": str(tvm_api.tvm.__version__),
         "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
         "edges": coverage.total,
+        "coverage": ["sancov"],
+        "lacks": lacking(),
         "libraries": {library.path.name: len(library.addresses) for library in coverage.libraries},
     }
     sys.stdout.write(json.dumps(found) + "\n")

@@ -12,12 +12,12 @@ GOES_ON = "run the same command again, it goes on from there"
 
 
 @contextlib.contextmanager
-def space_needed() -> Iterator[None]:
-    """Turn a full disk into a UserError that says so; other errors pass."""
+def space_needed(again: str = GOES_ON) -> Iterator[None]:
+    """Turn a full disk into a UserError that says so, and what to do then; other errors pass."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         where = f" for {error.filename}" if error.filename else ""
-        raise UserError(f"no space left{where}; make room and {GOES_ON}") from error
+        raise UserError(f"no space left{where}; make room and {again}") from error

@@ -1,4 +1,7 @@
-"""The directory of builds: one for each source, compiler and set of flags, found by the name that it was given."""
+"""The directory of builds: one for each source, compiler and set of flags, found by the name that it was given.
+
+A TVM that somebody else built is one too, without a directory of CMake's.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,9 @@ class Store:
             if build.described["name"] == name:
                 return build
         names = ", ".join(str(build.described["name"]) for build in self.builds()) or "none yet"
-        raise UserError(f"--tvm: no build {name!r}; there are: {names}; `tzerlike tvm build` makes one")
+        raise UserError(
+            f"--tvm: no build {name!r}; there are: {names}; `tzerlike tvm add` and `tzerlike tvm build` make one"
+        )
 
     def ready(self, name: str) -> BuildDir:
         """Return the build of this name, which is done; UserError otherwise."""

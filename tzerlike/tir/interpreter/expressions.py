@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.dtypes import DType, parse, with_lanes
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import (
+    CALLED_NODES,
+    array_items,
+    operator_name,
+    predicate_of,
+    source_of,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.allowlist.module import llvm_intrinsics
 from tzerlike.tir.interpreter import floats, integers
 from tzerlike.tir.interpreter.accesses import load_step, scalar_access, store_step, vector_access
@@ -100,6 +109,15 @@ def unsupported(what: str) -> Thunk:
     return raising("unsupported", what)
 
 
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """A call that stands for a node, with the fields of that."""
+
+    a: Node
+    b: Node
+    ty: Any
+
+
 @dataclass(slots=True)
 class Compiler:
     """Compiles expressions against the slots of one program.
@@ -132,8 +150,10 @@ class Compiler:
         return self.compile(node)
 
     def binary(self, node: Node) -> Thunk:
+        return self._operation(type(node), node)
+
+    def _operation(self, kind: Any, node: Node) -> Thunk:
         dtype = parse(dtype_text(node.a))
-        kind = type(node)
         function: Any = None
         if dtype is None or dtype.scalable:
             return unsupported(f"{kind.__name__} of {dtype_text(node.a)}")
@@ -299,7 +319,9 @@ class Compiler:
         return _apply(function, (value,), target.lanes)
 
     def load(self, node: Node) -> Thunk:
-        return self.access(node.source, array_items(node.indices), None, dtype_of(node))
+        if predicate_of(node) is not None:
+            return unsupported("a predicated load")
+        return self.access(source_of(node), array_items(node.indices), None, dtype_of(node))
 
     def access(self, buffer: Node, indices: Sequence[Node], value: Thunk | None, dtype: DType | None) -> Thunk:
         """The load of a `dtype` from `buffer`, or the store of what `value` gives to it."""
@@ -318,8 +340,10 @@ class Compiler:
         return vector_access(frame, slot, places, widths, value, step, check)
 
     def call(self, node: Node) -> Thunk:
-        name = str(getattr(node.op, "name", ""))
+        name = operator_name(node)
         arguments = array_items(node.args)
+        if name in CALLED_NODES:
+            return self._called_node(CALLED_NODES[name], node, arguments)
         if name in ("tirx.call_llvm_pure_intrin", "tirx.call_pure_extern", "tirx.call_extern"):
             return self._named_call(node, name, arguments)
         special, least = _CALLS.get(name, (None, 0))
@@ -328,6 +352,16 @@ class Compiler:
         if name in _TRANSPARENT and len(arguments) == 1 and dtype_text(arguments[0]) == dtype_text(node):
             return self.compile(arguments[0])
         return self._function(node, name, arguments)
+
+    def _called_node(self, kind: Any, node: Node, arguments: list[Node]) -> Thunk:
+        """What is a node of its own in the latest version, and a call here."""
+        if kind not in (*_INTEGER_BINARY, tirx.BitwiseNot) or not arguments:
+            return unsupported(operator_name(node))
+        operands = Operands(arguments[0], arguments[-1], type_of(node))
+        wrong = misfit(operands, kind)
+        if wrong:
+            return unsupported(wrong)
+        return self.bitwise_not(operands) if kind is tirx.BitwiseNot else self._operation(kind, operands)
 
     def _named_call(self, node: Node, name: str, arguments: list[Node]) -> Thunk:
         named: Any = arguments[0] if arguments else None
@@ -401,7 +435,7 @@ class Compiler:
         if whole is None or own is None or whole.scalar != own.scalar or whole.lanes != 2 * own.lanes:
             return unsupported("half of a vector")
         value, half = self.compile(arguments[0]), own.lanes
-        low = str(node.op.name).endswith("low")
+        low = operator_name(node).endswith("low")
         single = half == 1
 
         def run() -> Any:
@@ -450,7 +484,7 @@ class Compiler:
 
     def not_null(self, node: Node, arguments: list[Node]) -> Thunk:
         pointer = arguments[0]
-        if type(pointer) is tvm.ir.Call and str(getattr(pointer.op, "name", "")) == "tirx.buffer_data":
+        if type(pointer) is tvm.ir.Call and operator_name(pointer) == "tirx.buffer_data":
             return lambda: False
         return unsupported("isnullptr")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, operator_name, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.state import Node, shown_name
 
 DEEPEST = 4
@@ -66,12 +66,12 @@ def text_of(node: Node, depth: int = DEEPEST) -> str:
     if kind in _SYMBOLS:
         return f"({text_of(node.a, depth - 1)} {_SYMBOLS[kind]} {text_of(node.b, depth - 1)})"
     if kind is tvm.ir.TensorLoad:
-        return _element(node.source, array_items(node.indices), depth)
+        return _element(source_of(node), array_items(node.indices), depth)
     if kind is tvm.ir.Call:
-        name = str(getattr(node.op, "name", "a call")).rpartition(".")[2]
+        name = (operator_name(node) or "a call").rpartition(".")[2]
         return _applied(name, array_items(node.args), depth)
     if kind is tirx.Cast:
-        return f"{node.ty.dtype}({text_of(node.value, depth - 1)})"
+        return f"{type_of(node).dtype}({text_of(node.value, depth - 1)})"
     if kind in _APPLIED:
         return _applied(kind.__name__.lower(), [getattr(node, field) for field in _APPLIED[kind]], depth)
     return kind.__name__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, params_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.expressions import Thunk
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
@@ -87,7 +87,7 @@ class Program:
 
     def _bind(self, arguments: Sequence[Argument]) -> dict[int, BufferView]:
         frame = self.state.frame
-        params = array_items(self.func.params)
+        params = params_of(self.func)
         if len(params) != len(arguments):
             raise ValueError(f"{len(arguments)} arguments for {len(params)} parameters")
         buffers: dict[int, BufferView] = {}
@@ -95,7 +95,7 @@ class Program:
         for param, argument in zip(params, arguments, strict=True):
             if not tirx.is_buffer_var(param):
                 slot = self.slots.find(param)
-                dtype = parse(str(param.ty.dtype)) if type(param.ty) is tvm.ir.PrimType else None
+                dtype = parse(str(type_of(param).dtype)) if type(type_of(param)) is tvm.ir.PrimType else None
                 if slot is None or dtype is None:
                     raise BrokenRule("unsupported", f"the parameter {shown_name(param)}")
                 frame[slot] = _scalar(argument, dtype.is_float)
@@ -117,7 +117,7 @@ class Program:
 
     def _argument(self, param: Node, array: Any, bound: dict[int, int]) -> BufferView:
         """The view of a buffer parameter; the variables of its shape and strides take their values from it."""
-        ty = param.ty
+        ty = type_of(param)
         dtype, wrong = parse(str(ty.dtype.dtype)), layout_misfit(param)
         if dtype is None or dtype.scalable or wrong or (dtype.is_float and dtype.scalar not in FLOATS):
             raise BrokenRule("unsupported", wrong or f"a parameter of dtype {ty.dtype.dtype}")
@@ -150,9 +150,9 @@ class Program:
 
     def _results(self, buffers: dict[int, BufferView]) -> dict[int, Expected]:
         expected = {}
-        params = array_items(self.func.params)
+        params = params_of(self.func)
         for position, view in buffers.items():
-            dtype = parse(str(params[position].ty.dtype.dtype))
+            dtype = parse(str(type_of(params[position]).dtype.dtype))
             assert dtype is not None
             shape = view.shape if view.lanes == 1 else (*view.shape, view.lanes)
             values = view.memory.values
@@ -181,16 +181,16 @@ def prepare(func: Node, *, promises: bool = False, regions: bool = True, fill: i
     watched = promises or tracked(func.body)
     compiler = StatementCompiler(state, slots, watched, watched and has_barrier(func.body), promises)
     compiler.regions.kept = regions
-    for param in array_items(func.params):
+    for param in params_of(func):
         slots.define(param)
         if tirx.is_buffer_var(param):
             for var in shape_variables(param):
                 slots.define(var)
     extents = [
         (compiler.expression(expr)[0], position, axis)
-        for position, param in enumerate(array_items(func.params))
+        for position, param in enumerate(params_of(func))
         if tirx.is_buffer_var(param)
-        for axis, expr in enumerate(array_items(param.ty.shape))
+        for axis, expr in enumerate(array_items(type_of(param).shape))
         if type(expr) is not tirx.Var
     ]
     with slots.binding(*slots.table.values()):

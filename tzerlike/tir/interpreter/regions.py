@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
+from tzerlike.systems.tvm_api import array_items, source_of, structural_equal, tirx, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.state import Node, Slots, shown_name
 
@@ -143,13 +143,13 @@ def _reduces(block: Node) -> bool:
 def _by_buffer(regions: Any) -> dict[int, list[list[Node]]]:
     found: dict[int, list[list[Node]]] = {}
     for region in array_items(regions):
-        found.setdefault(hash(region.source), []).append(array_items(region.region))
+        found.setdefault(hash(source_of(region)), []).append(array_items(region.region))
     return found
 
 
 def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
     """Whether a declared region holds an access whatever the values: the very indices, or a whole dimension."""
-    for part, index, extent in zip(region, indices, array_items(buffer.ty.shape), strict=True):
+    for part, index, extent in zip(region, indices, array_items(type_of(buffer).shape), strict=True):
         if type(part.min) is tirx.IntImm and int(part.min.value) == 0 and structural_equal(part.extent, extent):
             continue
         if type(part.extent) is tirx.IntImm and int(part.extent.value) >= 1 and structural_equal(part.min, index):

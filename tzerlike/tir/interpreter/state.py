@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.core.dtypes import DType, clamp
-from tzerlike.systems.tvm_api import structural_walk, tirx, tvm
+from tzerlike.systems.tvm_api import operator_name, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 
@@ -123,12 +123,12 @@ class Slots:
 
 def shown_name(node: Node) -> str:
     """The name of a variable or buffer; "?" for what has none, as IR that was loaded may hold in its place."""
-    return str(getattr(node, "name", "?"))
+    return str(getattr(node, "name", None) or getattr(node, "name_hint", "?"))
 
 
 def dtype_text(node: Node) -> str:
     """The dtype with lanes; "" for what has none (handles, strings, void)."""
-    ty = node.ty
+    ty = type_of(node)
     return str(ty.dtype) if type(ty) is tvm.ir.PrimType else ""
 
 
@@ -161,7 +161,7 @@ def loads(expression: Node) -> bool:
 def has_barrier(body: Node) -> bool:
     """Whether threads wait for each other somewhere in `body`."""
     called: list[str] = []
-    structural_walk(body, (tvm.ir.Call, lambda node, *_: called.append(str(getattr(node.op, "name", "")))))
+    structural_walk(body, (tvm.ir.Call, lambda node, *_: called.append(operator_name(node))))
     return "tirx.tvm_storage_sync" in called
 
 

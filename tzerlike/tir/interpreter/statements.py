@@ -8,7 +8,17 @@ from enum import IntEnum
 from typing import Any
 
 from tzerlike.core.dtypes import parse, with_lanes
-from tzerlike.systems.tvm_api import array_items, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import (
+    array_items,
+    name_of,
+    operator_name,
+    predicate_of,
+    s_tir,
+    source_of,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.interpreter.expressions import Compiler, Thunk
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
@@ -145,6 +155,8 @@ class StatementCompiler:
         return run
 
     def store(self, node: Node) -> tuple[Action, int | None]:
+        if predicate_of(node) is not None:
+            return self._refused(node, "a predicated store")
         value, cost = self.expression(node.value)
         self.expressions.cost = 0
         access = self.expressions.access(node.buffer, array_items(node.indices), value, dtype_of(node.value))
@@ -166,7 +178,7 @@ class StatementCompiler:
 
     def evaluate(self, node: Node) -> tuple[Action, int | None]:
         value = node.value
-        name = str(getattr(value.op, "name", "")) if type(value) is tvm.ir.Call else ""
+        name = operator_name(value) if type(value) is tvm.ir.Call else ""
         arguments = array_items(value.args) if name else []
         if name == "tirx.assume" and arguments:
             return self._require(node, arguments[0], "assume")
@@ -200,7 +212,7 @@ class StatementCompiler:
         stored, cost = self.expression(value)
         active, more = self.expression(mask)
         places = [self.expression(index) for index in indices]
-        widths = [getattr(parse(str(index.ty.dtype)), "lanes", 1) for index in indices]
+        widths = [getattr(parse(str(type_of(index).dtype)), "lanes", 1) for index in indices]
         frame, state, tracked, width = self.state.frame, self.state, self.tracked, lanes.lanes
 
         def action() -> None:
@@ -234,7 +246,7 @@ class StatementCompiler:
         return self._simple(node, action, cost), cost
 
     def bind(self, node: Node) -> tuple[Action, int | None]:
-        if type(node.var.ty) is not tvm.ir.PrimType:
+        if type(type_of(node.var)) is not tvm.ir.PrimType:
             return self._refused(node, "a pointer bound to a variable")
         if dtype_text(node.var) != dtype_text(node.value):
             return self._refused(node, "a variable bound to a value of another dtype")
@@ -434,8 +446,8 @@ class StatementCompiler:
         tag, dtype = str(node.node.thread_tag), dtype_of(extent)
         if dtype is None or not dtype.is_int or dtype.lanes != 1 or dtype_of(variable) != dtype:
             return self._refused(node, "a launch of so many threads")
-        binding = tirx.IterVar(None, tirx.Var(str(variable.name), variable.ty), 1, tag)
-        zero = tirx.IntImm(extent.ty.dtype, 0)
+        binding = tirx.IterVar(None, tirx.Var(str(name_of(variable)), type_of(variable)), 1, tag)
+        zero = tirx.IntImm(type_of(extent).dtype, 0)
         return self.loop(tirx.For(variable, zero, extent, _THREADS, node.body, binding))
 
     def allocate(self, node: Node) -> tuple[Action, int | None]:
@@ -444,7 +456,7 @@ class StatementCompiler:
 
     def allocation(self, buffer: Node, versioned: bool = False) -> Callable[[], None]:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
-        ty, dtype = buffer.ty, element_dtype(buffer)
+        ty, dtype = type_of(buffer), element_dtype(buffer)
         if dtype is None:
             return raising("unsupported", "memory for what is no buffer of numbers")
         scope = str(ty.storage_scope)
@@ -475,7 +487,7 @@ class StatementCompiler:
 
     def declare(self, node: Node) -> tuple[Action, int | None]:
         """A view of another buffer's memory."""
-        owner = data_owner(node.data)
+        owner = data_owner(getattr(node, "data", None))
         if owner is None:
             return self._refused(node, "a buffer over a pointer")
         source = self.slots.find(owner)
@@ -507,7 +519,7 @@ class StatementCompiler:
             with self.regions.inside(block):
                 matches = []
                 for match in array_items(block.match_buffers):
-                    self.regions.alias(match.buffer, match.source.source)
+                    self.regions.alias(match.buffer, source_of(match.source))
                     matches.append(matched(match, self.slots, self.expressions.number))
                 fresh = [self.allocation(buffer, versioned=True) for buffer in array_items(block.alloc_buffers)]
                 init, init_cost = self.compile(block.init) if block.init is not None else (None, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, operator_name, source_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.memory import BufferView, Memory, row_major, size_of
 from tzerlike.tir.interpreter.state import Node, Slots
@@ -17,7 +17,7 @@ Number = Callable[[Node], Callable[[], Any]]
 
 def data_owner(data: Node) -> Node | None:
     """The buffer whose data pointer an expression is; None for any other expression."""
-    if type(data) is not tvm.ir.Call or str(getattr(data.op, "name", "")) != "tirx.buffer_data":
+    if type(data) is not tvm.ir.Call or operator_name(data) != "tirx.buffer_data":
         return None
     arguments = array_items(data.args)
     return arguments[0] if len(arguments) == 1 and element_dtype(arguments[0]) is not None else None
@@ -33,7 +33,7 @@ def memory_of(frame: list[Any], slot: int) -> BufferView:
 
 def layout(buffer: Node, number: Number) -> Callable[[Memory], BufferView]:
     """How a declared buffer lies over memory, from its shape, strides and offset."""
-    ty, dtype, wrong = buffer.ty, element_dtype(buffer), layout_misfit(buffer)
+    ty, dtype, wrong = type_of(buffer), element_dtype(buffer), layout_misfit(buffer)
     shape = [number(extent) for extent in array_items(ty.shape)] if not wrong else []
     strides = [number(stride) for stride in array_items(ty.strides)] if not wrong else []
     fixed = not wrong and ty.elem_offset is not None and type(ty.elem_offset) is not tirx.Var
@@ -52,11 +52,11 @@ def layout(buffer: Node, number: Number) -> Callable[[Memory], BufferView]:
 
 def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
     """What gives a block's own name for a region its view; variables of its shape and strides get their values."""
-    source, target = match.source.source, match.buffer
+    source, target = source_of(match.source), match.buffer
     found, wrong = slots.find(source), match_misfit(match)
     if found is None or wrong:
         return raising("unsupported", wrong or "a region of an unknown buffer")
-    region, ty = array_items(match.source.region), target.ty
+    region, ty = array_items(match.source.region), type_of(target)
     slot, frame = slots.define(target), slots.state.frame
     starts, extents = [number(part.min) for part in region], [number(part.extent) for part in region]
     named = [

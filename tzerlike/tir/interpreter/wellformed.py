@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tzerlike.core.dtypes import DType, parse, with_lanes
-from tzerlike.systems.tvm_api import array_items, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, buffer_type, source_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.state import Node, dtype_text, shown_name
 
 _ARITHMETIC = (
@@ -21,9 +21,9 @@ _ARITHMETIC = (
 _COMPARISONS = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 
 
-def misfit(node: Node) -> str:
-    """What does not fit in an expression; "" where everything does."""
-    check = _CHECKS.get(type(node))
+def misfit(node: Node, kind: Any = None) -> str:
+    """What does not fit in an expression; "" where everything does. `kind` is what a call stands for."""
+    check = _CHECKS.get(kind or type(node))
     return "" if check is None else check(node)
 
 
@@ -35,9 +35,8 @@ def dtype_of(node: Node) -> DType | None:
 
 def element_dtype(buffer: Node) -> DType | None:
     """The dtype of a buffer's elements; None for what is no buffer."""
-    if type(buffer.ty) is not tirx.BufferType:
-        return None
-    return parse(str(buffer.ty.dtype.dtype))
+    ty = buffer_type(buffer)
+    return None if ty is None else parse(str(ty.dtype.dtype))
 
 
 def access_misfit(buffer: Node, indices: Sequence[Node], value: DType | None) -> str:
@@ -45,7 +44,7 @@ def access_misfit(buffer: Node, indices: Sequence[Node], value: DType | None) ->
     held = element_dtype(buffer)
     if held is None or value is None:
         return "an access of what is no buffer of numbers"
-    if len(indices) != len(array_items(buffer.ty.shape)):
+    if len(indices) != len(array_items(type_of(buffer).shape)):
         return f"{len(indices)} indices of the buffer {shown_name(buffer)}"
     given = [dtype_of(index) for index in indices]
     if any(dtype is None or not dtype.is_int for dtype in given):
@@ -62,7 +61,8 @@ def layout_misfit(buffer: Node) -> str:
     """What does not fit in the declaration of a buffer."""
     if element_dtype(buffer) is None:
         return "what is no buffer of numbers"
-    shape, strides, offset = array_items(buffer.ty.shape), array_items(buffer.ty.strides), buffer.ty.elem_offset
+    ty = type_of(buffer)
+    shape, strides, offset = array_items(ty.shape), array_items(ty.strides), ty.elem_offset
     if strides and len(strides) != len(shape):
         return f"{len(strides)} strides of the buffer {shown_name(buffer)}"
     if not all(map(_is_whole, [*shape, *strides, *([] if offset is None else [offset])])):
@@ -72,10 +72,10 @@ def layout_misfit(buffer: Node) -> str:
 
 def match_misfit(match: Node) -> str:
     """What does not fit between a block's own name for a region and the region."""
-    source, buffer, rank = match.source.source, match.buffer, len(array_items(match.source.region))
+    source, buffer, rank = source_of(match.source), match.buffer, len(array_items(match.source.region))
     if element_dtype(source) is None or element_dtype(source) != element_dtype(buffer):
         return "a matched region of another dtype"
-    if rank != len(array_items(source.ty.shape)) or rank < len(array_items(buffer.ty.shape)):
+    if rank != len(array_items(type_of(source).shape)) or rank < len(array_items(type_of(buffer).shape)):
         return "a matched region of another rank"
     return layout_misfit(buffer)
 
@@ -178,5 +178,5 @@ _CHECKS: Mapping[Any, Callable[[Node], str]] = {
     tirx.Broadcast: _broadcast,
     tirx.Shuffle: _shuffle,
     tirx.Cast: _cast,
-    tvm.ir.TensorLoad: lambda node: access_misfit(node.source, array_items(node.indices), dtype_of(node)),
+    tvm.ir.TensorLoad: lambda node: access_misfit(source_of(node), array_items(node.indices), dtype_of(node)),
 }

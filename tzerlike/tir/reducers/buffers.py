@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
 from tzerlike.tir.reducers.program import Make, buffers_of, mapped, number, scalar_type, with_values, without
@@ -28,14 +28,14 @@ def without_buffers(tree: Tree) -> Iterator[Make]:
 
 def _numbers(tree: Tree) -> list[tuple[Any, tuple[int, ...]]]:
     """The parameters that are numbers, and the variables that shapes of parameters define, with values to try."""
-    params = array_items(tree.func.params)
+    params = params_of(tree.func)
     sizes = {key(var): var for param in params if is_buffer(param) for var in shape_variables(param)}
     found = [(param, (0, 1)) for param in params if not is_buffer(param) and key(param) not in sizes]
     return found + [(var, (1, 2, 4)) for var in sizes.values()]
 
 
 def _with_number(tree: Tree, var: Any, constant: Any) -> Any:
-    params = [param for param in array_items(tree.func.params) if key(param) != key(var)]
+    params = [param for param in params_of(tree.func) if key(param) != key(var)]
     return with_values(tree.func, {key(var): constant}, params)
 
 

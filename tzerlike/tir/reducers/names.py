@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import is_buffer, params_of, s_tir, tirx, type_of
 from tzerlike.tir.buffers import like
 from tzerlike.tir.reducers.program import Make, block_with, mapped
 from tzerlike.tir.scope import shape_variables
@@ -20,7 +20,7 @@ def renamed(tree: Tree) -> Iterator[Make]:
 
 
 def _renamed(tree: Tree) -> Any:
-    params = array_items(tree.func.params)
+    params = params_of(tree.func)
     defined = [var for param in params if is_buffer(param) for var in shape_variables(param)] + params
     for site in tree.sites:
         defined += definitions(site.node)

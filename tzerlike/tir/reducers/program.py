@@ -15,6 +15,7 @@ from tzerlike.systems.tvm_api import (
     array_items,
     function_with,
     is_buffer,
+    params_of,
     s_tir,
     source_of,
     structural_map,
@@ -84,7 +85,7 @@ def scalar_type(var: Node) -> str:
 
 def buffers_of(tree: Tree) -> list[Node]:
     """All buffers that a function defines: parameters, allocations, views, those of blocks; in order."""
-    found = [param for param in array_items(tree.func.params) if is_buffer(param)]
+    found = [param for param in params_of(tree.func) if is_buffer(param)]
     for site in tree.sites:
         found += [var for var in definitions(site.node) if is_buffer(var)]
     return found
@@ -112,7 +113,7 @@ def mapped(func: Node, *callbacks: tuple[Any, Callable[[Node], Node]], params: S
     nodes do not fit together.
     """
     new = structural_map(function_with(func, func.body, params=params), callbacks)
-    made = function_with(func, new.body, params=array_items(new.params))
+    made = function_with(func, new.body, params=params_of(new))
     _check_types(made)
     return made
 
@@ -172,7 +173,7 @@ class _Cut:
         while self._spread():
             pass
         tree = self.tree
-        params = [p for p in array_items(tree.func.params) if key(p) not in self.gone and key(p) not in self.values]
+        params = [p for p in params_of(tree.func) if key(p) not in self.gone and key(p) not in self.values]
         func = tree.rewrite(self._change, params)
         return with_values(func, self.values) if self.values else func
 

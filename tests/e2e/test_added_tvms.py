@@ -1,0 +1,64 @@
+"""Releases before the latest one as systems: results are compared there, by the same interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT
+from tzerlike.systems import TVM
+
+pytestmark = pytest.mark.long
+
+OLDER = [version for version in TVM.releases if version in ("0.26.0", "0.25.0.post1")]
+
+BITS = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((8, 8), "int32"), n: T.int32):
+    for i, j in T.grid(8, 8):
+        with T.sblock("update"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = ((A[vi, vj] & 7) << 2) | T.if_then_else(vi < vj, ~n >> 1, 3)
+"""
+"""What older versions call and the latest has nodes for."""
+
+
+@pytest.fixture(scope="module", params=OLDER)
+def added(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of commands, with a release that is added as `old`."""
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "PYTHONPATH": str(ROOT)}
+    done = tzerlike(variables, "tvm", "add", "old", "--wheel", f"apache-tvm=={request.param}")
+    if done.returncode:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    yield variables
+
+
+def tzerlike(variables: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tzerlike", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=900, check=False)
+
+
+def test_a_program_is_interpreted_there(added: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "bits.py"
+    file.write_text(BITS)
+    done = tzerlike(added, "run", file, "--tvm", "old", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["exit"], said["reference"]["verdict"], said["finding"]) == ("ok", "defined", None)
+
+
+def test_a_campaign_compares_results_and_ends_well(added: dict[str, str], tmp_path: Path) -> None:
+    options = ("--tvm", "old", "--iterations", "40", "--budget", "10m", "--jobs", "1", "--seed", "3", "--ui", "plain")
+    done = tzerlike(added, "fuzz", *options, "--out", tmp_path / "campaign")
+    assert done.returncode == 0, done.stderr
+    stats = json.loads((tmp_path / "campaign/stats.json").read_text())
+    assert (stats["iterations"], stats["coverage_backend"]) == (40, "breakpoint")
+    assert stats["stage_seconds"]["compare"] > 0
+    assert stats["faults"] == 0

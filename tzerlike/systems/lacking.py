@@ -1,0 +1,19 @@
+"""What an installed TVM lacks of what tzerlike works with, feature by feature. Importing this loads TVM."""
+
+from __future__ import annotations
+
+from tzerlike.systems.tvm_api import KNOWN_IR, SYSTEM, TVM_VERSION, part
+
+
+def lacking() -> dict[str, str]:
+    """Return feature -> why it cannot be had: harnesses by name, what oracles look at (Check), and oracles by name."""
+    found: dict[str, str] = {}
+    if not KNOWN_IR:
+        nodes = f"TVM {TVM_VERSION} has other nodes than {SYSTEM.described_from}, and these are not described"
+        found |= dict.fromkeys(("graph", "types", "metamorphic", "primitives"), nodes)
+    for harness, module in (("graph", "relax"), ("arith", "sym")):
+        try:
+            part(module)
+        except ImportError:
+            found[harness] = f"it has no tvm.{module}"
+    return found
