@@ -13,7 +13,7 @@ from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.wording import title
+from tzerlike.findings.issue.titles import title
 
 _VALUES = 8
 _ROOM = 66
