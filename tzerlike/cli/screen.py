@@ -197,7 +197,7 @@ def stats_line(stats: Mapping[str, Any]) -> str:
     )
 
 
-_NARROW = 80
+_NARROW = 100
 _SIGNED = re.compile(r"^(tier \d  )[0-9a-f]{12}  [\w-]+ +")
 """What a line of a finding has between its tier and its title."""
 
