@@ -157,7 +157,7 @@ def _wrong(ran: Ran) -> str:
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
-    place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+    place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
@@ -178,7 +178,7 @@ def _expected(subject: Subject) -> str:
         value = ""
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", give or take {bound(difference.bound)} for rounding"
-            place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+            place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
             value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
         if subject.case.harness == GRAPH:
             return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
