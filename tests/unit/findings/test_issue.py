@@ -362,6 +362,11 @@ def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
     )
 
 
+def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
+    text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
+    assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
+
+
 def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
     arrays = {
         "argument0": numpy.array([1.0, 2.0]),

@@ -96,7 +96,8 @@ def pasted(script: str) -> str:
     if "from tvm.script import" not in script:
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
-        return "".join([*needed, "\n" * bool(needed), body])
+        named = ["from typing import TypeVar\n"] * ("TypeVar(" in body)
+        return "".join([*named, *needed, "\n" * bool(needed), body])
 
     def imported(match: re.Match[str]) -> str:
         used = re.search(rf"\b{match[2]}\b", script[script.rfind("# from ") :].partition("\n")[2])
