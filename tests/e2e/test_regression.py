@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from tests.e2e.conftest import ROOT
 from tests.puzzles.conftest import served
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Finding
@@ -146,6 +147,30 @@ def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
         assert proved(executor, Regression(), Case("P")) == ""
         # One that goes by what lies in fresh memory may pass tomorrow.
         assert not kept("import numpy\n\n\ndef test_fresh():\n    assert numpy.empty(1 << 20).any()\n", passes)
+
+
+def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:
+    """As in an environment that has the wheel and no more."""
+    program = """if True:
+        import importlib.util, sys
+        from tests.puzzles.conftest import served
+        found = importlib.util.find_spec
+        importlib.util.find_spec = lambda name, *rest: None if name == "pytest" else found(name, *rest)
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("pytest", "_pytest")]:
+            del sys.modules[name]
+        sys.modules["pytest"] = None
+        from tzerlike.core.case import Case
+        from tzerlike.core.limits import Limits
+        from tzerlike.coverage import NoCoverage
+        from tzerlike.harnesses import proof
+        from tzerlike.processes.lane import Lane
+        fails, passes = (f"import tvm.testing\\ndef test_it():\\n    assert {what}\\n" for what in (0, 1))
+        with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
+            print(proof.proved(executor, proof.Regression(fails, passes), Case("P")) == fails)
+    """
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
 
 
 @pytest.mark.parametrize("stage", [PARSER, UNEQUAL])

@@ -80,7 +80,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     assert bundle.name.startswith("ice-on-valid-roundtrip-another-program-comes-back")
-    assert "TVMScript does not round-trip: " in (bundle / "report.md").read_text()
+    assert "TVMScript round trip: attr_key virtual_thread becomes thread_extent" in (bundle / "report.md").read_text()
     done = tzerlike("replay", bundle, "--times", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("shows 2/2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.wording import title
+from tzerlike.findings.issue.titles import title
 
 _VALUES = 8
 _ROOM = 66
@@ -48,16 +49,16 @@ def arith_report(
     wrong = None if outcome is None else outcome.wrong
     ending = {"crash": "it takes pytest down with it", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
     parts = [
-        [f"# {title('Arith', _headline(finding, case, wrong))}"],
+        [f"# {title('Arith', _headline(finding, case, wrong), _in_short(finding, case))}"],
+        fenced(test, "python"),
         ["### Expected behavior", "", _expected(wrong), "", *_problem(case)],
         ["### Actual behavior", "", *_actual(finding, case, seen, wrong)],
+        ["### Environment", "", *environment_lines(environment)],
         [
             "### Steps to reproduce",
             "",
-            f"Save this as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug is there.",
+            f"Save the test above as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug is there.",
         ],
-        fenced(test, "python"),
-        ["### Environment", "", *environment_lines(environment)],
         TRIAGE,
         [found_by(environment, finding.signature, runs, same) + _TIERS.get(tier, "")],
     ]
@@ -73,8 +74,22 @@ def _headline(finding: Signed, case: ArithCase, wrong: Counterexample | None) ->
         return text if len(text) <= _ROOM else short if len(short) <= _ROOM else f"{name} is wrong about {subject}"
     if wrong is not None:
         return f"{name} is wrong about {subject}"
-    words = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on"}
-    return f"{name} {words.get(finding.kind, 'runs out of memory on')} {subject}"
+    return f"{name} {_VERBS.get(finding.kind, 'runs out of memory on')} {subject}"
+
+
+_VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
+
+
+def _in_short(finding: Signed, case: ArithCase) -> str:
+    """The operators of an expression that is too long for a title."""
+    text = " ".join(str(root) for root in case.problem.roots)
+    operators = list(dict.fromkeys(_OPERATORS.findall(text)))
+    verb = _VERBS.get(finding.kind, "runs out of memory on")
+    return f"{spoken(case.check)} {verb} an expression of {', '.join(operators[:_FEW]) or 'constants'}"
+
+
+_OPERATORS = re.compile(r"[A-Za-z]\w+(?=\()|(?<= )[^\w\s()]+(?= )")
+_FEW = 3
 
 
 def spoken(check: str) -> str:
@@ -97,7 +112,7 @@ def _expected(wrong: Counterexample | None) -> str:
     if wrong is None:
         return "The analysis ends with an answer: the expression is defined for all values of its variables."
     value = f"At {_at(wrong)} the value is" if wrong.assignment else "The value is"
-    return f"{value} {wrong.expected}: nothing overflows or divides by zero there."
+    return f"{value} {wrong.expected}. Nothing overflows or divides by zero there."
 
 
 def _then(wrong: Counterexample) -> str:
@@ -113,7 +128,7 @@ def _problem(case: ArithCase) -> list[str]:
     roots = [f"- expression: {code(str(root))}, {root.dtype}" for root in case.problem.roots]
     variables = [f"- variable: {code(each.name)}, {each.dtype}, {_reported(each)}" for each in case.problem.variables]
     constraints = [f"- under the constraint {code(str(each))}" for each in case.problem.constraints]
-    notes = ["", "Here `//` and `%%` are floordiv and floormod, `/` and `%` truncdiv and truncmod."]
+    notes = ["", "`//` is floordiv, `%%` floormod, `/` truncdiv and `%` truncmod."]
     text = "".join(map(str, (*case.problem.roots, *case.problem.constraints)))
     return [*roots, *variables, *constraints, *(notes if "/" in text or "%" in text else [])]
 

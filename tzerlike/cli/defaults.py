@@ -15,8 +15,9 @@ from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 
 OWN, SHARED = "tzerlike.toml", "pyproject.toml"
 
-_NOT_FROM_FILES = frozenset({"--python", "--source", "--unconfined"})
-"""Options that name code to run, or let cases out of confinement: a file that came with somebody's bundles may not."""
+_NOT_FROM_FILES = frozenset({"--html", "--python", "--source", "--unconfined"})
+"""Options that name code to run, let cases out of confinement, or overwrite a file: what came with somebody's
+bundles may not."""
 
 
 def defaults_for(group: click.Group, start: Path) -> dict[str, Any]:

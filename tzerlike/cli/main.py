@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -93,11 +94,20 @@ def _out_of_memory() -> NoReturn:
     sys.exit(2)
 
 
+def _defaults() -> dict[str, Any]:
+    """What files say in the directory that this is called in; nothing where that is gone."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return {}
+    return defaults_for(cli, here)
+
+
 def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
     try:
         signals.raise_stopped()
-        cli.main(prog_name="tzerlike", standalone_mode=False, default_map=defaults_for(cli, Path.cwd()))
+        cli.main(prog_name="tzerlike", standalone_mode=False, default_map=_defaults())
     except click.ClickException as error:
         click.echo(f"tzerlike: {error.format_message()}", err=True)
         sys.exit(2)
@@ -107,6 +117,8 @@ def main() -> None:
     except OSError as error:
         # A full or broken place that the user named, standard output included; what is ours to handle never comes here.
         where = f"{error.filename}: " if error.filename else ""
+        if error.errno == errno.ENOENT and not where:
+            error.strerror = "the current directory is gone; change to one that is there"
         click.echo(f"tzerlike: {one_line(f'{where}{error.strerror or error}')}", err=True)
         with contextlib.suppress(OSError):
             sys.stdout.close()

@@ -197,6 +197,11 @@ def stats_line(stats: Mapping[str, Any]) -> str:
     )
 
 
+_NARROW = 100
+_SIGNED = re.compile(r"^(tier \d  )[0-9a-f]{12}  [\w-]+ +")
+"""What a line of a finding has between its tier and its title."""
+
+
 def render(
     view: View, width: int, height: int, keys: str = "Ctrl-C saves", findings: Sequence[str] = ()
 ) -> RenderableType:
@@ -211,6 +216,8 @@ def render(
     rows = min(8, room - 2) if wide else min(5, room // 2 - 2)
     tables = [_yield_table(name, stats[name], rows) for name in ("mutators", "passes") if rows > 0]
     parts: list[RenderableType] = [_facts(view, wide), Columns(tables, expand=True) if wide else Group(*tables)]
+    if width < _NARROW:
+        findings = [_SIGNED.sub(r"\1", line) for line in findings]
     last = findings[0] if findings else stats["last_finding"]
     if last:
         # Where there is room, more of them.
@@ -249,7 +256,8 @@ def _facts(view: View, wide: bool) -> Table:
     findings = Text(", ".join(f"{n} {kind}" for kind, n in stats["findings"].items()) or "none yet")
     if stats["findings"]:
         findings.stylize("bold red")
-        findings = Text(_since(view, lambda p: p.findings, "last").strip(", ") + "   ").append_text(findings)
+        ago = _since(view, lambda p: p.findings, "last")
+        findings = Text(f"{sum(stats['findings'].values())}{ago}   ").append_text(findings)
     table.add_row("findings", findings)
     if confirmed := [f"worker {core.slot} (iteration {core.in_hand})" for core in view.cores if core.in_hand >= 0]:
         table.add_row("confirming", f"what was found by {', '.join(confirmed)}")

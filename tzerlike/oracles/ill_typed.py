@@ -5,6 +5,7 @@ Types are those that TVM's own constructors give (tzerlike.tir.typecheck). Passe
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tzerlike.core.case import Case
@@ -29,6 +30,13 @@ def expected_of(rule: str, maker: str) -> str:
     return _EXPECTED.get(rule, usual)
 
 
+def wrong_in_words(where: str) -> str:
+    """What is ill-typed, for a reader: of the axes of a block, the first whose value is of another type."""
+    axes = re.fullmatch(r"axes of (.*) for (.*)", where)
+    pairs = zip(axes[1].split(", "), axes[2].split(", "), strict=False) if axes else ()
+    return next((f"{given} for an axis of {axis}" for axis, given in pairs if given != axis), where)
+
+
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
@@ -41,9 +49,9 @@ def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
 
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} leaves ill-typed IR: {found.where}",
+        headline=f"{found.pass_name} leaves ill-typed IR: {wrong_in_words(found.where)}",
         expected=expected_of(found.rule, "a pass"),
         place=found.pass_name,
-        actual="leaves ill-typed IR (the rule that it breaks, and where):",
-        quoted=f"{found.rule}: {found.where}",
+        actual="leaves ill-typed IR:",
+        quoted=wrong_in_words(found.where),
     )

@@ -6,6 +6,8 @@ it does, held to what the interpreter says of the program before (tzerlike.oracl
 
 from __future__ import annotations
 
+import re
+
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
@@ -34,14 +36,23 @@ HELD = "schedule"
 _MADE = {
     OTHER_VALUES: "computes something else",
     LIES: "does not declare what its blocks access",
-    PADDING: "gives garbage to elements which the original never writes",
+    PADDING: "writes garbage to elements that the original never writes",
     UNINITIALISED: "reads memory that nobody has written",
-    "out-of-bounds": "strays out of bounds",
-    "block-domain": "executes a block outside of its domain",
+    "out-of-bounds": "accesses memory out of bounds",
+    "block-domain": "executes a block outside its domain",
     "negative-extent": "has a negative extent",
     "alias": "accesses one buffer through another",
 }
 """What a primitive does, by what is wrong with the outcome."""
+
+_TITLED = {
+    LIES: "leaves blocks whose reads and writes are wrong",
+    PADDING: "writes garbage to elements that the original leaves alone",
+    UNINITIALISED: "makes a program read uninitialized memory",
+    "out-of-bounds": "makes a program access memory out of bounds",
+    "block-domain": "makes a program execute a block outside its domain",
+}
+"""The same as a title says it."""
 
 SLIPPED = {
     "order": "{} is read before anything writes it",
@@ -51,7 +62,7 @@ SLIPPED = {
 }
 """What a primitive did to a buffer or a block, by the word for it (tzerlike.tir.slips)."""
 
-_CHANCE = ", so that what it computes is chance"
+_CHANCE = ", so what it computes is chance"
 
 
 def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
@@ -78,13 +89,16 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     calls = held.get("calls") if isinstance(held, dict) else None
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
     rule, _, where = said.partition(":")
+    where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 is \1", where)
     made = _MADE.get(rule, f"breaks the rule {rule}")
     kept = "declares what its blocks access" if rule == LIES else "leaves what the program computes as it was"
     return Account(
         expected=f"The schedule primitive {kept}.",
         place=seen.pass_name,
         actual=f"makes a program that {made}{_CHANCE if rule not in (OTHER_VALUES, LIES) else ''}:{where}.",
-        headline=f"{seen.pass_name} makes a program that {made}" if rule != OTHER_VALUES else "",
+        headline=f"{seen.pass_name} {_TITLED.get(rule, f'makes a program that {made}')}"
+        if rule != OTHER_VALUES
+        else "",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=60,

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import tzerlike
 from tzerlike.cli.defaults import defaults_for
 from tzerlike.cli.main import cli
 from tzerlike.core.errors import UserError
@@ -62,6 +63,7 @@ def test_a_project_is_read_through_a_link_and_a_huge_one_is_passed_by(tmp_path: 
         ("[fuzz", "not readable as TOML"),
         ("[run]\nunconfined = true", "unconfined: only on the command line"),
         ("[replay]\npython = ['./python']", "python: only on the command line"),
+        ("[report]\nhtml = '/home/me/.profile'", "html: only on the command line"),
         ("[tvm.build]\nsource = '.'", "source: only on the command line"),
     ],
 )
@@ -76,3 +78,20 @@ def test_the_command_goes_by_the_file_where_it_is_called(tmp_path: Path) -> None
     called = [sys.executable, "-m", "tzerlike", "fuzz", "--help"]
     done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=dict(os.environ), check=True)
     assert "[default: 7h]" in done.stdout
+
+
+def test_help_comes_where_the_current_directory_is_gone(tmp_path: Path) -> None:
+    def called(*words: str) -> subprocess.CompletedProcess[str]:
+        gone = tmp_path / "gone"
+        gone.mkdir(exist_ok=True)
+        script = f'rmdir {gone}; exec {sys.executable} -m tzerlike "$@"'
+        # By its own place: where there is no directory, none is looked through for packages.
+        variables = {**os.environ, "PYTHONPATH": str(Path(tzerlike.__file__).parents[1])}
+        words = ("sh", "-c", script, "sh", *words)
+        return subprocess.run(words, cwd=gone, capture_output=True, text=True, env=variables, check=False)
+
+    assert called("--help").returncode == 0
+    assert called("fuzz", "--help").returncode == 0
+    done = called("fuzz", "--budget", "1s")
+    assert done.returncode == 2
+    assert done.stderr == "tzerlike: the current directory is gone; change to one that is there\n"

@@ -14,8 +14,10 @@ from rich.console import Console
 
 from tests.bundles import add_bundle, crashed
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.cli.commands import tvm as tvm_command
 from tzerlike.cli.progress import progress
 from tzerlike.core.finding import Signed
+from tzerlike.systems.builds.ninja import Progress
 
 
 def test_a_terminal_shows_how_many_of_how_many_are_done() -> None:
@@ -58,3 +60,17 @@ def test_triage_and_report_show_it_on_stderr_alone(tmp_path: Path, terminal: boo
         assert b"\x1b" not in done.stdout and b"3/3" not in done.stdout
         assert not terminal or b"crash" in done.stdout
         assert terminal or done.stderr == b""
+
+
+def test_a_build_of_tvm_has_a_bar_on_a_terminal_and_lines_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = io.StringIO()
+    screen = tvm_command._Screen(Console(file=shown, force_terminal=True, width=100))
+    screen.show(Progress(3, 10, 60.0, 140.0))
+    screen.tell("installing")
+    screen.show(Progress(4, 10, 80.0, 120.0))
+    screen.close()
+    assert "build" in shown.getvalue() and "3/10" in shown.getvalue() and "4/10" in shown.getvalue()
+    assert capsys.readouterr().err == "installing\n"
+    piped = tvm_command._Screen(Console(file=io.StringIO(), force_terminal=False))
+    piped.show(Progress(10, 10, 60.0, 0.0))
+    assert "10 of 10 steps" in capsys.readouterr().err

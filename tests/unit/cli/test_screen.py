@@ -103,6 +103,15 @@ def test_the_screen_fits_every_height(width: int, height: int) -> None:
     assert "finding 0" in "".join(busy) and "q end" in busy[-1]
 
 
+def test_a_narrow_screen_has_room_for_a_title() -> None:
+    line = "tier 2  b65b7ae03215  ice-on-valid  VerifyGPUCode fails: check extent"
+    for width, shown in ((60, "last finding  tier 2  VerifyGPUCode fails: check e"), (120, f"last finding  {line}")):
+        console = Console(file=io.StringIO(), width=width, color_system=None)
+        console.print(render(view(stats()), width, 19, KEYS, [line]))
+        assert isinstance(console.file, io.StringIO)
+        assert shown in console.file.getvalue()
+
+
 def test_a_screen_before_the_first_numbers() -> None:
     assert "fuzzing" in drawn({}, 60)
 

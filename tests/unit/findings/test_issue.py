@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import time
 from dataclasses import replace
@@ -14,10 +15,12 @@ from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
+from tzerlike.findings.issue.calls import plain_calls
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import inputs_text, pasted
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 from tzerlike.systems.optional import DISPENSABLE
@@ -132,9 +135,9 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
     text = report(subject("crash", seen))
-    assert "CompactBufferAllocation leaves IR that FlattenBuffer crashes on" in text
+    assert text.startswith("# [Bug][TIR] CompactBufferAllocation leaves IR with a buffer laid out by int32x8\n")
     assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
-    assert "The cause is `s_tir.CompactBufferAllocation`: the program that it leaves is ill-typed (buffer)" in text
+    assert "The cause is `s_tir.CompactBufferAllocation`: the program that it leaves is ill-typed" in text
     left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
     assert "still has what it is there to remove, `T.Cast(...)`." in report(
         subject("ice-on-valid", replace(seen, exit=Exit.REJECTED, origin=left))
@@ -322,8 +325,8 @@ def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
     inputs = "A = [1, 2]" if kind == "wrong-code" else ""
     told = replace(subject(kind, OF_EACH_KIND[kind]), inputs=inputs, repro="import tvm\n", original_lines=4)
     text = report(told)
-    title, _, rest = text.partition("\n")
-    assert len(title.removeprefix("# ")) <= 80, title
+    first, _, rest = text.partition("\n")
+    assert len(first.removeprefix("# ")) <= 80, first
     assert rest.startswith("\n```python\nfrom tvm.script import tirx as T\n\n@T.prim_func"), (
         "the smallest program comes first"
     )
@@ -333,7 +336,7 @@ def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
     assert "* needs-triage" in text
     assert "import tvm" in text, "whoever has the issue alone can run it"
     assert not re.search(
-        r"\d\.\d{9}|0x[0-9a-f]{8}", title + (rest if kind != "ice-on-valid" and kind != "crash" else "")
+        r"\d\.\d{9}|0x[0-9a-f]{8}", first + (rest if kind != "ice-on-valid" and kind != "crash" else "")
     )
     assert "PlanAndUpdateBufferAllocationLocation, " not in text, "passes of the baseline build are counted"
     assert "was reduced" not in text, "from 4 lines to 3"
@@ -357,6 +360,11 @@ def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
     assert pasted("@I.ir_module\nclass M:\n    x = R.add(1)\n").startswith(
         "from tvm.script import ir as I\nfrom tvm.script import relax as R\n\n@I.ir_module"
     )
+
+
+def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
+    text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
+    assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
 
 
 def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
@@ -441,3 +449,44 @@ def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
     )
     named = replace(seen, backtrace=frames("tvm::codegen::CodeGenLLVM::Verify()"))
     assert headline(subject("crash", named)).endswith("in codegen::CodeGenLLVM::Verify")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("P fails: the order of the operands is wrong. It is " + "very " * 20, "P: the order of the operands is wrong"),
+        ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
+        ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),
+        (
+            "P leaves IR that " + "Q" * 50 + " fails on: a buffer of a negative extent",
+            "P leaves IR with a buffer of a negative extent",
+        ),
+        (
+            'Q fails: unknown intrinsic ir.Op(span=None, name="tirx.atan", x=(), support_level=10)',
+            "Q fails: unknown intrinsic tirx.atan",
+        ),
+        ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
+    ],
+)
+def test_a_title_that_is_too_long_says_less_and_does_not_break_off(said: str, told: str) -> None:
+    made = title("TIR", said, "P fails a check in tirx::P::Visit")
+    assert len(made) <= 80
+    assert not made.endswith("...")
+    assert made == f"[Bug][TIR] {told}"
+
+
+def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
+    nodes = [
+        {"type": "None"}, {"type": "ffi.String", "data": "x0"}, {"type": "ir.Var", "data": {"ty": 0, "name": 1}},
+        {"type": "ffi.Array", "data": [2]}, {"type": "ir.IntImm", "data": {"ty": 0, "value": 7}},
+        {"type": "prim.FloorDiv", "data": {"a": 2, "b": 4}}, {"type": "prim.Add", "data": {"a": 5, "b": 4}},
+        {"type": "prim.Mul", "data": {"a": 6, "b": 2}}, {"type": "ffi.Array", "data": [5, 7]},
+        {"type": "tirx.IndexMap", "data": {"initial_indices": 3, "final_indices": 8, "inverse_index_map": 0}},
+    ]  # fmt: skip
+    graph = json.dumps({"root_index": 9, "nodes": nodes})
+    calls = f"v1 = sch.get_sblock('a')\nv2 = sch.get_sblock('b')\nv3 = sch.f(v2, tvm.ir.load_json({graph!r}))"
+    assert plain_calls(calls) == (
+        "v2 = sch.get_sblock('b')\nv3 = sch.f(v2, lambda x0: (x0 // 7, ((x0 // 7) + 7) * x0))"
+    )
+    for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
+        assert plain_calls(other) == other

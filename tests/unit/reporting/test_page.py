@@ -161,7 +161,7 @@ def test_nothing_of_a_campaign_is_markup(tmp_path: Path) -> None:
         "schema_version": 1,
     }
     write_json(path / "bisect.json", evil)
-    refused = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {HOSTILE}")
+    refused = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {HOSTILE[:30]}")
     finding = Finding("ice-on-valid", ("build", HOSTILE), Case("{}"), refused)
     stored = StoredCase(Case("{}"), Provenance("seed"))
     write_bundle(directory.findings, finding, stored, Limits(), Confirmation(1, 1), Texts("", ""), {})

@@ -6,15 +6,19 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from tzerlike.api import open_store
 from tzerlike.cli.commands.shared import print_table
+from tzerlike.cli.progress import progress
 from tzerlike.core.errors import UserError
 from tzerlike.core.harness import HARNESSES
+from tzerlike.core.progress import Steps
 from tzerlike.oracles import ORACLES, missing_for
 from tzerlike.processes.caller import whole_environment
 from tzerlike.processes.signals import status_of
@@ -146,26 +150,27 @@ def remove(name: str, as_json: bool) -> None:
 
 
 class _Screen:
-    """Says on stderr how a build gets on: one line that changes on a terminal, elsewhere now and then a line."""
+    """Says on stderr how a build gets on: a bar with an estimate on a terminal, elsewhere now and then a line."""
 
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
         self._reported = 0.0
-        self._open = False
+        self._bar = ExitStack()
+        self._steps: Steps | None = None
 
     def tell(self, line: str) -> None:
         self.close()
         click.echo(line, err=True)
 
-    def show(self, progress: Progress) -> None:
-        if self._live:
-            click.echo(f"\r\x1b[K{progress.line()}", nl=False, err=True)
-            self._open = True
-        elif time.monotonic() - self._reported > _LINE_EVERY or progress.done == progress.total:
+    def show(self, state: Progress) -> None:
+        if self._console.is_terminal:
+            if self._steps is None:
+                self._steps = self._bar.enter_context(progress("build", self._console))
+            self._steps(state.done, state.total, "")
+        elif time.monotonic() - self._reported > _LINE_EVERY or state.done == state.total:
             self._reported = time.monotonic()
-            click.echo(progress.line(), err=True)
+            click.echo(state.line(), err=True)
 
     def close(self) -> None:
-        if self._open:
-            click.echo(err=True)
-        self._open = False
+        self._bar.close()
+        self._steps = None

@@ -10,13 +10,15 @@ from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Obse
 from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
+from tzerlike.findings.issue.calls import plain_calls
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
-from tzerlike.findings.issue.wording import bound, brief, pasted, rare_names, reason, short_numbers, title
+from tzerlike.findings.issue.titles import title
+from tzerlike.findings.issue.wording import bound, brief, pasted, rare_names, reason, short_numbers
 from tzerlike.findings.repro import manner_of, quotable
-from tzerlike.oracles import account_of
+from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
@@ -78,7 +80,7 @@ def headline(subject: Subject) -> str:
         text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
-        where = _first_line(seen.origin.where) or "it is ill-formed"
+        where = ill_typed.wrong_in_words(_first_line(seen.origin.where)) or "it is ill-formed"
         failing = "code generation" if place == _STAGES[Stage.BUILD] else place
         text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where}"
     elif kind == "crash":
@@ -94,7 +96,7 @@ def headline(subject: Subject) -> str:
             "oom": f"{place} runs out of memory",
             "slow-code": _slower(subject),
         }.get(kind, subject.finding.title)
-    return title(harness_named(subject.case.harness).label, text)
+    return title(harness_named(subject.case.harness).label, text, _in_short(place, subject))
 
 
 _STAGES = {
@@ -104,6 +106,16 @@ _STAGES = {
     Stage.COMPILE_DEVICE: "Code generation",
     Stage.BUILD_BASELINE: "Code generation in the baseline build",
 }
+
+
+def _in_short(place: str, subject: Subject) -> str:
+    """What failed in which function of TVM's, where what it says is too long for a title."""
+    verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
+    if subject.seen.stage is Stage.TEXT:
+        return "TVMScript does not round-trip"
+    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    inner = next(named, "").removeprefix("tvm::")
+    return f"{place} {verb}" + (f" in {inner}" if inner else "")
 
 
 def _target(subject: Subject) -> str:
@@ -140,12 +152,12 @@ def _wrong(ran: Ran) -> str:
     if difference is None:
         return {
             Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
-            Ending.UNDEFINED: f"the lowered kernel has {_undefined(ran.message)}",
+            Ending.UNDEFINED: f"the lowered kernel {_undefined(ran.message)}",
             Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
-    place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+    place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
@@ -166,7 +178,7 @@ def _expected(subject: Subject) -> str:
         value = ""
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", give or take {bound(difference.bound)} for rounding"
-            place = f"{difference.name}[{', '.join(map(str, difference.index))}]"
+            place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
             value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
         if subject.case.harness == GRAPH:
             return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
@@ -210,9 +222,13 @@ def _why_valid(subject: Subject) -> str:
 def _actual(subject: Subject) -> list[str]:
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
     if account.actual:
-        lines = [f"{code(account.place)} {account.actual}" if account.place else account.actual]
-        if account.quoted:
-            lines += ["", *fenced(cut(account.quoted, account.lines), account.language)]
+        above = account.language == "python" and _test_first(subject)
+        said = re.sub(r"the last of these calls:$", "the last of the calls above.", account.actual) if above else ""
+        said = said or account.actual
+        lines = [f"{code(account.place)} {said}" if account.place else said]
+        if account.quoted and not above:
+            quoted = plain_calls(account.quoted) if account.language == "python" else account.quoted
+            lines += ["", *fenced(cut(quoted, account.lines), account.language)]
     elif kind == "wrong-code":
         lines = _wrong_results(subject)
     elif kind == "slow-code":
@@ -254,11 +270,12 @@ def _without_end(seen: Observation) -> str:
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
-    where = code(_first_line(origin.where)) if origin.where else ""
+    said = ill_typed.wrong_in_words(_first_line(origin.where))
+    where = code(said) if said else ""
     if origin.check == NOT_KEPT:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass this does not happen."
     wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
-    what = wrongs.get(origin.check, f"is ill-typed ({origin.rule})")
+    what = wrongs.get(origin.check, "is ill-typed")
     return f"The cause is {code(origin.pass_name)}: the program that it leaves {what}{where and f', {where}'}."
 
 
@@ -287,7 +304,7 @@ def _wrong_results(subject: Subject) -> list[str]:
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
         text += " An interpreter of TIR says so of the kernel after the device passes; no GPU ran it."
     words = (
-        "it legalises and lowers"
+        "legalised and lowered only"
         if subject.case.harness == GRAPH
         else brief(in_words(subject.environment.get("baseline")))
     )
@@ -301,7 +318,8 @@ def _wrong_results(subject: Subject) -> list[str]:
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is one of the passes of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
-        text += f" The cause is the pass {code(results.guilty)}."
+        what = "pass" if short_name(results.guilty)[:1].isupper() else "operator"
+        text += f" The cause is the {what} {code(results.guilty)}."
     return [text]
 
 
@@ -339,10 +357,19 @@ def _at(subject: Subject) -> str:
     return f": program with {' and '.join(rare)}" if rare else ""
 
 
+_UNDEFINED = {
+    "race": "has a data race",
+    "out-of-bounds": "accesses memory out of bounds",
+    "uninitialised": "reads uninitialized memory",
+    "divergent-barrier": "has a divergent barrier",
+}
+
+
 def _undefined(message: str) -> str:
-    """Undefined behaviour of a kernel in words: its rule comes first."""
+    """What a kernel does that is undefined, in words: its rule comes first."""
     rule, _, words = " ".join(message.split()).partition(" ")
-    return f"a {rule.replace('-', ' ')}: {words}" if words else rule.replace("-", " ")
+    rule = rule.rstrip(":")
+    return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
 
 
 def _slower(subject: Subject) -> str:
@@ -358,8 +385,8 @@ def _ran(subject: Subject) -> bool:
 
 
 def _program_first(subject: Subject) -> bool:
-    """Whether the report begins with the program: it is short, and no test says it."""
-    return bool(subject.script) and not _says_program(subject) and _inline(subject.script)
+    """Whether the report begins with the program: it is short, and no test that is short says it."""
+    return bool(subject.script) and not _test_first(subject) and _inline(subject.script)
 
 
 def _test_first(subject: Subject) -> bool:
@@ -386,7 +413,7 @@ def _steps(subject: Subject) -> list[str]:
         lines += _script_lines(subject)
     if not subject.script:
         lines += ["", f"TVM cannot print the program; {_CASE_FILE} has it."]
-    elif not _program_first(subject) and not _says_program(subject):
+    elif not _program_first(subject) and not _says_program(subject) and pasted(subject.script):
         lines += ["", f"The program ({shorter} lines) is in the attached module.py."]
     return lines
 

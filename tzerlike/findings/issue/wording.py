@@ -1,4 +1,4 @@
-"""How reports say things briefly: titles, numbers, programs that can be pasted, inputs that fit."""
+"""How reports say things briefly: errors, numbers, programs that can be pasted, inputs that fit."""
 
 from __future__ import annotations
 
@@ -9,57 +9,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-_TITLE = 80
-"""Characters of an issue's title, with what all have in front."""
-
-_LONG_WORD = 12
 _LONG_NUMBER = 10
 _DIGITS = 6
 _INPUT_LINES = 20
 _WIDTH = 120
 _FEW_NAMES = 2
-_ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
 _IMPORT = re.compile(r"^# (from \S+ import (?:\w+ as )?(\w+))$", re.MULTILINE)
 _PARAMETER = re.compile(r"(\w+): (?:T\.|\w+\.)")
-
-
-_SHORTER = (
-    (r"\b(?:s_tir|tirx)\.(?=[A-Z])", ""),
-    (r" \(0x[0-9a-f]+ vs\. 0x[0-9a-f]+\)", ""),
-    (r" as I\.Range\(.* conflicts.*", " conflicts"),
-    (r"Code generation\b", "Codegen"),
-    (r" where there is ", " to "),
-    (r"(the lowered kernel has [^:]*): .*", r"\1"),
-    (r"LLVM's verifier: ", ""),
-    (r"does not compile: error: ", "does not compile: "),
-    (r"TVMScript does not round-trip: the parser raises: ", "TVMScript is not parsed back: "),
-    (r"parsed back: error: ", "parsed back: "),
-    (r"another program comes back: (?:.*\.)?(?=\w+: \w+)", "other "),
-    (r"(round-trip: other \w+): .*", r"\1"),
-    (r"the compiled function\b", "the function"),
-    (r" \((?:which|also) [^()]*\)", ""),
-    (r" (?:for now|yet)$", ""),
-    (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
-    (r" fails: ", ": "),
-    (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
-    (r"(?<=\w) (?:is expected to be|must be) ", " should be "),
-    (r"\]\.\w+(?:\.\w+|\[\d+\])*\.(?=\w+:)", "] ... "),
-)
-"""What is left out of a title, one after the other, until it is short enough."""
-
-
-def title(label: str, text: str) -> str:
-    """The title of an issue: without what tells least where it is too long, and then cut at a word."""
-    whole = f"[Bug][{label}] {_ADDRESS.sub('', ' '.join(text.split())).rstrip(':')}"
-    for pattern, shorter in _SHORTER:
-        if len(whole) <= _TITLE:
-            return whole
-        whole = re.sub(pattern, shorter, whole)
-    if len(whole) <= _TITLE:
-        return whole
-    cut = whole[: _TITLE - 3]
-    at_word = cut.rpartition(" ")[0]
-    return (at_word if len(cut) - len(at_word) < _LONG_WORD else cut).rstrip(" ,;:(.") + "..."
 
 
 _VERIFIER = "LLVM module verification failed with the following errors:"
@@ -140,7 +96,8 @@ def pasted(script: str) -> str:
     if "from tvm.script import" not in script:
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
-        return "".join([*needed, "\n" * bool(needed), body])
+        named = ["from typing import TypeVar\n"] * ("TypeVar(" in body)
+        return "".join([*named, *needed, "\n" * bool(needed), body])
 
     def imported(match: re.Match[str]) -> str:
         used = re.search(rf"\b{match[2]}\b", script[script.rfind("# from ") :].partition("\n")[2])

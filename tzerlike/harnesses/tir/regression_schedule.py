@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit
 from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.findings.issue.calls import needed
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, run_of
@@ -62,7 +62,7 @@ def _of_calls(
 ) -> Regression:
     """The test of the last of `calls`, which may say no: of what it does, or of the `check` behind it."""
     program = pieces_of(script)
-    calls = _needed(calls)
+    calls = needed(calls)
     last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
 
     def written(*end: str) -> str:
@@ -80,7 +80,7 @@ def schedule_tests(
 
     `held` has both.
     """
-    calls, trace = held["calls"], _TRACE.format(trace=json.dumps(held["trace"]))
+    calls, trace = needed(held["calls"]), _TRACE.format(trace=json.dumps(held["trace"]))
     for steps, fewer in ((calls, calls[:-1]), ([trace], [])):
         yield _of_steps(finding, script, intrinsics_in(held["trace"]), steps, fewer, parameters, archive)
 
@@ -111,14 +111,3 @@ def _of_steps(
         )
 
     return Regression(written(steps, run.body), written(fewer if lies else steps, run.cured))
-
-
-def _needed(calls: Sequence[str]) -> list[str]:
-    """The calls without look-ups whose result nothing uses: those change no schedule."""
-    kept: list[str] = []
-    for call in reversed(calls):
-        variable, _, value = call.partition(" = ")
-        looks_up = value.startswith(f"{SCHEDULE}.get")
-        if not kept or not looks_up or any(re.search(rf"\b{re.escape(variable)}\b", other) for other in kept):
-            kept.append(call)
-    return kept[::-1]

@@ -15,6 +15,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import Rendering, rendered
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import quotable, replaying
 from tzerlike.harnesses.proof import Regression, proved
@@ -78,7 +79,8 @@ def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regres
     if finding.observation.stage is Stage.TEXT:
         yield round_trip_test(finding)
     elif CALLS in look.held and look.repro is not None:
-        yield primitive_test(finding, script, look.held[CALLS])
+        calls = look.held[CALLS]
+        yield from (primitive_test(finding, script, each) for each in (list(map(with_lambdas, calls)), calls))
     elif HELD in look.held and look.repro is not None and look.archive is not None:
         parameters = parameters_of(entry_of(load_ir(finding.case.ir)), rng_for(finding.case.input_seed, "inputs"))
         yield from schedule_tests(finding, script, look.held[HELD], parameters or (), look.archive)

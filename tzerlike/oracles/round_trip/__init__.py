@@ -41,13 +41,32 @@ def construct_of(seen: Observation) -> str:
     return seen.message.partition("\n")[0].partition(" variable: ")[0]
 
 
+def _in_words(seen: Observation) -> str:
+    """What a title says: the error of the parser, or what became of what."""
+    lines = [line.strip() for line in seen.message.splitlines()[1:]]
+    said = next((line.partition("error: ")[2] for line in lines if "error: " in line), "")
+    if said:
+        return f"TVMScript is not parsed back: {re.sub(r'^Check failed: .* : ', '', said)}"
+    cause = seen.message.partition("\n")[0]
+    place, _, change = cause.partition(": ")
+    told = [line for line in lines if line.startswith("<root>") and len(line) < _SHORT]
+    values = [line.partition(": ")[2] or "nothing" for line in told]
+    if len(values) == _BEFORE_AND_AFTER and " becomes " in change:
+        change = " becomes ".join(values)
+    return f"TVMScript does not round-trip: {place} {change}".rstrip()
+
+
+_SHORT = 120
+_BEFORE_AND_AFTER = 2
+
+
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
     return finding.parts[:1] == (ROUND_TRIP,)
 
 
 def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
     return Account(
-        headline=f"TVMScript does not round-trip: {': '.join(finding.parts[1:])}",
+        headline=_in_words(seen),
         expected="TVM prints the module as TVMScript, and parsing that gives the same module.",
         actual="Parsing the text of the module does not give the module back:",
         quoted=f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip(),

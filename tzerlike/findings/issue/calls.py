@@ -1,0 +1,71 @@
+"""Calls on a schedule as people write them: without look-ups that nothing uses, and index maps as lambdas."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_SCHEDULE = "sch"
+
+_JSON = re.compile(r"tvm\.ir\.load_json\(('(?:[^'\\]|\\.)*')\)")
+_INFIX = {
+    "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%",
+    "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "EQ": "==", "NE": "!=",
+}  # fmt: skip
+_CALLED = {"Min": "T.min", "Max": "T.max", "Div": "T.truncdiv", "Mod": "T.truncmod"}
+
+
+def plain_calls(text: str) -> str:
+    """Return the lines of calls as a reader needs them; what has no plain form stays as it is."""
+    lines = needed(text.splitlines())
+    return "\n".join(with_lambdas(line) for line in lines)
+
+
+def needed(calls: Sequence[str]) -> list[str]:
+    """The calls without look-ups whose result nothing uses: those change no schedule."""
+    kept: list[str] = []
+    for call in reversed(calls):
+        variables, _, value = call.partition(" = ")
+        looks_up = value.startswith(f"{_SCHEDULE}.get")
+        names = re.findall(r"\w+", variables)
+        if not kept or not looks_up or any(re.search(rf"\b{name}\b", other) for name in names for other in kept):
+            kept.append(call)
+    return kept[::-1]
+
+
+def with_lambdas(call: str) -> str:
+    """Return a call with each index map that it gives as JSON as the lambda that makes it."""
+
+    def plain(match: re.Match[str]) -> str:
+        try:
+            return _lambda(json.loads(ast.literal_eval(match[1])))
+        except (ValueError, LookupError, TypeError, SyntaxError):
+            return match[0]
+
+    return _JSON.sub(plain, call)
+
+
+def _lambda(graph: Any) -> str:
+    nodes = graph["nodes"]
+    root = nodes[graph["root_index"]]
+    if root["type"] != "tirx.IndexMap" or nodes[root["data"]["inverse_index_map"]]["type"] != "None":
+        raise ValueError("no plain index map")
+    names = [_source(nodes, index) for index in nodes[root["data"]["initial_indices"]]["data"]]
+    results = [_source(nodes, index) for index in nodes[root["data"]["final_indices"]]["data"]]
+    return f"lambda {', '.join(names)}: ({', '.join(results)}{',' * (len(results) == 1)})"
+
+
+def _source(nodes: Any, index: int, inner: bool = False) -> str:
+    node = nodes[index]
+    data, kind = node["data"], node["type"].rpartition(".")[2]
+    if kind in ("Var", "SizeVar"):
+        return str(nodes[data["name"]]["data"])
+    if kind == "IntImm":
+        return str(data["value"])
+    if kind in _CALLED:
+        return f"{_CALLED[kind]}({_source(nodes, data['a'])}, {_source(nodes, data['b'])})"
+    text = f"{_source(nodes, data['a'], True)} {_INFIX[kind]} {_source(nodes, data['b'], True)}"
+    return f"({text})" if inner else text

@@ -1,0 +1,113 @@
+"""Titles of issues: within 80 characters, and whole. One that is too long says less; none breaks off in the middle."""
+
+from __future__ import annotations
+
+import re
+
+_TITLE = 80
+"""Characters of an issue's title, with what all have in front."""
+
+_ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
+
+_ALWAYS = (
+    (r'ir\.Op\(.*?name="([^"]+)".*?support_level=\d+\)', r"\1"),
+    (r" as (?:ir|I)\.Range\b.* conflicts.*", " conflicts"),
+    (r"(\w+)( fails)?: \1 ", r"\1\2: "),
+    (r": Checked failed\. Minuend 's value is (\w+) and .*", r": unsigned subtraction from \1 underflows"),
+    (r": Checked failed\. ", ": "),
+    (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
+    (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of \w+, which .* means nothing$", r" leaves a stale \1"),
+)
+"""What tells nothing, or the same thing twice, however short a title is."""
+
+_SHORTER = (
+    (r"\b(?:s_tir|tirx)\.(?=[A-Z])", ""),
+    (r" \(0x[0-9a-f]+ vs\. 0x[0-9a-f]+\)", ""),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: ", " leaves IR with "),
+    (r" leaves ill-typed IR: ", " leaves IR with "),
+    (r"\b(?:tirx|prim)\.(?=[a-z])", ""),
+    (r" leaves IR with (\w+) of shape \(.{30,}", r" leaves IR with bad extents of \1"),
+    (r" leaves IR with (T\.\w+)\(.*", r" leaves IR with \1"),
+    (r" of \w+(?:, \w+)* typed ", " typed "),
+    (r"(the lowered kernel [^:]*): .*", r"\1"),
+    (r"the lowered kernel ", "kernel "),
+    (r"Code generation\b", "Codegen"),
+    (r" where there is ", " to "),
+    (r"LLVM's verifier: ", ""),
+    (r"does not compile: error: ", "does not compile: "),
+    (r"TVMScript does not round-trip: the parser raises: ", "TVMScript is not parsed back: "),
+    (r"parsed back: error: ", "parsed back: "),
+    (r"TVMScript does not round-trip: ", "TVMScript round trip: "),
+    (r"the compiled function\b", "the function"),
+    (r" \((?:which|also|with) [^()]*\)", ""),
+    (r" (?:for now|yet)$", ""),
+    (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
+    (r" fails: ", ": "),
+    (
+        r'The buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',
+        r"\1 is not in its block's signature",
+    ),
+    (r"\b\w{8,} is not in its block's signature", "a buffer is not in its block's signature"),
+    (
+        r"dtype of the extent of an IterVar \((\w+)\) must match its associated Var's dtype \((\w+)\)",
+        r"extent of an IterVar is \1, its Var \2",
+    ),
+    (r"Trying to update var '\w+' with ", "var updated with "),
+    (r"Literal value \S+ ", "Literal "),
+    (r"unsigned integer type ", ""),
+    (r"ScheduleError: An error occurred in the schedule primitive ", "ScheduleError in "),
+    (r' in function I\.GlobalVar\("\w+"\)', ""),
+    (r"T\.int\d+\((-?\d+)\)", r"\1"),
+    (r"could not be found", "not found"),
+    (r"CUDA source does not compile: (?:identifier )?", "Bad CUDA source: "),
+    (r"(?<=\w) (?:is expected to be|must be) ", " should be "),
+    (r": the function dies \((\w+)\)$", r": \1"),
+    (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
+    (r"(Wrong code \([^)]*\)): .*", r"\1"),
+    (r"crashes \(SIGABRT: .*\)$", "crashes (SIGABRT)"),
+    (r"crashes \(check .*\)$", "crashes (SIGABRT)"),
+)
+"""What is left out of a title, one after the other, until it is short enough."""
+
+_ENDS = (
+    r"[.;] (?=[A-Z])|; ",
+    r", (?:but|and|or|so|since|because|check|indices|here)\b|: (?=[a-z0-9])|, |\s+\((?!\w+ vs\.)",
+    r" (?:but|while|because|since|if|when|unless|before|after|instead) ",
+    r" (?:in|for|at|implied|under|by|or|and) | \w{24,}$",
+)
+"""Where a sentence may end, the best first: behind it, before what explains, before a clause, before a place."""
+
+_TELLING = 16
+"""Characters that are left of what was said, at least."""
+
+
+def title(label: str, text: str, instead: str = "") -> str:
+    """The title of an issue, without what tells least where it is too long.
+
+    Where no part of what is said is short enough and stands alone, `instead` takes its place.
+    """
+    whole = f"[Bug][{label}] {_ADDRESS.sub('', ' '.join(text.split()))}"
+    for pattern, shorter in _ALWAYS:
+        whole = re.sub(pattern, shorter, whole)
+    whole = whole.rstrip(":. ")
+    for pattern, shorter in _SHORTER:
+        if len(whole) <= _TITLE:
+            return whole
+        whole = re.sub(pattern, shorter, whole).rstrip(":. ")
+    if len(whole) <= _TITLE:
+        return whole
+    said = whole.find(": ", whole.find("] ")) + 2
+    condition = whole.startswith("check ", said)
+    for pattern in () if condition else _ENDS:
+        places = [match.start() for match in re.finditer(pattern, whole)]
+        good = [place for place in places if place <= _TITLE and place - said >= _TELLING and said > 1]
+        good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
+        if good:
+            return whole[: good[-1]].rstrip(" ,;:.")
+    for other in (f"[Bug][{label}] {words}" for words in (instead, instead.partition(" in ")[0])):
+        if instead and len(other) <= _TITLE:
+            return other
+    head = whole[: said - 2] if 1 < said <= _TITLE + 2 else ""
+    return head or whole[:_TITLE].rpartition(" ")[0].rstrip(" ,;:(.")
