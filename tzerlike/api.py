@@ -200,6 +200,7 @@ def fuzz(
     out: Path,
     *,
     resume: bool = False,
+    node: int = 0,
     unconfined: bool = False,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
@@ -207,13 +208,15 @@ def fuzz(
 ) -> Fuzzed:
     """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
 
-    With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
+    `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
     `config`. `unconfined` lets the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called
     about twice a second, `tell` with each event in a line; `wishes` may be changed meanwhile. Only from
     the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
+    if not 0 <= node < config.nodes:
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts")
     cache, interpreter = tvm_of(config.tvm)
     supervisor = Supervisor(
         config,
@@ -222,7 +225,8 @@ def fuzz(
         caller.zygote_environment(interpreter),
         show=show,
         tell=tell,
-        resume=resume,
+        resume=resume or config.nodes > 1,
+        node=node,
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
         wishes=wishes or Wishes(),

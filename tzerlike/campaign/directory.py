@@ -68,6 +68,17 @@ class CampaignDir:
         return self.root / "faults"
 
     @property
+    def nodes(self) -> Path:
+        """What the machines of a campaign say of themselves, a file each."""
+        return self.root / "nodes"
+
+    def node(self, number: int) -> Path:
+        return self.nodes / f"{number}.json"
+
+    def lock(self, node: int) -> Path:
+        return self.root / (f".lock-{node}" if node else ".lock")
+
+    @property
     def pause(self) -> Path:
         """Workers rest while this file is there."""
         return self.root / ".pause"
@@ -75,16 +86,28 @@ class CampaignDir:
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
 
+    def worker_numbers(self) -> list[int]:
+        """The workers that the campaign has had, on all machines."""
+        try:
+            return sorted(int(name) for name in os.listdir(self.root / "workers") if name.isdecimal())
+        except FileNotFoundError:
+            return []
+
     def worker_state(self, number: int) -> Path:
         return self.worker(number) / "state.json"
 
     def worker_coverage(self, number: int) -> Path:
         return self.worker(number) / "coverage.bits"
 
-    def create(self, jobs: int) -> None:
-        """Make the directories; UserError when that is not possible."""
+    def create(self, jobs: int, first: int = 0) -> None:
+        """Make the directories of a campaign with so many workers, numbered from `first` on; UserError when that is not possible."""
         try:
-            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
+            for directory in (
+                self.corpus,
+                self.findings,
+                self.faults,
+                *(self.worker(n) for n in range(first, first + jobs)),
+            ):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error

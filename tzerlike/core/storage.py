@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 from tzerlike.core.errors import StorageError
 from tzerlike.core.untrusted import is_directory
@@ -67,6 +68,30 @@ def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
         raise storage_error(path, error) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[TextIO]:
+    """Hold the lock of a file, which ends with its holder; BlockingIOError where another process has it."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield file
+
+
+def write_new(path: Path, data: str) -> bool:
+    """Write a file that is not there yet, whole; False where it is, or another writer comes first."""
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-new-{path.name}")
+    write_atomic(temporary, data)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise storage_error(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return True
 
 
 def sync_directory(path: Path) -> None:

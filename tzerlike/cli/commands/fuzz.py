@@ -17,6 +17,7 @@ from rich.console import Console
 from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Part
 from tzerlike.campaign.supervisor import resolve
 from tzerlike.cli.commands.ending import ending
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
@@ -45,7 +46,7 @@ from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
 _GROUPS = {
-    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
+    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs", "shard"),
     "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
     "Where programs come from": (
         "seed",
@@ -111,6 +112,12 @@ _GROUPS = {
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
 @click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option(
+    "--shard",
+    default="1/1",
+    show_default=True,
+    help="Which of several machines this is, like 2/4; each is given the same options and one shared --out.",
+)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
 @click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Most cases that a child takes.")
@@ -147,6 +154,7 @@ def fuzz(
     feedback: str,
     oracles: str | None,
     jobs: int | None,
+    shard: str,
     timeout: float,
     memory_limit: str,
     pairs_per_fork: int,
@@ -161,6 +169,8 @@ def fuzz(
     if not harness_named(harness).has_cases:
         _refuse_options_of_cases(harness)
         coverage = "none"
+    jobs = jobs if jobs is not None else psutil.cpu_count(logical=False) or 1
+    part = Part.of_text(shard, jobs)
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
@@ -180,7 +190,8 @@ def fuzz(
         pass_mode=pass_mode,
         feedback=feedback,
         oracles=default_oracles(harness) if oracles is None else comma_separated(oracles),
-        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        jobs=jobs,
+        nodes=part.nodes,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
         pairs_per_fork=pairs_per_fork,
@@ -188,7 +199,10 @@ def fuzz(
     )
     system_named(config.system)
     directory = CampaignDir(out)
-    config = resolve(config, directory, resume=resume, given=_given())
+    given = _given()
+    config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
+    if config.nodes > part.nodes:
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
     api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
     console = Console(stderr=False)
     screen = make_screen(ui, console)
@@ -196,7 +210,14 @@ def fuzz(
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
     with screen:
         done = api.fuzz(
-            config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell, wishes=screen.wishes
+            config,
+            out,
+            resume=resume,
+            node=part.node,
+            unconfined=unconfined,
+            show=screen.show,
+            tell=screen.tell,
+            wishes=screen.wishes,
         )
     if ui != "none":
         for line in _summary(directory, done.stats):

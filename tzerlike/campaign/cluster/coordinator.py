@@ -1,0 +1,153 @@
+"""The campaign's own directory, and what of it each machine gets to know.
+
+Nothing here knows how messages travel, and nothing is kept in memory alone that a restart cannot read again from the
+directory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tzerlike.campaign.books import Books
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, Pieces, files_below, lay_down
+from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.machines import difference
+from tzerlike.campaign.shard import Part
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import write_directory, write_json
+from tzerlike.core.untrusted import parse_json
+from tzerlike.findings.cases import read_case
+
+ANOTHER = "another machine has this part of the campaign now"
+
+_FINDINGS = "findings/"
+_CORPUS = "corpus/"
+
+
+class Coordinator:
+    """Takes what the machines of a campaign send into its directory, and tells each what the others have."""
+
+    def __init__(self, directory: CampaignDir) -> None:
+        self.directory = directory
+        self.config = CampaignConfig.from_toml(directory.config)
+        self._books = Books(directory)
+        self._epochs = self._read_epochs()
+        self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
+        """The order in which cases came, and the machine that each is from."""
+        self._told: dict[int, int] = {}
+        """How many cases each machine knows of."""
+        self._bits: dict[int, dict[int, int]] = {}
+        """Of each machine, the snapshots of others that it has, by their time."""
+        self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
+        self._claims: dict[str, tuple[int, str]] = {}
+
+    def join(self, node: int) -> tuple[int, Pieces]:
+        """Let a machine have the part `node`, whoever had it before; returns its number of this, and its files."""
+        self._epochs[node] = self._epochs.get(node, 0) + 1
+        write_json(self._epochs_file, self._epochs)
+        self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
+        self._told[node], self._bits[node] = len(self._corpus), {}
+        directory, root = self.directory, self.directory.root
+        files = [directory.config, directory.environment]
+        for number in self._part(node).numbers:
+            files += files_below(directory.worker(number))
+        files += files_below(directory.corpus)
+        files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
+        pieces = {path.relative_to(root).as_posix(): Piece(0, path.read_bytes()) for path in files if path.exists()}
+        return self._epochs[node], pieces
+
+    def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
+        """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
+        findings. The same parcel may come twice."""
+        current = self._epochs.get(node) == epoch
+        if why := self._unfit(parcel):
+            return Answer(end=why)
+        broken = tuple(self._take(node, current, parcel.pieces))
+        if not current:
+            return Answer(end=ANOTHER)
+        for signature in parcel.done:
+            if self._claims.get(signature, (-1, ""))[0] == node:
+                del self._claims[signature]
+        for signature, worker in parcel.wishes:
+            self._claims.setdefault(signature, (node, worker))
+        holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
+        elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
+        return Answer(self._news(node), broken, holders, elsewhere)
+
+    def keep_books(self) -> dict[str, object]:
+        """Add up what all machines have saved, and write it; returns the contents of stats.json."""
+        return self._books.keep()
+
+    def _part(self, node: int) -> Part:
+        return Part(self.config.jobs, node, self.config.nodes)
+
+    def _unfit(self, parcel: Parcel) -> str:
+        """Why a machine cannot take part, by the environment that it sends at first."""
+        name = self.directory.environment.name
+        if name not in parcel.pieces or not self.directory.environment.exists():
+            return ""
+        return difference(parse_json(parcel.pieces[name].data), self.directory.read_environment())
+
+    def _take(self, node: int, current: bool, pieces: Pieces) -> Iterator[str]:
+        """Lay down what a machine sends; yield what it has to send as a whole."""
+        bundles: dict[str, Pieces] = {}
+        for path, piece in pieces.items():
+            if path.startswith(_FINDINGS):
+                name, _, inner = path.removeprefix(_FINDINGS).partition("/")
+                bundles.setdefault(name, {})[inner] = piece
+            elif path.startswith(_CORPUS):
+                lay_down(self.directory.root, path, piece)
+                self._corpus.setdefault(Path(path).stem, node)
+            elif current and not lay_down(self.directory.root, path, piece):
+                yield path
+        for name, files in bundles.items():
+            self._take_bundle(node, name, files)
+
+    def _take_bundle(self, node: int, name: str, files: Pieces) -> None:
+        """Take a bundle, or what has changed in one, from the machine that was the first with its signature."""
+        signature = signature_in_name(Path(name))
+        if self._owners.setdefault(signature, node) != node:
+            return
+        target = self.directory.findings / name
+        if not target.exists() and all("/" not in inner for inner in files):
+            write_directory(target, {inner: piece.data for inner, piece in files.items()})
+            return
+        for inner, piece in files.items():
+            lay_down(target, inner, piece)
+
+    def _news(self, node: int) -> Pieces:
+        """What the machine has not been told: cases of others, and what others have covered."""
+        root, names = self.directory.root, list(self._corpus)
+        fresh = [name for name in names[self._told.get(node, 0) :] if self._corpus[name] != node]
+        self._told[node] = len(names)
+        pieces = {f"{_CORPUS}{name}.json": Piece(0, (root / _CORPUS / f"{name}.json").read_bytes()) for name in fresh}
+        known = self._bits.setdefault(node, {})
+        for other in range(self.config.nodes):
+            path = self.directory.worker_coverage(self._part(other).numbers.start)
+            if other != node and path.exists() and known.get(other) != (saved := path.stat().st_mtime_ns):
+                known[other] = saved
+                pieces[path.relative_to(root).as_posix()] = Piece(0, path.read_bytes())
+        return pieces
+
+    def _bundles_of(self, node: int) -> Iterator[Path]:
+        for bundle in self.directory.bundles():
+            if self._owners.get(signature_in_name(bundle)) == node:
+                yield bundle
+
+    def _owner(self, bundle: Path) -> int:
+        try:
+            return read_case(bundle / "case.json").provenance.worker // self.config.jobs
+        except UserError:
+            return -1
+
+    @property
+    def _epochs_file(self) -> Path:
+        return self.directory.root / "cluster.json"
+
+    def _read_epochs(self) -> dict[int, int]:
+        if not self._epochs_file.exists():
+            return {}
+        return {int(node): int(epoch) for node, epoch in json.loads(self._epochs_file.read_text()).items()}
