@@ -24,6 +24,9 @@ from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
+ELSEWHERE = "elsewhere"
+"""The file of a machine's mirror that lists the signatures of bundles that others have."""
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignDir:
@@ -68,6 +71,11 @@ class CampaignDir:
         return self.root / "faults"
 
     @property
+    def claims(self) -> Path:
+        """What is being confirmed, and by whom."""
+        return self.root / "claims"
+
+    @property
     def nodes(self) -> Path:
         """What the machines of a campaign say of themselves, a file each."""
         return self.root / "nodes"
@@ -100,7 +108,10 @@ class CampaignDir:
         return self.worker(number) / "coverage.bits"
 
     def create(self, jobs: int, first: int = 0) -> None:
-        """Make the directories of a campaign with so many workers, numbered from `first` on; UserError when that is not possible."""
+        """Make the directories of a campaign with so many workers, numbered from `first` on.
+
+        UserError when that is not possible.
+        """
         try:
             for directory in (
                 self.corpus,
@@ -160,8 +171,10 @@ class CampaignDir:
             yield from sorted(p for p in self.findings.iterdir() if is_directory(p) and not p.name.startswith("."))
 
     def bundled(self) -> set[str]:
-        """The signatures that have a bundle, whichever worker wrote it."""
-        return set(map(signature_in_name, self.bundles()))
+        """The signatures that have a bundle, whichever worker wrote it, and on whatever machine."""
+        path = self.root / ELSEWHERE
+        elsewhere = path.read_text().split() if path.exists() else ()
+        return {*map(signature_in_name, self.bundles()), *elsewhere}
 
     def read_environment(self) -> dict[str, Any]:
         """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""

@@ -88,8 +88,8 @@ class Supervisor:
     """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
 
     `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
-    elsewhere may be run where cases cannot be confined. `node` is which of the campaign's machines this is: each has its
-    own workers in the one directory, and one of them at a time keeps the books.
+    elsewhere may be run where cases cannot be confined. `node` is which of the campaign's machines this is: each has
+    its own workers in the one directory, and one of them at a time keeps the books.
     """
 
     config: CampaignConfig

@@ -7,11 +7,13 @@ directory.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from tzerlike.campaign.books import Books
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, Pieces, files_below, lay_down
+from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, Pieces, files_below, lay_down
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
@@ -31,16 +33,14 @@ class Coordinator:
     """Takes what the machines of a campaign send into its directory, and tells each what the others have."""
 
     def __init__(self, directory: CampaignDir) -> None:
+        directory.create(0)
         self.directory = directory
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
         self._epochs = self._read_epochs()
         self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
         """The order in which cases came, and the machine that each is from."""
-        self._told: dict[int, int] = {}
-        """How many cases each machine knows of."""
-        self._bits: dict[int, dict[int, int]] = {}
-        """Of each machine, the snapshots of others that it has, by their time."""
+        self._name = secrets.token_hex(8)
         self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
         self._claims: dict[str, tuple[int, str]] = {}
 
@@ -49,14 +49,13 @@ class Coordinator:
         self._epochs[node] = self._epochs.get(node, 0) + 1
         write_json(self._epochs_file, self._epochs)
         self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
-        self._told[node], self._bits[node] = len(self._corpus), {}
         directory, root = self.directory, self.directory.root
         files = [directory.config, directory.environment]
         for number in self._part(node).numbers:
             files += files_below(directory.worker(number))
         files += files_below(directory.corpus)
         files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
-        pieces = {path.relative_to(root).as_posix(): Piece(0, path.read_bytes()) for path in files if path.exists()}
+        pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
         return self._epochs[node], pieces
 
     def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
@@ -75,7 +74,11 @@ class Coordinator:
             self._claims.setdefault(signature, (node, worker))
         holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
-        return Answer(self._news(node), broken, holders, elsewhere)
+        bits = self._saved(node)
+        paths = [path for path, saved in bits.items() if parcel.bits.get(path) != saved]
+        paths += self._unheard(node, parcel.heard)
+        pieces = {path: Piece.of((self.directory.root / path).read_bytes()) for path in paths}
+        return Answer(pieces, broken, holders, elsewhere, (self._name, len(self._corpus)), bits)
 
     def keep_books(self) -> dict[str, object]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json."""
@@ -118,19 +121,18 @@ class Coordinator:
         for inner, piece in files.items():
             lay_down(target, inner, piece)
 
-    def _news(self, node: int) -> Pieces:
-        """What the machine has not been told: cases of others, and what others have covered."""
-        root, names = self.directory.root, list(self._corpus)
-        fresh = [name for name in names[self._told.get(node, 0) :] if self._corpus[name] != node]
-        self._told[node] = len(names)
-        pieces = {f"{_CORPUS}{name}.json": Piece(0, (root / _CORPUS / f"{name}.json").read_bytes()) for name in fresh}
-        known = self._bits.setdefault(node, {})
-        for other in range(self.config.nodes):
-            path = self.directory.worker_coverage(self._part(other).numbers.start)
-            if other != node and path.exists() and known.get(other) != (saved := path.stat().st_mtime_ns):
-                known[other] = saved
-                pieces[path.relative_to(root).as_posix()] = Piece(0, path.read_bytes())
-        return pieces
+    def _unheard(self, node: int, heard: Heard) -> Iterator[str]:
+        """The cases of others that a machine has not heard of: all of them where another coordinator told it."""
+        name, count = heard
+        for case_id in islice(self._corpus, count if name == self._name else 0, None):
+            if self._corpus[case_id] != node:
+                yield f"{_CORPUS}{case_id}.json"
+
+    def _saved(self, node: int) -> dict[str, int]:
+        """The coverage of other machines, by path, and when it was saved."""
+        others = (self._part(other).numbers.start for other in range(self.config.nodes) if other != node)
+        paths = [path for path in map(self.directory.worker_coverage, others) if path.exists()]
+        return {path.relative_to(self.directory.root).as_posix(): path.stat().st_mtime_ns for path in paths}
 
     def _bundles_of(self, node: int) -> Iterator[Path]:
         for bundle in self.directory.bundles():

@@ -27,6 +27,7 @@ class Mirror:
         self._sent: dict[str, _Stamp] = {}
         self._under_way: dict[str, _Stamp] = {}
         self._wished: set[str] = set()
+        self._last = Answer()
 
     def begin(self, pieces: Pieces) -> None:
         """Make the directory, with what the campaign has already; none of that is sent back."""
@@ -52,15 +53,17 @@ class Mirror:
                 if offset > stamp[1]:
                     offset = 0
                 data = _read(path, offset)
-                pieces[name], self._under_way[name] = Piece(offset, data), (stamp[0], offset + len(data))
+                pieces[name], self._under_way[name] = Piece.of(data, offset), (stamp[0], offset + len(data))
                 size += len(data)
             if size > LARGEST:
                 break
         wishes = tuple(self._wishes())
-        return Parcel(pieces, wishes, tuple(self._wished - {signature for signature, _ in wishes}))
+        done = tuple(self._wished - {signature for signature, _ in wishes})
+        return Parcel(pieces, wishes, done, self._last.heard, self._last.bits)
 
     def take(self, sent: Parcel, answer: Answer) -> None:
         """Note that a parcel has arrived, and lay down what came back for it."""
+        self._last = answer
         self._sent.update(self._under_way)
         for path in answer.broken:
             self._sent.pop(path, None)
@@ -73,6 +76,11 @@ class Mirror:
         for signature, holder in answer.holders.items():
             claim = self.directory.claims / signature
             write_new(claim, holder)
+
+    @property
+    def all_sent(self) -> bool:
+        """Whether the last parcel has arrived, and nothing has come since."""
+        return not self.parcel().pieces
 
     def _own_files(self) -> Iterator[Path]:
         """What this machine writes, the small and the most wanted first."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
@@ -19,11 +21,22 @@ GROWING = "events.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes of a file from `offset` on; from 0 on they are the whole file."""
+    """Bytes of a file from `offset` on; from 0 on they are the whole file. They travel compressed."""
 
     offset: int
-    data: bytes
+    packed: bytes
 
+    @classmethod
+    def of(cls, data: bytes, offset: int = 0) -> Self:
+        return cls(offset, zlib.compress(data, 1))
+
+    @property
+    def data(self) -> bytes:
+        return zlib.decompress(self.packed)
+
+
+Heard = tuple[str, int]
+"""A coordinator, by a name that it has for its life, and how many of the cases that it lists."""
 
 Pieces = dict[str, Piece]
 """By path below the campaign's directory, with slashes."""
@@ -33,12 +46,15 @@ Pieces = dict[str, Piece]
 class Parcel:
     """What a machine sends: new pieces of files, and the findings that it wishes to confirm, as (signature, worker).
 
-    `done` are such claims that it gives back.
+    `done` are such claims that it gives back. `heard` is how far it has heard of others' cases, and `bits` which
+    snapshots of their coverage it has, by path.
     """
 
     pieces: Pieces = field(default_factory=dict)
     wishes: tuple[tuple[str, str], ...] = ()
     done: tuple[str, ...] = ()
+    heard: Heard = ("", 0)
+    bits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +63,17 @@ class Answer:
 
     `pieces` are of files from other machines, `broken` the paths of which the campaign needs the whole file, `holders`
     say who has the claim to each signature that was wished for, and `elsewhere` which signatures others have bundled.
-    `end` is why the machine is to stop, "" where it is not.
+    `heard` and `bits` are to be sent back with the next parcel. With `stop` the
+    machine is to save what it has and send it; with `end` it is to give up at once, for that reason.
     """
 
     pieces: Pieces = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     holders: Mapping[str, str] = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
+    heard: Heard = ("", 0)
+    bits: Mapping[str, int] = field(default_factory=dict)
+    stop: bool = False
     end: str = ""
 
 
@@ -73,12 +93,13 @@ def lay_down(root: Path, path: str, piece: Piece) -> bool:
         write_atomic(target, piece.data)
         return True
     size = target.stat().st_size if target.exists() else 0
-    if size == piece.offset + len(piece.data):
+    data = piece.data
+    if size == piece.offset + len(data):
         return True
     if size != piece.offset:
         return False
     with target.open("ab") as file:
-        file.write(piece.data)
+        file.write(data)
     return True
 
 

@@ -46,7 +46,8 @@ from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
 _GROUPS = {
-    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs", "shard"),
+    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
+    "Several machines": ("cluster", "nodes", "shard"),
     "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
     "Where programs come from": (
         "seed",
@@ -111,7 +112,19 @@ _GROUPS = {
     help="What decides which pairs are mutated on; none: seeds alone are, and coverage is only counted.",
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
-@click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option(
+    "--jobs",
+    "--jobs-per-node",
+    "-j",
+    "jobs",
+    type=int,
+    default=None,
+    help="Worker processes.  [default: physical cores]",
+)
+@click.option("--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or HOST:PORT.")
+@click.option(
+    "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
+)
 @click.option(
     "--shard",
     default="1/1",
@@ -154,6 +167,8 @@ def fuzz(
     feedback: str,
     oracles: str | None,
     jobs: int | None,
+    cluster: str,
+    nodes: int,
     shard: str,
     timeout: float,
     memory_limit: str,
@@ -170,7 +185,10 @@ def fuzz(
         _refuse_options_of_cases(harness)
         coverage = "none"
     jobs = jobs if jobs is not None else psutil.cpu_count(logical=False) or 1
+    given = _given()
     part = Part.of_text(shard, jobs)
+    if (cluster and "shard" in given) or (not cluster and "nodes" in given):
+        raise UserError("--nodes: goes with --cluster, and --shard without; give one of the two")
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
@@ -191,7 +209,7 @@ def fuzz(
         feedback=feedback,
         oracles=default_oracles(harness) if oracles is None else comma_separated(oracles),
         jobs=jobs,
-        nodes=part.nodes,
+        nodes=nodes if cluster else part.nodes,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
         pairs_per_fork=pairs_per_fork,
@@ -199,9 +217,8 @@ def fuzz(
     )
     system_named(config.system)
     directory = CampaignDir(out)
-    given = _given()
     config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
-    if config.nodes > part.nodes:
+    if config.nodes > part.nodes and not cluster:
         raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
     api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
     console = Console(stderr=False)
@@ -209,16 +226,19 @@ def fuzz(
     if ui != "none":
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
     with screen:
-        done = api.fuzz(
-            config,
-            out,
-            resume=resume,
-            node=part.node,
-            unconfined=unconfined,
-            show=screen.show,
-            tell=screen.tell,
-            wishes=screen.wishes,
-        )
+        if cluster:
+            done = api.fuzz_on_cluster(config, out, cluster, show=screen.show, tell=screen.tell)
+        else:
+            done = api.fuzz(
+                config,
+                out,
+                resume=resume,
+                node=part.node,
+                unconfined=unconfined,
+                show=screen.show,
+                tell=screen.tell,
+                wishes=screen.wishes,
+            )
     if ui != "none":
         for line in _summary(directory, done.stats):
             print_line(console, line)
