@@ -24,7 +24,7 @@ from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
-ELSEWHERE = "elsewhere"
+FOUND_ELSEWHERE = "elsewhere"
 """The file of a machine's mirror that lists the signatures of bundles that others have."""
 
 
@@ -172,7 +172,7 @@ class CampaignDir:
 
     def bundled(self) -> set[str]:
         """The signatures that have a bundle, whichever worker wrote it, and on whatever machine."""
-        path = self.root / ELSEWHERE
+        path = self.root / FOUND_ELSEWHERE
         elsewhere = path.read_text().split() if path.exists() else ()
         return {*map(signature_in_name, self.bundles()), *elsewhere}
 

@@ -42,6 +42,21 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     write_together(path.parent, {path.name: data})
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is whole or absent whenever a reader looks; a power cut may cost it.
+
+    For copies: whoever has the original sends it again.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise storage_error(path, error) from error
+
+
 def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
     """Write files of one directory as `write_atomic` does, each for itself, with one sync of the directory."""
     written: list[tuple[Path, Path]] = []

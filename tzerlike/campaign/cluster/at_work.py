@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Pieces
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, PiecesByPath
 from tzerlike.campaign.shard import Part
 
 EVERY = 0.5
@@ -31,7 +31,7 @@ class Unreachable(Exception):
 class Link(Protocol):
     """What carries a machine's messages to the coordinator. Both raise Unreachable."""
 
-    def join(self) -> tuple[int, Pieces]: ...
+    def join(self) -> tuple[int, PiecesByPath]: ...
 
     def exchange(self, epoch: int, parcel: Parcel) -> Answer: ...
 
@@ -66,7 +66,7 @@ def work(part: Part, link: Link) -> str:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _join(link: Link) -> tuple[int, Pieces]:
+def _join(link: Link) -> tuple[int, PiecesByPath]:
     while True:
         try:
             return link.join()

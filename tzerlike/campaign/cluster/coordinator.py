@@ -11,9 +11,10 @@ import secrets
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 from tzerlike.campaign.books import Books
-from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, Pieces, files_below, lay_down
+from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, PiecesByPath, files_below, lay_down
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
@@ -25,6 +26,10 @@ from tzerlike.findings.cases import read_case
 
 ANOTHER = "another machine has this part of the campaign now"
 
+MOST_CASES = 64
+"""Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
+
+_REMEMBERED = 4096
 _FINDINGS = "findings/"
 _CORPUS = "corpus/"
 
@@ -41,10 +46,13 @@ class Coordinator:
         self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
         """The order in which cases came, and the machine that each is from."""
         self._name = secrets.token_hex(8)
+        self._rng = Random(self._name)
+        self._recent: dict[str, Piece] = {}
+        """The last cases that came, which are soon asked for."""
         self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
         self._claims: dict[str, tuple[int, str]] = {}
 
-    def join(self, node: int) -> tuple[int, Pieces]:
+    def join(self, node: int) -> tuple[int, PiecesByPath]:
         """Let a machine have the part `node`, whoever had it before; returns its number of this, and its files."""
         self._epochs[node] = self._epochs.get(node, 0) + 1
         write_json(self._epochs_file, self._epochs)
@@ -76,8 +84,11 @@ class Coordinator:
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         bits = self._saved(node)
         paths = [path for path, saved in bits.items() if parcel.bits.get(path) != saved]
-        paths += self._unheard(node, parcel.heard)
         pieces = {path: Piece.of((self.directory.root / path).read_bytes()) for path in paths}
+        unheard = list(self._unheard(node, parcel.heard))
+        if len(unheard) > MOST_CASES:
+            unheard = self._rng.sample(unheard, MOST_CASES)
+        pieces |= {path: self._packed(path) for path in unheard}
         return Answer(pieces, broken, holders, elsewhere, (self._name, len(self._corpus)), bits)
 
     def keep_books(self) -> dict[str, object]:
@@ -94,22 +105,23 @@ class Coordinator:
             return ""
         return difference(parse_json(parcel.pieces[name].data), self.directory.read_environment())
 
-    def _take(self, node: int, current: bool, pieces: Pieces) -> Iterator[str]:
+    def _take(self, node: int, current: bool, pieces: PiecesByPath) -> Iterator[str]:
         """Lay down what a machine sends; yield what it has to send as a whole."""
-        bundles: dict[str, Pieces] = {}
+        bundles: dict[str, PiecesByPath] = {}
         for path, piece in pieces.items():
             if path.startswith(_FINDINGS):
                 name, _, inner = path.removeprefix(_FINDINGS).partition("/")
                 bundles.setdefault(name, {})[inner] = piece
             elif path.startswith(_CORPUS):
                 lay_down(self.directory.root, path, piece)
+                self._remember(path, piece)
                 self._corpus.setdefault(Path(path).stem, node)
             elif current and not lay_down(self.directory.root, path, piece):
                 yield path
         for name, files in bundles.items():
             self._take_bundle(node, name, files)
 
-    def _take_bundle(self, node: int, name: str, files: Pieces) -> None:
+    def _take_bundle(self, node: int, name: str, files: PiecesByPath) -> None:
         """Take a bundle, or what has changed in one, from the machine that was the first with its signature."""
         signature = signature_in_name(Path(name))
         if self._owners.setdefault(signature, node) != node:
@@ -127,6 +139,15 @@ class Coordinator:
         for case_id in islice(self._corpus, count if name == self._name else 0, None):
             if self._corpus[case_id] != node:
                 yield f"{_CORPUS}{case_id}.json"
+
+    def _remember(self, path: str, piece: Piece) -> None:
+        self._recent[path] = piece
+        if len(self._recent) > _REMEMBERED:
+            del self._recent[next(iter(self._recent))]
+
+    def _packed(self, path: str) -> Piece:
+        known = self._recent.get(path)
+        return known or Piece.of((self.directory.root / path).read_bytes())
 
     def _saved(self, node: int) -> dict[str, int]:
         """The coverage of other machines, by path, and when it was saved."""

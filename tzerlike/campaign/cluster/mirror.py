@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tzerlike.campaign.claims import MIRROR, WISH
-from tzerlike.campaign.cluster.parcel import GROWING, LARGEST, Answer, Parcel, Piece, Pieces, files_below, lay_down
-from tzerlike.campaign.directory import ELSEWHERE, CampaignDir
+from tzerlike.campaign.cluster.parcel import (
+    GROWING,
+    LARGEST,
+    Answer,
+    Parcel,
+    Piece,
+    PiecesByPath,
+    files_below,
+    lay_down,
+)
+from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.storage import write_atomic, write_new
 
@@ -29,7 +38,7 @@ class Mirror:
         self._wished: set[str] = set()
         self._last = Answer()
 
-    def begin(self, pieces: Pieces) -> None:
+    def begin(self, pieces: PiecesByPath) -> None:
         """Make the directory, with what the campaign has already; none of that is sent back."""
         root = self.directory.root
         root.mkdir(parents=True, exist_ok=True)
@@ -41,7 +50,7 @@ class Mirror:
     def parcel(self) -> Parcel:
         """Return what the campaign has not got yet, as far as it fits."""
         self._under_way = {}
-        pieces: Pieces = {}
+        pieces: PiecesByPath = {}
         size = 0
         for path in self._own_files():
             name = path.relative_to(self.directory.root).as_posix()
@@ -71,7 +80,7 @@ class Mirror:
             lay_down(self.directory.root, path, piece)
             self._sent[path] = _stamp(self.directory.root / path)
         if answer.elsewhere:
-            write_atomic(self.directory.root / ELSEWHERE, "\n".join(answer.elsewhere))
+            write_atomic(self.directory.root / FOUND_ELSEWHERE, "\n".join(answer.elsewhere))
         self._wished = {signature for signature, _ in sent.wishes}
         for signature, holder in answer.holders.items():
             claim = self.directory.claims / signature

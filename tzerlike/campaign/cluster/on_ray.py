@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.campaign.cluster.at_work import Unreachable, work
 from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Pieces
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, PiecesByPath
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -115,7 +115,7 @@ class CoordinatorActor:
         self._lines: list[str] = []
         self._ended = False
 
-    def join(self, node: int) -> tuple[int, Pieces]:
+    def join(self, node: int) -> tuple[int, PiecesByPath]:
         return self._coordinator.join(node)
 
     def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
@@ -154,8 +154,8 @@ class _RayLink:
         self._coordinator = coordinator
         self._node = node
 
-    def join(self) -> tuple[int, Pieces]:
-        answer: tuple[int, Pieces] = self._ask(self._coordinator.join, self._node)
+    def join(self) -> tuple[int, PiecesByPath]:
+        answer: tuple[int, PiecesByPath] = self._ask(self._coordinator.join, self._node)
         return answer
 
     def exchange(self, epoch: int, parcel: Parcel) -> Answer:

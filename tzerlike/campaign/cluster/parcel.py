@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_atomic
+from tzerlike.core.storage import write_whole
 
 LARGEST = 32 << 20
 """Bytes in a parcel, beyond which the rest waits for the next one."""
@@ -38,7 +38,7 @@ class Piece:
 Heard = tuple[str, int]
 """A coordinator, by a name that it has for its life, and how many of the cases that it lists."""
 
-Pieces = dict[str, Piece]
+PiecesByPath = dict[str, Piece]
 """By path below the campaign's directory, with slashes."""
 
 
@@ -50,7 +50,7 @@ class Parcel:
     snapshots of their coverage it has, by path.
     """
 
-    pieces: Pieces = field(default_factory=dict)
+    pieces: PiecesByPath = field(default_factory=dict)
     wishes: tuple[tuple[str, str], ...] = ()
     done: tuple[str, ...] = ()
     heard: Heard = ("", 0)
@@ -67,7 +67,7 @@ class Answer:
     machine is to save what it has and send it; with `end` it is to give up at once, for that reason.
     """
 
-    pieces: Pieces = field(default_factory=dict)
+    pieces: PiecesByPath = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     holders: Mapping[str, str] = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Answer:
     end: str = ""
 
 
-def checked(path: str) -> str:
+def inside(path: str) -> str:
     """Return a path of a parcel; UserError where it leads out of the campaign's directory."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
@@ -87,10 +87,11 @@ def checked(path: str) -> str:
 
 def lay_down(root: Path, path: str, piece: Piece) -> bool:
     """Write a piece below `root`, as often as it comes; False where the file before it is another one."""
-    target = root / checked(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = root / inside(path)
     if not piece.offset:
-        write_atomic(target, piece.data)
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True)
+        write_whole(target, piece.data)
         return True
     size = target.stat().st_size if target.exists() else 0
     data = piece.data

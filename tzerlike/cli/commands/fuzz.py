@@ -119,7 +119,7 @@ _GROUPS = {
     "jobs",
     type=int,
     default=None,
-    help="Worker processes.  [default: physical cores]",
+    help="Worker processes, on each machine.  [default: physical cores]",
 )
 @click.option("--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or HOST:PORT.")
 @click.option(
