@@ -20,7 +20,7 @@ from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point,
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
-from tzerlike.core.storage import NoSpace, locked, write_atomic, write_json, write_new
+from tzerlike.core.storage import TEMPORARY, NoSpace, locked, write_atomic, write_json, write_new
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
@@ -435,7 +435,10 @@ def resolve(
                 )
         return replace(stored, **{name: getattr(config, name) for name in FREE_ON_RESUME if name in given})
     try:
-        if root.exists() and any(root.iterdir()):
+        names = {path.name for path in root.iterdir()} if root.exists() else set()
+        if shared and directory.config.name in names:
+            return resolve(config, directory, resume=False, given=given)
+        if any(not shared or not name.startswith(TEMPORARY) for name in names):
             raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
         if not os.access(_nearest_existing(root), os.W_OK):
             raise UserError(f"--out: {root} cannot be written; name another directory")
