@@ -71,6 +71,11 @@ class CampaignDir:
         return self.root / "faults"
 
     @property
+    def merged_coverage(self) -> Path:
+        """In a machine's mirror, what all machines cover together."""
+        return self.root / "coverage.bits"
+
+    @property
     def claims(self) -> Path:
         """What is being confirmed, and by whom."""
         return self.root / "claims"

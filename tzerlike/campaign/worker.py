@@ -96,7 +96,7 @@ class Worker(ConfirmingWorker):
         self.probes = probes_for(config.oracles)
         self.amiss: Counter[str] = Counter()
         self.exchange_at = 0
-        self.adopted: dict[int, int] = {}
+        self.adopted: dict[Path, int] = {}
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -240,10 +240,10 @@ class Worker(ConfirmingWorker):
 
     def adopt_coverage(self) -> None:
         """Count what other machines have covered, as far as they have saved it since the last look."""
-        for number in self.shard.of_other_machines(self.directory.worker_numbers()):
-            path = self.directory.worker_coverage(number)
-            if path.exists() and (saved := path.stat().st_mtime_ns) != self.adopted.get(number):
-                self.adopted[number] = saved
+        others = self.shard.of_other_machines(self.directory.worker_numbers())
+        for path in (self.directory.merged_coverage, *map(self.directory.worker_coverage, others)):
+            if path.exists() and (saved := path.stat().st_mtime_ns) != self.adopted.get(path):
+                self.adopted[path] = saved
                 self.coverage.restore(read_snapshot(path).bits_of(self.identity, path))
 
     @property

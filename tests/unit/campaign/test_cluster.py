@@ -13,7 +13,7 @@ from tests.bundles import program
 from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.cluster.coordinator import ANOTHER, Coordinator
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, lay_down
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
@@ -21,6 +21,7 @@ from tzerlike.core.case import Case, Provenance
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
+from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 
 PROGRAM = program("None")
 ENVIRONMENT = {"tvm": "0.27.0.post1", "compiler_library": "0123456789abcdef", "cpu": "one", "coverage_total": 8}
@@ -33,20 +34,27 @@ def campaign(root: Path, nodes: int = 2) -> CampaignDir:
     return directory
 
 
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
+    monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
+
+
 class Machine:
     """A machine whose messages go straight to a coordinator."""
 
     def __init__(self, root: Path, coordinator: Coordinator, node: int, nodes: int = 2, name: str = "") -> None:
         self.coordinator, self.node = coordinator, node
         self.mirror = Mirror(root / f"machine{name or node}", Part(1, node, nodes))
-        self.epoch, pieces = coordinator.join(node)
-        self.mirror.begin(pieces)
+        welcome = from_bytes(Welcome, as_bytes(coordinator.join(node)))
+        self.epoch = welcome.epoch
+        self.mirror.begin(welcome.pieces)
         self.directory = self.mirror.directory
         self.directory.create(1, node)
 
     def exchange(self, lost: bool = False) -> Answer:
-        parcel = self.mirror.parcel()
-        answer = self.coordinator.exchange(self.node, self.epoch, parcel)
+        parcel = from_bytes(Parcel, as_bytes(self.mirror.parcel()))
+        answer = from_bytes(Answer, as_bytes(self.coordinator.exchange(self.node, self.epoch, parcel)))
         if not lost and not answer.end:
             self.mirror.take(parcel, answer)
         return answer
@@ -103,6 +111,30 @@ def test_whatever_is_lost_on_the_way_comes_again_and_nothing_twice(tmp_path: Pat
     assert all(set(machine.directory.corpus_ids()) == cases for machine in machines)
     assert set(coordinator.directory.corpus_ids()) == cases
     assert not any(machine.exchange().pieces for machine in machines)
+
+
+def test_what_machines_cover_is_merged_and_each_gets_it_once(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    identity = Identity("breakpoint", "0123456789abcdef", 8)
+    for machine, bits in ((one, b"\x05"), (other, b"\x12")):
+        machine.directory.worker_coverage(machine.node).write_bytes(snapshot_bytes(identity, bits))
+        machine.exchange()
+    one.exchange()
+    for machine in (one, other):
+        assert read_snapshot(machine.directory.merged_coverage).bits == b"\x17"
+        assert not machine.exchange().pieces
+    again = Machine(coordinator.directory.root.parent, Coordinator(coordinator.directory), 0, name="again")
+    again.exchange()
+    assert read_snapshot(again.directory.merged_coverage).bits == b"\x17"
+
+
+def test_coverage_of_another_library_is_left_out(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _, one, other = pair
+    for machine, library in ((one, "0123456789abcdef"), (other, "fedcba9876543210")):
+        data = snapshot_bytes(Identity("breakpoint", library, 8), b"\x05" if machine is one else b"\x12")
+        machine.directory.worker_coverage(machine.node).write_bytes(data)
+        machine.exchange()
+    assert read_snapshot(other.directory.merged_coverage).bits == b"\x05"
 
 
 def test_a_finding_of_two_machines_is_bundled_once_and_keeps_what_its_own_machine_adds(
@@ -235,7 +267,7 @@ def test_a_parcel_has_a_bound(pair: tuple[Coordinator, Machine, Machine], monkey
     assert len(one.mirror.parcel().pieces) == 1
     for _ in range(5):
         one.exchange()
-    assert set(coordinator.directory.corpus_ids()) == cases and one.mirror.all_sent
+    assert set(coordinator.directory.corpus_ids()) == cases and not one.mirror.parcel(everything=True).pieces
 
 
 def test_a_parcel_of_nothing_is_small(pair: tuple[Coordinator, Machine, Machine]) -> None:

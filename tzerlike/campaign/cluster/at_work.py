@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Protocol
 
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, PiecesByPath
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Welcome
 from tzerlike.campaign.shard import Part
 
-EVERY = 0.5
+EVERY = 1.0
 """Seconds between two parcels."""
 
 _TO_END = 60.0
@@ -31,7 +31,7 @@ class Unreachable(Exception):
 class Link(Protocol):
     """What carries a machine's messages to the coordinator. Both raise Unreachable."""
 
-    def join(self) -> tuple[int, PiecesByPath]: ...
+    def join(self) -> Welcome: ...
 
     def exchange(self, epoch: int, parcel: Parcel) -> Answer: ...
 
@@ -44,29 +44,29 @@ def work(part: Part, link: Link) -> str:
 
     While nobody can be reached the work goes on, and what it brings waits.
     """
-    epoch, pieces = _join(link)
+    welcome = _join(link)
     root = Path(tempfile.mkdtemp(prefix=f"tzerlike-{part.node + 1}-"))
     mirror = Mirror(root, part)
     try:
-        mirror.begin(pieces)
+        mirror.begin(welcome.pieces)
         with _launched(root, part) as process:
             lines = _lines(process)
             answer = Answer()
             while process.poll() is None and not answer.end and not answer.stop:
                 time.sleep(EVERY)
-                answer = _exchange(mirror, link, epoch)
+                answer = _exchange(mirror, link, welcome.epoch)
                 _tell(link, lines)
         until = time.monotonic() + _TO_END
         stopped = answer.stop
-        while not answer.end and not mirror.all_sent and time.monotonic() < until:
-            answer = _exchange(mirror, link, epoch)
+        while not answer.end and mirror.parcel(everything=True).pieces and time.monotonic() < until:
+            answer = _exchange(mirror, link, welcome.epoch, everything=True)
         _tell(link, lines)
         return answer.end or ("" if stopped or process.returncode == 0 else f"status {process.returncode}")
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _join(link: Link) -> tuple[int, PiecesByPath]:
+def _join(link: Link) -> Welcome:
     while True:
         try:
             return link.join()
@@ -74,9 +74,9 @@ def _join(link: Link) -> tuple[int, PiecesByPath]:
             time.sleep(EVERY)
 
 
-def _exchange(mirror: Mirror, link: Link, epoch: int) -> Answer:
+def _exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> Answer:
     """Send what there is, and lay down what comes back; an empty answer where nobody can be reached."""
-    parcel = mirror.parcel()
+    parcel = mirror.parcel(everything)
     try:
         answer = link.exchange(epoch, parcel)
     except Unreachable:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tzerlike.campaign.books import Books
-from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, PiecesByPath, files_below, lay_down
+from tzerlike.campaign.cluster.merged import Merged
+from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
@@ -30,7 +33,11 @@ MOST_CASES = 64
 """Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
 
 _REMEMBERED = 4096
+_BOOKS_SHARE = 10
+"""How many times as long as adding up the books takes there is between two times of it."""
+
 _FINDINGS = "findings/"
+_COVERAGE = "/coverage.bits"
 _CORPUS = "corpus/"
 
 
@@ -42,18 +49,22 @@ class Coordinator:
         self.directory = directory
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
+        self._books_due = 0.0
+        self._stats: dict[str, Any] = {}
+        self._ended = False
         self._epochs = self._read_epochs()
         self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
         """The order in which cases came, and the machine that each is from."""
         self._name = secrets.token_hex(8)
         self._rng = Random(self._name)
+        self._coverage = Merged(path.read_bytes() for path in sorted(directory.root.glob("workers/*/coverage.bits")))
         self._recent: dict[str, Piece] = {}
         """The last cases that came, which are soon asked for."""
         self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
         self._claims: dict[str, tuple[int, str]] = {}
 
-    def join(self, node: int) -> tuple[int, PiecesByPath]:
-        """Let a machine have the part `node`, whoever had it before; returns its number of this, and its files."""
+    def join(self, node: int) -> Welcome:
+        """Let a machine have the part `node`, whoever had it before."""
         self._epochs[node] = self._epochs.get(node, 0) + 1
         write_json(self._epochs_file, self._epochs)
         self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
@@ -64,7 +75,7 @@ class Coordinator:
         files += files_below(directory.corpus)
         files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
         pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
-        return self._epochs[node], pieces
+        return Welcome(self._epochs[node], pieces)
 
     def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
         """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
@@ -82,18 +93,31 @@ class Coordinator:
             self._claims.setdefault(signature, (node, worker))
         holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
-        bits = self._saved(node)
-        paths = [path for path, saved in bits.items() if parcel.bits.get(path) != saved]
-        pieces = {path: Piece.of((self.directory.root / path).read_bytes()) for path in paths}
+        name, _, snapshot = parcel.heard
         unheard = list(self._unheard(node, parcel.heard))
         if len(unheard) > MOST_CASES:
             unheard = self._rng.sample(unheard, MOST_CASES)
-        pieces |= {path: self._packed(path) for path in unheard}
-        return Answer(pieces, broken, holders, elsewhere, (self._name, len(self._corpus)), bits)
+        pieces = {path: self._packed(path) for path in unheard}
+        merged = self._coverage.merged
+        if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
+            pieces[self.directory.merged_coverage.name] = merged
+        heard = (self._name, len(self._corpus), self._coverage.version)
+        return Answer(pieces, broken, holders, elsewhere, heard, self._ended)
 
-    def keep_books(self) -> dict[str, object]:
-        """Add up what all machines have saved, and write it; returns the contents of stats.json."""
-        return self._books.keep()
+    def keep_books(self) -> dict[str, Any]:
+        """Add up what all machines have saved, and write it; returns the contents of stats.json.
+
+        Of very many workers that takes long: then what was added up last is returned for a while.
+        """
+        began = time.monotonic()
+        if began >= self._books_due or self._ended:
+            self._stats = self._books.keep()
+            self._books_due = time.monotonic() + _BOOKS_SHARE * (time.monotonic() - began)
+        return self._stats
+
+    def end(self) -> None:
+        """From now on, have each machine that asks save what it has and come to its end."""
+        self._ended = True
 
     def _part(self, node: int) -> Part:
         return Part(self.config.jobs, node, self.config.nodes)
@@ -118,6 +142,8 @@ class Coordinator:
                 self._corpus.setdefault(Path(path).stem, node)
             elif current and not lay_down(self.directory.root, path, piece):
                 yield path
+            elif current and path.endswith(_COVERAGE):
+                self._coverage.add(piece.data)
         for name, files in bundles.items():
             self._take_bundle(node, name, files)
 
@@ -135,7 +161,7 @@ class Coordinator:
 
     def _unheard(self, node: int, heard: Heard) -> Iterator[str]:
         """The cases of others that a machine has not heard of: all of them where another coordinator told it."""
-        name, count = heard
+        name, count, _ = heard
         for case_id in islice(self._corpus, count if name == self._name else 0, None):
             if self._corpus[case_id] != node:
                 yield f"{_CORPUS}{case_id}.json"
@@ -148,12 +174,6 @@ class Coordinator:
     def _packed(self, path: str) -> Piece:
         known = self._recent.get(path)
         return known or Piece.of((self.directory.root / path).read_bytes())
-
-    def _saved(self, node: int) -> dict[str, int]:
-        """The coverage of other machines, by path, and when it was saved."""
-        others = (self._part(other).numbers.start for other in range(self.config.nodes) if other != node)
-        paths = [path for path in map(self.directory.worker_coverage, others) if path.exists()]
-        return {path.relative_to(self.directory.root).as_posix(): path.stat().st_mtime_ns for path in paths}
 
     def _bundles_of(self, node: int) -> Iterator[Path]:
         for bundle in self.directory.bundles():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,9 @@ from tzerlike.core.storage import write_atomic, write_new
 _Stamp = tuple[int, int]
 """When a file was written last, in ns, and its size."""
 
+_SAVES_EVERY = 5.0
+"""Seconds between two looks at what the workers save of themselves, every two seconds."""
+
 _OWN = ("corpus", "findings", "faults", "set-aside", "corrupt")
 
 
@@ -37,6 +41,7 @@ class Mirror:
         self._under_way: dict[str, _Stamp] = {}
         self._wished: set[str] = set()
         self._last = Answer()
+        self._saved = -_SAVES_EVERY
 
     def begin(self, pieces: PiecesByPath) -> None:
         """Make the directory, with what the campaign has already; none of that is sent back."""
@@ -47,8 +52,10 @@ class Mirror:
             lay_down(root, path, piece)
             self._sent[path] = _stamp(root / path)
 
-    def parcel(self) -> Parcel:
-        """Return what the campaign has not got yet, as far as it fits."""
+    def parcel(self, everything: bool = False) -> Parcel:
+        """Return what the campaign has not got yet, as far as it fits; `everything` leaves nothing for later."""
+        if everything:
+            self._saved = -_SAVES_EVERY
         self._under_way = {}
         pieces: PiecesByPath = {}
         size = 0
@@ -68,7 +75,7 @@ class Mirror:
                 break
         wishes = tuple(self._wishes())
         done = tuple(self._wished - {signature for signature, _ in wishes})
-        return Parcel(pieces, wishes, done, self._last.heard, self._last.bits)
+        return Parcel(pieces, wishes, done, self._last.heard)
 
     def take(self, sent: Parcel, answer: Answer) -> None:
         """Note that a parcel has arrived, and lay down what came back for it."""
@@ -86,17 +93,15 @@ class Mirror:
             claim = self.directory.claims / signature
             write_new(claim, holder)
 
-    @property
-    def all_sent(self) -> bool:
-        """Whether the last parcel has arrived, and nothing has come since."""
-        return not self.parcel().pieces
-
     def _own_files(self) -> Iterator[Path]:
         """What this machine writes, the small and the most wanted first."""
         directory = self.directory
         yield from (path for path in (directory.environment, directory.node(self._part.node)) if path.exists())
-        for number in self._part.numbers:
-            yield from files_below(directory.worker(number))
+        if time.monotonic() - self._saved > _SAVES_EVERY:
+            self._saved = time.monotonic()
+            yield directory.worker_coverage(self._part.numbers.start)
+            for number in self._part.numbers:
+                yield from (path for path in files_below(directory.worker(number)) if path.suffix != ".bits")
         for name in _OWN:
             yield from files_below(directory.root / name)
 

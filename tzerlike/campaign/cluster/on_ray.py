@@ -6,13 +6,13 @@ import contextlib
 import platform
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign.cluster.at_work import Unreachable, work
 from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, PiecesByPath
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Welcome, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -113,20 +113,18 @@ class CoordinatorActor:
     def __init__(self, root: str) -> None:
         self._coordinator = Coordinator(CampaignDir(Path(root)))
         self._lines: list[str] = []
-        self._ended = False
 
-    def join(self, node: int) -> tuple[int, PiecesByPath]:
-        return self._coordinator.join(node)
+    def join(self, node: int) -> bytes:
+        return as_bytes(self._coordinator.join(node))
 
-    def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
-        answer = self._coordinator.exchange(node, epoch, parcel)
-        return replace(answer, stop=self._ended)
+    def exchange(self, node: int, epoch: int, parcel: bytes) -> bytes:
+        return as_bytes(self._coordinator.exchange(node, epoch, from_bytes(Parcel, parcel)))
 
     def keep_books(self) -> dict[str, Any]:
         return self._coordinator.keep_books()
 
     def end(self) -> None:
-        self._ended = True
+        self._coordinator.end()
 
     def tell(self, line: str) -> None:
         self._lines.append(line)
@@ -154,23 +152,22 @@ class _RayLink:
         self._coordinator = coordinator
         self._node = node
 
-    def join(self) -> tuple[int, PiecesByPath]:
-        answer: tuple[int, PiecesByPath] = self._ask(self._coordinator.join, self._node)
-        return answer
+    def join(self) -> Welcome:
+        return from_bytes(Welcome, self._ask(self._coordinator.join, self._node))
 
     def exchange(self, epoch: int, parcel: Parcel) -> Answer:
-        answer: Answer = self._ask(self._coordinator.exchange, self._node, epoch, parcel)
-        return answer
+        return from_bytes(Answer, self._ask(self._coordinator.exchange, self._node, epoch, as_bytes(parcel)))
 
     def tell(self, line: str) -> None:
         self._coordinator.tell.remote(f"machine {self._node + 1} ({platform.node()}): {line}")
 
-    def _ask(self, method: Any, *what: object) -> Any:
+    def _ask(self, method: Any, *what: object) -> bytes:
         ray = imported()
         try:
-            return ray.get(method.remote(*what), timeout=_ANSWER_SECONDS)
+            answer: bytes = ray.get(method.remote(*what), timeout=_ANSWER_SECONDS)
         except (ray.exceptions.GetTimeoutError, ray.exceptions.RayActorError, ray.exceptions.RaySystemError) as error:
             raise Unreachable(str(error)) from error
+        return answer
 
 
 @contextlib.contextmanager

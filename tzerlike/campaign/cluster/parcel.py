@@ -7,7 +7,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import Self, TypeVar
+
+import msgspec
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_whole
@@ -35,8 +37,8 @@ class Piece:
         return zlib.decompress(self.packed)
 
 
-Heard = tuple[str, int]
-"""A coordinator, by a name that it has for its life, and how many of the cases that it lists."""
+Heard = tuple[str, int, int]
+"""A coordinator, by a name that it has for its life, how many of the cases that it lists, and which merged coverage."""
 
 PiecesByPath = dict[str, Piece]
 """By path below the campaign's directory, with slashes."""
@@ -46,15 +48,13 @@ PiecesByPath = dict[str, Piece]
 class Parcel:
     """What a machine sends: new pieces of files, and the findings that it wishes to confirm, as (signature, worker).
 
-    `done` are such claims that it gives back. `heard` is how far it has heard of others' cases, and `bits` which
-    snapshots of their coverage it has, by path.
+    `done` are such claims that it gives back. `heard` is how far it has heard of what others have.
     """
 
     pieces: PiecesByPath = field(default_factory=dict)
     wishes: tuple[tuple[str, str], ...] = ()
     done: tuple[str, ...] = ()
-    heard: Heard = ("", 0)
-    bits: Mapping[str, int] = field(default_factory=dict)
+    heard: Heard = ("", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Answer:
 
     `pieces` are of files from other machines, `broken` the paths of which the campaign needs the whole file, `holders`
     say who has the claim to each signature that was wished for, and `elsewhere` which signatures others have bundled.
-    `heard` and `bits` are to be sent back with the next parcel. With `stop` the
+    `heard` is to be sent back with the next parcel. With `stop` the
     machine is to save what it has and send it; with `end` it is to give up at once, for that reason.
     """
 
@@ -71,10 +71,33 @@ class Answer:
     broken: tuple[str, ...] = ()
     holders: Mapping[str, str] = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
-    heard: Heard = ("", 0)
-    bits: Mapping[str, int] = field(default_factory=dict)
+    heard: Heard = ("", 0, 0)
     stop: bool = False
     end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What a machine begins with: its number among those that had the part, and what the campaign has of it."""
+
+    epoch: int
+    pieces: PiecesByPath
+
+
+_Message = TypeVar("_Message", Parcel, Answer, Welcome)
+
+
+def as_bytes(message: Parcel | Answer | Welcome) -> bytes:
+    """Return a message as MessagePack."""
+    return msgspec.msgpack.encode(message)
+
+
+def from_bytes(kind: type[_Message], data: bytes) -> _Message:
+    """Read a message; UserError where it is none of this kind."""
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise UserError(f"not a message of this tzerlike: {error}") from error
 
 
 def inside(path: str) -> str:
