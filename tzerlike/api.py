@@ -16,12 +16,14 @@ from typing import Any, Protocol
 import msgspec
 
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.stats import read_curve
 from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.progress import Steps, untold
+from tzerlike.core.storage import write_atomic
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
@@ -235,6 +237,7 @@ def fuzz(
     out: Path,
     *,
     resume: bool = False,
+    node: int = 0,
     unconfined: bool = False,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
@@ -242,13 +245,15 @@ def fuzz(
 ) -> Fuzzed:
     """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
 
-    With `resume`, go on with the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from
-    `config`. `unconfined` lets the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called
-    about twice a second, `tell` with each event in a line; `wishes` may be changed meanwhile. Only from
-    the main thread, where signals arrive.
+    `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with
+    the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from `config`. `unconfined` lets
+    the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called about twice a second, `tell`
+    with each event in a line; `wishes` may be changed meanwhile. Only from the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
+    if not 0 <= node < config.nodes:
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts")
     cache, interpreter = tvm_of(config.tvm)
     supervisor = Supervisor(
         config,
@@ -257,12 +262,40 @@ def fuzz(
         caller.zygote_environment(interpreter),
         show=show,
         tell=tell,
-        resume=resume,
+        resume=resume or config.nodes > 1,
+        node=node,
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
         wishes=wishes or Wishes(),
     )
     return Fuzzed(directory, *supervisor.run())
+
+
+def fuzz_on_cluster(
+    config: CampaignConfig,
+    out: Path,
+    address: str,
+    *,
+    show: Callable[[View], None] = lambda view: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Fuzzed:
+    """Run a campaign on `config.nodes` machines of the Ray cluster at `address`, or go on with the one in `out`.
+
+    "auto" is the cluster that this machine is in. UserError where Ray is not installed, there is no such cluster, or
+    no machine of it can take part.
+    """
+    from tzerlike.campaign.cluster.on_ray import Cluster
+
+    directory = CampaignDir(out)
+    config = resolve(config, directory, resume=directory.config.exists(), given=FREE_ON_RESUME)
+    directory.create(0)
+    if not directory.config.exists():
+        write_atomic(directory.config, config.to_toml())
+
+    def seen(stats: Mapping[str, Any]) -> None:
+        show(View(config, directory, stats, tuple(read_curve(directory.coverage_csv)[0]), "fuzzing"))
+
+    return Fuzzed(directory, *Cluster(config, directory, address, tell, seen).run())
 
 
 def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign.budget import Interrupted
+from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
@@ -88,11 +89,14 @@ class ConfirmingWorker(ShardWorker):
         self.carried_over: Counter[str] = Counter()
         how = (self.executor, programs, assignment.config.oracles, self.room.keep, self._bundle_tiered)
         self.reductions = Reductions(self.state, self.directory.findings, *how)
+        alive = lambda: self.notes.beat(self.state.iterations, "report")  # noqa: E731
+        self.claims = Claims(self.directory.root, self.number, alive)
         self.doubts: set[tuple[str, ...]] = set()
         self.defining = 0
 
     def restore(self) -> None:
         super().restore()
+        self.claims.forget()
         for path in self.directory.bundles():
             with suppress(UserError):
                 record = read_record(path)
@@ -141,7 +145,7 @@ class ConfirmingWorker(ShardWorker):
             self.state.in_hand = InHand.of(stored)
             self.save()
         with self.confirming():
-            signatures = [self._looked(occasion, "report", partial(self.report, found, stored)) for found in findings]
+            signatures = [self._looked(occasion, "report", partial(self._as_ours, found, stored)) for found in findings]
         self.state.in_hand = None
         return signatures
 
@@ -169,6 +173,16 @@ class ConfirmingWorker(ShardWorker):
         """The signature that a look at a case gives; None where it fails of a fault of ours."""
         self.notes.beat(occasion.iteration, doing)
         return self.faults.keep(look, doing, occasion)
+
+    def _as_ours(self, finding: Finding, stored: StoredCase) -> str | None:
+        """Report a finding, unless another worker is confirming one of its signature."""
+        if self.shard.total == 1 or self._has_bundle(finding):
+            return self.report(finding, stored)
+        with self.claims.held(finding.signature) as ours:
+            if ours:
+                return self.report(finding, stored)
+        self.state.duplicates[finding.kind] += 1
+        return finding.signature
 
     def report(self, finding: Finding, stored: StoredCase) -> str | None:
         """Confirm a finding and bundle it, once per signature; None when there is nothing to tell.

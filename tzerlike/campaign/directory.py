@@ -24,6 +24,9 @@ from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
+FOUND_ELSEWHERE = "elsewhere"
+"""The file of a machine's mirror that lists the signatures of bundles that others have."""
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignDir:
@@ -68,6 +71,27 @@ class CampaignDir:
         return self.root / "faults"
 
     @property
+    def merged_coverage(self) -> Path:
+        """In a machine's mirror, what all machines cover together."""
+        return self.root / "coverage.bits"
+
+    @property
+    def claims(self) -> Path:
+        """What is being confirmed, and by whom."""
+        return self.root / "claims"
+
+    @property
+    def nodes(self) -> Path:
+        """What the machines of a campaign say of themselves, a file each."""
+        return self.root / "nodes"
+
+    def node(self, number: int) -> Path:
+        return self.nodes / f"{number}.json"
+
+    def lock(self, node: int) -> Path:
+        return self.root / (f".lock-{node}" if node else ".lock")
+
+    @property
     def pause(self) -> Path:
         """Workers rest while this file is there."""
         return self.root / ".pause"
@@ -75,16 +99,31 @@ class CampaignDir:
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)
 
+    def worker_numbers(self) -> list[int]:
+        """The workers that the campaign has had, on all machines."""
+        try:
+            return sorted(int(name) for name in os.listdir(self.root / "workers") if name.isdecimal())
+        except FileNotFoundError:
+            return []
+
     def worker_state(self, number: int) -> Path:
         return self.worker(number) / "state.json"
 
     def worker_coverage(self, number: int) -> Path:
         return self.worker(number) / "coverage.bits"
 
-    def create(self, jobs: int) -> None:
-        """Make the directories; UserError when that is not possible."""
+    def create(self, jobs: int, first: int = 0) -> None:
+        """Make the directories of a campaign with so many workers, numbered from `first` on.
+
+        UserError when that is not possible.
+        """
         try:
-            for directory in (self.corpus, self.findings, self.faults, *(self.worker(n) for n in range(jobs))):
+            for directory in (
+                self.corpus,
+                self.findings,
+                self.faults,
+                *(self.worker(n) for n in range(first, first + jobs)),
+            ):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
@@ -137,8 +176,10 @@ class CampaignDir:
             yield from sorted(p for p in self.findings.iterdir() if is_directory(p) and not p.name.startswith("."))
 
     def bundled(self) -> set[str]:
-        """The signatures that have a bundle, whichever worker wrote it."""
-        return set(map(signature_in_name, self.bundles()))
+        """The signatures that have a bundle, whichever worker wrote it, and on whatever machine."""
+        path = self.root / FOUND_ELSEWHERE
+        elsewhere = path.read_text().split() if path.exists() else ()
+        return {*map(signature_in_name, self.bundles()), *elsewhere}
 
     def read_environment(self) -> dict[str, Any]:
         """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""

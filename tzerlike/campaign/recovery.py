@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tzerlike.campaign.directory import CampaignDir, read_environment
@@ -19,17 +19,20 @@ DAMAGED = ".damaged"
 """How the names of files end that were set aside."""
 
 
-def recover(directory: CampaignDir) -> Iterator[str]:
+def recover(directory: CampaignDir, numbers: Iterable[int] | None = None) -> Iterator[str]:
     """Make a campaign fit to be resumed; yield a line for each file that is damaged, and set aside.
+
+    With `numbers`, only what belongs to those workers: other machines are at work in the directory.
 
     What they said is counted anew or lost, and never a finding or a corpus entry. WrongVersion for files of a tzerlike
     that this one cannot follow; UserError where one cannot be moved.
     """
-    directory.sweep()
-    yield from _checked(directory.environment, read_environment, "the TVM that it ran on is not compared")
-    yield from _checked(directory.stats, read_stats, "it is written anew")
-    yield from _checked(directory.coverage_csv, read_curve, "the curve begins here")
-    for worker in sorted(directory.root.glob("workers/*")):
+    if numbers is None:
+        directory.sweep()
+        yield from _checked(directory.environment, read_environment, "the TVM that it ran on is not compared")
+        yield from _checked(directory.stats, read_stats, "it is written anew")
+        yield from _checked(directory.coverage_csv, read_curve, "the curve begins here")
+    for worker in map(directory.worker, directory.worker_numbers() if numbers is None else numbers):
         yield from _checked(worker / "state.json", read_state, "its statistics are lost, and its corpus is not")
         yield from _checked(worker / "coverage.bits", read_snapshot, "the corpus is run again for what it covers")
         yield from _checked(worker / "events.jsonl", mend_events, "its events are lost")

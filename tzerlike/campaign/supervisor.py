@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
+from tzerlike.campaign.machines import difference, restarts_of, write_machine
 from tzerlike.campaign.recovery import recover
-from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
-from tzerlike.core.storage import NoSpace, write_atomic, write_json
+from tzerlike.core.storage import TEMPORARY, NoSpace, locked, write_atomic, write_json, write_new
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
@@ -47,6 +47,9 @@ IN_HAND = ("report", "suspect", "define", "judge again")
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
 FINDING = "finding: "
 """How the line of a finding begins."""
+
+_OPTIONS = {"plugins": "plugin", "nodes": "shard"}
+"""The options of `fuzz` that are not called what they set."""
 
 FREE_ON_RESUME = ("budget", "iterations", "known")
 
@@ -85,7 +88,8 @@ class Supervisor:
     """Runs one campaign. `show` is called with a View about twice a second; `tell` with one line per event.
 
     `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
-    elsewhere may be run where cases cannot be confined.
+    elsewhere may be run where cases cannot be confined. `node` is which of the campaign's machines this is: each has
+    its own workers in the one directory, and one of them at a time keeps the books.
     """
 
     config: CampaignConfig
@@ -98,6 +102,7 @@ class Supervisor:
     unconfined: bool = False
     python: Path | None = None
     wishes: Wishes = field(default_factory=Wishes)
+    node: int = 0
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
@@ -105,6 +110,8 @@ class Supervisor:
     _told_findings: set[str] = field(default_factory=set)
     _paused: set[int | None] = field(default_factory=set)
     _told_faults: bool = False
+    _books: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _has_books: bool = False
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -113,9 +120,10 @@ class Supervisor:
         cannot go on; all that was found is saved by then.
         """
         with StopRequest() as self._stop, contextlib.ExitStack() as stack:
+            self._books = stack.enter_context(contextlib.ExitStack())
             if self.resume:
                 stack.enter_context(self._lock())
-                for problem in recover(self.directory):
+                for problem in recover(self.directory, None if self._part.alone else self._part.numbers):
                     self.tell(problem)
             self._curve = self._read_curve()
             self._elapsed_before = self._elapsed_so_far()
@@ -133,17 +141,19 @@ class Supervisor:
             except StartCancelled:
                 raise Stopped(self._stop.number) from None
             # Only now, so that a set-up that fails leaves nothing behind.
-            self.directory.create(self.config.jobs)
+            self.directory.create(self.config.jobs, self._part.numbers.start)
             if not self.resume:
                 stack.enter_context(self._lock())
-            write_atomic(self.directory.config, self.config.to_toml())
-            write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            if self._part.alone:
+                write_atomic(self.directory.config, self.config.to_toml())
+            if self._part.alone or not self.directory.environment.exists():
+                write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
             if (spent := time.monotonic() - began) > _SAID:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
             self._supervise(crew)
             crew.close()
             stats = self._stats(crew)
-            self._save(stats)
+            self._save(stats, crew)
             self._announce_findings()
             if crew.failure is not None:
                 raise crew.failure
@@ -231,7 +241,7 @@ class Supervisor:
             if now - saved > _SAVE_EVERY:
                 saved = now
                 try:
-                    self._save(stats)
+                    self._save(stats, crew)
                     self._pauses(None, "")
                 except NoSpace as error:
                     self._pauses(None, str(error))
@@ -281,7 +291,7 @@ class Supervisor:
     def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
         self._paused.discard(slot)
-        shard = Shard(slot, self.config.jobs)
+        shard = self._part.shards[slot]
         params = {
             "root": str(self.directory.root.resolve()),
             "cache_dir": str(self.cache_dir),
@@ -308,7 +318,10 @@ class Supervisor:
 
     def _check_environment(self, facts: Mapping[str, Any]) -> None:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
-        if self.resume and self.directory.environment.exists():
+        if not self._part.alone and self.directory.environment.exists():
+            if why := difference(facts, self.directory.read_environment()):
+                raise UserError(f"{self.directory.root}: this machine cannot join: {why}")
+        elif self.resume and self.directory.environment.exists():
             before = self.directory.read_environment()
             for key in _SAME_ON_RESUME:
                 if before.get(key) != facts.get(key):
@@ -323,20 +336,39 @@ class Supervisor:
                 require_confinement(facts)
             self.tell(f"cases are not confined here ({facts['confinement']}): a wrong program may do anything")
 
-    def _states(self) -> list[WorkerState]:
-        paths = map(self.directory.worker_state, range(self.config.jobs))
+    @property
+    def _part(self) -> Part:
+        return Part(self.config.jobs, self.node, self.config.nodes)
+
+    def _states(self, numbers: Iterable[int] | None = None) -> list[WorkerState]:
+        """The states of workers, of this machine's where `numbers` says nothing else."""
+        paths = map(self.directory.worker_state, self._part.numbers if numbers is None else numbers)
         return [read_state(path) for path in paths if path.exists()]
 
     def _elapsed_so_far(self) -> float:
-        last = self._curve[-1].elapsed_s if self._curve else 0.0
+        last = self._curve[-1].elapsed_s if self._curve and self._part.alone else 0.0
         return max((state.elapsed for state in self._states()), default=last)
 
     def _stats(self, crew: Crew) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
-        numbers = add_up(self._states(), len(self.directory.corpus_ids()), findings)
-        return numbers | {"restarts": dict(sorted(crew.restarted.items()))}
+        numbers = add_up(self._states(self._all_workers()), len(self.directory.corpus_ids()), findings)
+        restarts = crew.restarted if self._part.alone else restarts_of(self.directory)
+        return numbers | {"restarts": dict(sorted(restarts.items()))}
 
-    def _save(self, stats: dict[str, Any]) -> None:
+    def _all_workers(self) -> Iterable[int]:
+        return self._part.numbers if self._part.alone else self.directory.worker_numbers()
+
+    def _save(self, stats: dict[str, Any], crew: Crew) -> None:
+        """Write this machine's word and, where none of the others does, the campaign's books."""
+        if not self._part.alone:
+            write_machine(self.directory, self._part, crew.restarted)
+            if not self._has_books:
+                try:
+                    self._books.enter_context(locked(self.directory.root / ".books"))
+                except BlockingIOError:
+                    return
+                self._has_books = True
+                self._curve = self._read_curve()
         write_json(self.directory.stats, stats)
         point = curve_point(stats)
         self._curve = extended_curve(self._curve, point)
@@ -371,12 +403,12 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[TextIO]:
-        with open(self.directory.root / ".lock", "w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise UserError(f"--out: {self.directory.root} is in use by another tzerlike") from error
-            yield file
+        try:
+            with locked(self.directory.lock(self.node)) as file:
+                yield file
+        except BlockingIOError as error:
+            part = "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
+            raise UserError(f"--out: {part}{self.directory.root} is in use by another tzerlike") from error
 
 
 def resolve(
@@ -384,24 +416,29 @@ def resolve(
 ) -> CampaignConfig:
     """Return the configuration to run.
 
-    A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`. UserError when an
+    A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`; one of several
+    machines has that of the first that came to the directory, where it is written here. UserError when an
     oracle is unknown, a new campaign's directory is not empty, or a resumed one is none or would have to change.
     """
     if harness_named(config.harness).has_cases:
         make_oracles(config.oracles, config.harness)
     root = directory.root
-    if resume:
+    shared = config.nodes > 1 and not resume
+    if resume or (shared and directory.config.exists()):
         stored = CampaignConfig.from_toml(directory.config)
         for name, value in asdict(stored).items():
             if name in given and name not in FREE_ON_RESUME and getattr(config, name) != value:
-                option = "--" + name.removesuffix("s" if name == "plugins" else "").replace("_", "-")
+                option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
                 raise UserError(
                     f"{option}: {root} keeps the one that it has, {value!r}; "
                     "leave the option out, or start a new campaign with another --out"
                 )
         return replace(stored, **{name: getattr(config, name) for name in FREE_ON_RESUME if name in given})
     try:
-        if root.exists() and any(root.iterdir()):
+        names = {path.name for path in root.iterdir()} if root.exists() else set()
+        if shared and directory.config.name in names:
+            return resolve(config, directory, resume=False, given=given)
+        if any(not shared or not name.startswith(TEMPORARY) for name in names):
             raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
         if not os.access(_nearest_existing(root), os.W_OK):
             raise UserError(f"--out: {root} cannot be written; name another directory")
@@ -409,6 +446,10 @@ def resolve(
         raise UserError(f"--out: {root} is a file; name a directory") from error
     except PermissionError as error:
         raise UserError(f"--out: {root}: {error.strerror}") from error
+    if shared:
+        root.mkdir(parents=True, exist_ok=True)
+        if not write_new(directory.config, config.to_toml()):
+            return resolve(config, directory, resume=False, given=given)
     return config
 
 

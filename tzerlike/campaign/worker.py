@@ -36,7 +36,7 @@ from tzerlike.core.rng import rng_for
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import Coverage
-from tzerlike.coverage.snapshot import Identity, snapshot_bytes
+from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.examined import bundle_examined
 from tzerlike.findings.defining import doubtful
@@ -96,6 +96,7 @@ class Worker(ConfirmingWorker):
         self.probes = probes_for(config.oracles)
         self.amiss: Counter[str] = Counter()
         self.exchange_at = 0
+        self.adopted: dict[Path, int] = {}
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -234,6 +235,20 @@ class Worker(ConfirmingWorker):
             if stored.case.id not in self.fuzzer.corpus:
                 self.room.keep(partial(self.directory.save_case, stored))
                 self.fuzzer.corpus.add(Entry(stored.case, stored.provenance))
+        if self.shard.slot == 0:
+            self.adopt_coverage()
+
+    def adopt_coverage(self) -> None:
+        """Count what other machines have covered, as far as they have saved it since the last look."""
+        others = self.shard.of_other_machines(self.directory.worker_numbers())
+        for path in (self.directory.merged_coverage, *map(self.directory.worker_coverage, others)):
+            if path.exists() and (saved := path.stat().st_mtime_ns) != self.adopted.get(path):
+                self.adopted[path] = saved
+                self.coverage.restore(read_snapshot(path).bits_of(self.identity, path))
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.coverage.backend, self.environment["compiler_library"], self.coverage.total)
 
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
@@ -305,8 +320,7 @@ class Worker(ConfirmingWorker):
         if self.carried is not None:
             state.pending += len(self.carried)
             state.problems = list(dict.fromkeys([*state.problems, *self.carried.problems]))
-        identity = Identity(coverage.backend, self.environment["compiler_library"], coverage.total)
-        write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(identity, coverage.snapshot()))
+        write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(self.identity, coverage.snapshot()))
         super()._save()
 
     def _book_overhead(self) -> None:

@@ -37,7 +37,8 @@ DEFAULT_ORACLES = ("crash", "inconsistency", "internal-error", "performance", "r
 class CampaignConfig:
     """Everything that determines a campaign; two equal configurations on one TVM give equal campaigns.
 
-    `budget` and `timeout` are seconds; `iterations` is per campaign, over all workers, or None; `memory_limit` is
+    `budget` and `timeout` are seconds; `iterations` is per campaign, over all workers, or None; `nodes`
+    is how many machines share it, with `jobs` workers each; `memory_limit` is
     bytes beyond what the fuzzer itself maps. `corpus` is the directory of an earlier corpus to bring in, `known` a
     known.toml; "" is none. `system` is the compiler under test, and `tvm` the name of a build of it, "" for what is
     installed.
@@ -62,6 +63,7 @@ class CampaignConfig:
     feedback: str = "coverage"
     oracles: tuple[str, ...] = DEFAULT_ORACLES
     jobs: int = 1
+    nodes: int = 1
     timeout: float = 5.0
     memory_limit: int = 2 << 30
     pairs_per_fork: int = 16
@@ -84,6 +86,7 @@ class CampaignConfig:
             ("--feedback", self.feedback in FEEDBACK, "one of " + ", ".join(FEEDBACK)),
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),
+            ("--nodes", 1 <= self.nodes <= 9999, "from 1 to 9999"),
             ("--timeout", 0.05 <= self.timeout <= 3600, "from 0.05 to 3600 seconds"),
             ("--memory-limit", 64 << 20 <= self.memory_limit <= 1 << 42, "from 64M to 4096G"),
             ("--pairs-per-fork", 1 <= self.pairs_per_fork <= 256, "from 1 to 256"),

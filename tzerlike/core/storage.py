@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 from tzerlike.core.errors import StorageError
 from tzerlike.core.untrusted import is_directory
@@ -41,6 +42,21 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     write_together(path.parent, {path.name: data})
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is whole or absent whenever a reader looks; a power cut may cost it.
+
+    For copies: whoever has the original sends it again.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise storage_error(path, error) from error
+
+
 def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
     """Write files of one directory as `write_atomic` does, each for itself, with one sync of the directory."""
     written: list[tuple[Path, Path]] = []
@@ -67,6 +83,30 @@ def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
         raise storage_error(path, error) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[TextIO]:
+    """Hold the lock of a file, which ends with its holder; BlockingIOError where another process has it."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield file
+
+
+def write_new(path: Path, data: str) -> bool:
+    """Write a file that is not there yet, whole; False where it is, or another writer comes first."""
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-new-{path.name}")
+    write_atomic(temporary, data)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise storage_error(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return True
 
 
 def sync_directory(path: Path) -> None:

@@ -67,19 +67,24 @@ def snapshot_bytes(identity: Identity, bits: bytes) -> bytes:
 
 def read_snapshot(path: Path) -> Snapshot:
     """Read a coverage.bits; UserError in one line where it is damaged, WrongVersion where it is of another version."""
-    data = read_bytes(path, _MOST_BYTES)
+    try:
+        return parse_snapshot(read_bytes(path, _MOST_BYTES))
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def parse_snapshot(data: bytes) -> Snapshot:
+    """Read the contents of a coverage.bits; UserError and WrongVersion as `read_snapshot`."""
     if not data.startswith(_MAGIC):
         return Snapshot(None, data)
     line, _, bits = data[len(_MAGIC) :].partition(b"\n")
     try:
         header = _HEADER.of(parse_json(line))
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: damaged (no header)") from error
-    except UserError as error:
-        raise type(error)(f"{path}: {error}") from error
+        raise UserError("damaged (no header)") from error
     identity = Identity(header.backend, header.library, header.blocks)
     if len(bits) != _size(identity.blocks) or hashlib.sha256(bits).hexdigest() != header.sha256:
-        raise UserError(f"{path}: damaged (its checksum is another)")
+        raise UserError("damaged (its checksum is another)")
     return Snapshot(identity, bits)
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.shard import Part
 from tzerlike.campaign.supervisor import resolve
 from tzerlike.cli.commands.ending import ending
 from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
@@ -46,6 +47,7 @@ from tzerlike.systems import system_named
 
 _GROUPS = {
     "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
+    "Several machines": ("cluster", "nodes", "shard"),
     "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
     "Where programs come from": (
         "seed",
@@ -110,7 +112,25 @@ _GROUPS = {
     help="What decides which pairs are mutated on; none: seeds alone are, and coverage is only counted.",
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
-@click.option("--jobs", "-j", type=int, default=None, help="Worker processes.  [default: physical cores]")
+@click.option(
+    "--jobs",
+    "--jobs-per-node",
+    "-j",
+    "jobs",
+    type=int,
+    default=None,
+    help="Worker processes, on each machine.  [default: physical cores]",
+)
+@click.option("--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or HOST:PORT.")
+@click.option(
+    "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
+)
+@click.option(
+    "--shard",
+    default="1/1",
+    show_default=True,
+    help="Which of several machines this is, like 2/4; each is given the same options and one shared --out.",
+)
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
 @click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
 @click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Most cases that a child takes.")
@@ -147,6 +167,9 @@ def fuzz(
     feedback: str,
     oracles: str | None,
     jobs: int | None,
+    cluster: str,
+    nodes: int,
+    shard: str,
     timeout: float,
     memory_limit: str,
     pairs_per_fork: int,
@@ -162,6 +185,11 @@ def fuzz(
         _refuse_options_of_cases(harness, comma_separated(oracles or ""))
         coverage = "none"
     chosen, left_out = _oracles(harness, oracles, tvm)
+    jobs = jobs if jobs is not None else psutil.cpu_count(logical=False) or 1
+    given = _given()
+    part = Part.of_text(shard, jobs)
+    if (cluster and "shard" in given) or (not cluster and "nodes" in given):
+        raise UserError("--nodes: goes with --cluster, and --shard without; give one of the two")
     config = CampaignConfig(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=parse_duration(budget),
@@ -181,7 +209,8 @@ def fuzz(
         pass_mode=pass_mode,
         feedback=feedback,
         oracles=chosen,
-        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        jobs=jobs,
+        nodes=nodes if cluster else part.nodes,
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
         pairs_per_fork=pairs_per_fork,
@@ -189,7 +218,9 @@ def fuzz(
     )
     system_named(config.system)
     directory = CampaignDir(out)
-    config = resolve(config, directory, resume=resume, given=_given())
+    config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
+    if config.nodes > part.nodes and not cluster:
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
     api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
     console = Console(stderr=False)
     screen = make_screen(ui, console)
@@ -198,9 +229,19 @@ def fuzz(
         for name, why in left_out.items():
             print_line(console, f"without the oracle {name}: {why}")
     with screen:
-        done = api.fuzz(
-            config, out, resume=resume, unconfined=unconfined, show=screen.show, tell=screen.tell, wishes=screen.wishes
-        )
+        if cluster:
+            done = api.fuzz_on_cluster(config, out, cluster, show=screen.show, tell=screen.tell)
+        else:
+            done = api.fuzz(
+                config,
+                out,
+                resume=resume,
+                node=part.node,
+                unconfined=unconfined,
+                show=screen.show,
+                tell=screen.tell,
+                wishes=screen.wishes,
+            )
     if ui != "none":
         for line in _summary(directory, done.stats):
             print_line(console, line)

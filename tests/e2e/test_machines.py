@@ -1,0 +1,65 @@
+"""One campaign on several machines: with a shared directory, and on a Ray cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Command, start
+from tzerlike.campaign.directory import CampaignDir
+
+WITHOUT_RAY = importlib.util.find_spec("ray") is None
+FUZZ = ("fuzz", "--jobs", "1", "--oracles", "crash", "--ui", "plain")
+
+
+def test_two_machines_share_a_directory(tmp_path: Path) -> None:
+    out = tmp_path / "campaign"
+    machines = [
+        start(*FUZZ, "--seed", "5", "--iterations", "400", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
+        for part in (1, 2)
+    ]
+    ends = [machine.communicate(timeout=300) for machine in machines]
+    assert [machine.returncode for machine in machines] == [0, 0], ends
+    directory = CampaignDir(out)
+    assert directory.worker_numbers() == [0, 1]
+    states = [json.loads(directory.worker_state(number).read_text()) for number in (0, 1)]
+    stats = json.loads(directory.stats.read_text())
+    assert all(state["iterations"] > 0 for state in states)
+    assert stats["workers"] == 2 and stats["iterations"] == sum(state["iterations"] for state in states)
+    made = {case_id: directory.load_case(case_id).provenance.worker for case_id in directory.corpus_ids()}
+    assert set(made.values()) == {0, 1}
+    for number, state in enumerate(states):
+        assert {made[case_id] for case_id, _ in state["entries"] if case_id in made} == {0, 1}, f"worker {number}"
+
+
+def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Command) -> None:
+    out = tmp_path / "campaign"
+    first = tzerlike(*FUZZ, "--seed", "5", "--iterations", "2", "--shard", "1/2", "--out", out)
+    assert first.returncode == 0, first.stderr
+    again = (*FUZZ, "--out", out)
+    for options, why in (
+        (("--shard", "2/2", "--seed", "6"), "--seed: .* keeps the one that it has, 5"),
+        (("--shard", "2/3"), "--shard: .* keeps the one that it has, 2"),
+        (("--resume",), "--shard: .* is a campaign of 2 parts; say which one this is"),
+        (("--shard", "3/2"), "--shard: '3/2' is no part"),
+        (("--shard", "1/2", "--nodes", "2"), "--nodes: goes with --cluster"),
+    ):
+        done = tzerlike(*again, *options)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert re.search(why, done.stderr), done.stderr
+    environment = json.loads((out / "environment.json").read_text())
+    (out / "environment.json").write_text(json.dumps({**environment, "cpu": "Another"}))
+    done = tzerlike(*again, "--shard", "2/2")
+    assert done.returncode == 2
+    assert "this machine cannot join: its cpu is" in done.stderr and "the campaign's is Another" in done.stderr
+
+
+@pytest.mark.skipif(not WITHOUT_RAY, reason="Ray is installed")
+def test_without_ray_there_is_one_line(tmp_path: Path, tzerlike: Command) -> None:
+    done = tzerlike(*FUZZ, "--cluster", "auto", "--nodes", "2", "--out", tmp_path / "campaign")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["tzerlike: --cluster: Ray is not installed; pip install 'tzerlike[ray]'"]

@@ -1,0 +1,321 @@
+"""Machines that share no files: what one has reaches the others, once, whatever becomes of messages and processes."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.bundles import program
+from tzerlike.campaign.claims import Claims
+from tzerlike.campaign.cluster.coordinator import ANOTHER, Coordinator
+from tzerlike.campaign.cluster.mirror import Mirror
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
+from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
+from tzerlike.campaign.shard import Part
+from tzerlike.campaign.state import WorkerState, read_state, write_state
+from tzerlike.core.case import Case, Provenance
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.stored import StoredCase
+from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
+
+PROGRAM = program("None")
+ENVIRONMENT = {"tvm": "0.27.0.post1", "compiler_library": "0123456789abcdef", "cpu": "one", "coverage_total": 8}
+
+
+def campaign(root: Path, nodes: int = 2) -> CampaignDir:
+    directory = CampaignDir(root / "campaign")
+    directory.create(0)
+    directory.config.write_text(CampaignConfig(seed=1, nodes=nodes).to_toml())
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
+    monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
+
+
+class Machine:
+    """A machine whose messages go straight to a coordinator."""
+
+    def __init__(self, root: Path, coordinator: Coordinator, node: int, nodes: int = 2, name: str = "") -> None:
+        self.coordinator, self.node = coordinator, node
+        self.mirror = Mirror(root / f"machine{name or node}", Part(1, node, nodes))
+        welcome = from_bytes(Welcome, as_bytes(coordinator.join(node)))
+        self.epoch = welcome.epoch
+        self.mirror.begin(welcome.pieces)
+        self.directory = self.mirror.directory
+        self.directory.create(1, node)
+
+    def exchange(self, lost: bool = False) -> Answer:
+        parcel = from_bytes(Parcel, as_bytes(self.mirror.parcel()))
+        answer = from_bytes(Answer, as_bytes(self.coordinator.exchange(self.node, self.epoch, parcel)))
+        if not lost and not answer.end:
+            self.mirror.take(parcel, answer)
+        return answer
+
+    def add(self, text: str) -> str:
+        case = Case(PROGRAM, input_seed=zlib.crc32(text.encode()))
+        self.directory.save_case(StoredCase(case, Provenance("test", worker=self.node)))
+        return case.id
+
+    def find(self, name: str, **files: str) -> Path:
+        bundle = self.directory.findings / name
+        bundle.mkdir(parents=True, exist_ok=True)
+        stored = StoredCase(Case(PROGRAM), Provenance("test", worker=self.node))
+        for file, text in {"case.json": json.dumps(stored.to_json()), **files}.items():
+            (bundle / file).parent.mkdir(exist_ok=True)
+            (bundle / file).write_text(text)
+        return bundle
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Coordinator, Machine, Machine]:
+    coordinator = Coordinator(campaign(tmp_path))
+    return coordinator, Machine(tmp_path, coordinator, 0), Machine(tmp_path, coordinator, 1)
+
+
+def test_a_case_of_one_machine_reaches_the_campaign_and_the_other_once(
+    pair: tuple[Coordinator, Machine, Machine],
+) -> None:
+    coordinator, one, other = pair
+    case_id = one.add("a")
+    one.exchange()
+    assert coordinator.directory.corpus_ids() == [case_id]
+    assert list(other.exchange().pieces) == [f"corpus/{case_id}.json"]
+    assert other.directory.load_case(case_id).case.id == case_id
+    assert not other.exchange().pieces and not other.mirror.parcel().pieces and not one.exchange().pieces
+
+
+def test_whatever_is_lost_on_the_way_comes_again_and_nothing_twice(tmp_path: Path) -> None:
+    rng = Random(3)
+    coordinator = Coordinator(campaign(tmp_path, 3))
+    machines = [Machine(tmp_path, coordinator, node, 3) for node in range(3)]
+    cases = set()
+    for turn in range(60):
+        machine = rng.choice(machines)
+        if turn < 40:
+            cases.add(machine.add(str(turn)))
+        if turn == 30:
+            coordinator = Coordinator(coordinator.directory)
+            for each in machines:
+                each.coordinator = coordinator
+        machine.exchange(lost=rng.random() < 0.5)
+    for machine in machines * 2:
+        machine.exchange()
+    assert all(set(machine.directory.corpus_ids()) == cases for machine in machines)
+    assert set(coordinator.directory.corpus_ids()) == cases
+    assert not any(machine.exchange().pieces for machine in machines)
+
+
+def test_what_machines_cover_is_merged_and_each_gets_it_once(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    identity = Identity("breakpoint", "0123456789abcdef", 8)
+    for machine, bits in ((one, b"\x05"), (other, b"\x12")):
+        machine.directory.worker_coverage(machine.node).write_bytes(snapshot_bytes(identity, bits))
+        machine.exchange()
+    one.exchange()
+    for machine in (one, other):
+        assert read_snapshot(machine.directory.merged_coverage).bits == b"\x17"
+        assert not machine.exchange().pieces
+    again = Machine(coordinator.directory.root.parent, Coordinator(coordinator.directory), 0, name="again")
+    again.exchange()
+    assert read_snapshot(again.directory.merged_coverage).bits == b"\x17"
+
+
+def test_coverage_of_another_library_is_left_out(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _, one, other = pair
+    for machine, library in ((one, "0123456789abcdef"), (other, "fedcba9876543210")):
+        data = snapshot_bytes(Identity("breakpoint", library, 8), b"\x05" if machine is one else b"\x12")
+        machine.directory.worker_coverage(machine.node).write_bytes(data)
+        machine.exchange()
+    assert read_snapshot(other.directory.merged_coverage).bits == b"\x05"
+
+
+def test_a_finding_of_two_machines_is_bundled_once_and_keeps_what_its_own_machine_adds(
+    pair: tuple[Coordinator, Machine, Machine],
+) -> None:
+    coordinator, one, other = pair
+    one.find("crash-a-0123456789ab", **{"report.md": "one"})
+    other.find("crash-b-0123456789ab", **{"report.md": "other"})
+    one.exchange()
+    other.exchange()
+    other.find("crash-b-0123456789ab", **{"reduced/case.json": "other"})
+    other.exchange()
+    one.find("crash-a-0123456789ab", **{"reduced/case.json": "smaller"})
+    one.exchange()
+    (bundle,) = coordinator.directory.bundles()
+    assert bundle.name == "crash-a-0123456789ab"
+    assert (bundle / "report.md").read_text() == "one" and (bundle / "reduced/case.json").read_text() == "smaller"
+
+
+def test_a_machine_knows_the_findings_of_others(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _, one, other = pair
+    one.find("crash-a-0123456789ab")
+    one.exchange()
+    other.exchange()
+    assert other.directory.bundled() == {"0123456789ab"} and not list(other.directory.bundles())
+    assert not (one.directory.root / FOUND_ELSEWHERE).exists()
+
+
+def test_findings_survive_the_coordinator_and_keep_their_machines(
+    tmp_path: Path, pair: tuple[Coordinator, Machine, Machine]
+) -> None:
+    coordinator, one, other = pair
+    one.find("crash-a-0123456789ab", **{"report.md": "one"})
+    one.exchange()
+    again = Coordinator(coordinator.directory)
+    one.coordinator = other.coordinator = again
+    other.find("crash-a-0123456789ab", **{"report.md": "other"})
+    other.exchange()
+    one.find("crash-a-0123456789ab", **{"notes.txt": "more"})
+    one.exchange()
+    (bundle,) = coordinator.directory.bundles()
+    assert (bundle / "report.md").read_text() == "one" and (bundle / "notes.txt").read_text() == "more"
+
+
+def test_a_part_goes_on_elsewhere_from_what_was_saved_and_its_first_machine_gives_up(
+    tmp_path: Path, pair: tuple[Coordinator, Machine, Machine]
+) -> None:
+    coordinator, one, _ = pair
+    write_state(one.directory.worker_state(0), WorkerState(worker=0, iterations=7, elapsed=3.0))
+    known = one.add("known")
+    one.exchange()
+    successor = Machine(tmp_path, coordinator, 0, name="successor")
+    assert read_state(successor.directory.worker_state(0)).iterations == 7
+    assert successor.directory.corpus_ids() == [known]
+    write_state(one.directory.worker_state(0), WorkerState(worker=0, iterations=9, elapsed=4.0))
+    late = one.add("late")
+    assert one.exchange().end == ANOTHER
+    assert set(coordinator.directory.corpus_ids()) == {known, late}
+    assert read_state(coordinator.directory.worker_state(0)).iterations == 7
+    successor.exchange()
+    assert not successor.exchange().end
+
+
+def test_what_a_log_has_more_is_sent_and_laid_down_once(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    log, there = (machine.worker(0) / "events.jsonl" for machine in (one.directory, coordinator.directory))
+    log.write_bytes(b"one\n")
+    one.exchange()
+    with log.open("ab") as file:
+        file.write(b"two\n")
+    sent = one.mirror.parcel().pieces["workers/0/events.jsonl"]
+    assert (sent.offset, sent.data) == (4, b"two\n")
+    one.exchange(lost=True)
+    one.exchange()
+    assert there.read_bytes() == b"one\ntwo\n"
+    there.write_bytes(b"o")
+    with log.open("ab") as file:
+        file.write(b"three\n")
+    assert one.exchange().broken == ("workers/0/events.jsonl",)
+    one.exchange()
+    assert there.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_a_log_that_was_begun_anew_is_sent_whole(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    log = one.directory.worker(0) / "events.jsonl"
+    log.write_bytes(b"long enough\n")
+    one.exchange()
+    log.write_bytes(b"new\n")
+    one.exchange()
+    assert (coordinator.directory.worker(0) / "events.jsonl").read_bytes() == b"new\n"
+
+
+def test_one_machine_at_a_time_confirms_a_finding(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _coordinator, one, other = pair
+    for machine in (one, other):
+        machine.directory.claims.mkdir()
+        (machine.directory.claims / f"abc.{machine.node}.wish").touch()
+    assert one.exchange().holders == {"abc": "0"} == other.exchange().holders
+    assert (other.directory.claims / "abc").read_text() == "0"
+    for machine in (one, other):
+        for path in list(machine.directory.claims.iterdir()):
+            path.unlink()
+        machine.exchange()
+    (other.directory.claims / "abc.1.wish").touch()
+    assert other.exchange().holders == {"abc": "1"}
+
+
+def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    one.directory.environment.write_text(json.dumps(ENVIRONMENT))
+    assert not one.exchange().end
+    other.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tvm": "0.26.0"}))
+    other.add("tainted")
+    assert other.exchange().end == "its tvm is 0.26.0, and the campaign's is 0.27.0.post1"
+    assert coordinator.directory.corpus_ids() == [] and coordinator.directory.read_environment() == ENVIRONMENT
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "corpus/../../x", ""])
+def test_nothing_is_written_outside_of_the_campaign(tmp_path: Path, path: str) -> None:
+    with pytest.raises(UserError, match="not a path"):
+        lay_down(tmp_path / "campaign", path, Piece.of(b""))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_parcel_has_a_bound(pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    coordinator, one, _ = pair
+    monkeypatch.setattr("tzerlike.campaign.cluster.mirror.LARGEST", 100)
+    cases = {one.add("x" * 60 + str(number)) for number in range(5)}
+    assert len(one.mirror.parcel().pieces) == 1
+    for _ in range(5):
+        one.exchange()
+    assert set(coordinator.directory.corpus_ids()) == cases and not one.mirror.parcel(everything=True).pieces
+
+
+def test_a_parcel_of_nothing_is_small(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _, one, _ = pair
+    one.exchange()
+    assert one.mirror.parcel() == Parcel(heard=one.mirror.parcel().heard)
+
+
+class TestClaims:
+    """In a directory that machines share."""
+
+    def test_the_second_worker_leaves_a_finding_to_the_first(self, tmp_path: Path) -> None:
+        one, other = Claims(tmp_path, 0), Claims(tmp_path, 1)
+        with one.held("abc") as first, other.held("abc") as second:
+            assert first and not second
+        with other.held("abc") as second:
+            assert second
+
+    def test_a_worker_that_comes_back_gives_up_what_it_had(self, tmp_path: Path) -> None:
+        Claims(tmp_path, 0)._lay("abc")
+        Claims(tmp_path, 0).forget()
+        with Claims(tmp_path, 1).held("abc") as ours:
+            assert ours
+
+    def test_a_claim_of_a_machine_that_is_gone_lapses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        Claims(tmp_path, 0)._lay("abc")
+        monkeypatch.setattr("tzerlike.campaign.claims.STALE", -1.0)
+        with Claims(tmp_path, 1).held("abc") as ours:
+            assert ours
+
+    def test_where_nobody_answers_a_machine_goes_by_itself(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.05)
+        (tmp_path / ".mirror").touch()
+        with Claims(tmp_path, 0).held("abc") as ours:
+            assert ours
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/2/3", "-1/4"])
+def test_a_part_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="--shard"):
+        Part.of_text(text, 1)
+
+
+def test_the_parts_share_all_work_once() -> None:
+    shards = [shard for node in range(3) for shard in Part.of_text(f"{node + 1}/3", 2).shards]
+    assert [shard.index for shard in shards] == list(range(6))
+    assert sorted(number for shard in shards for number in shard.of(range(100))) == list(range(100))
+    assert sum(shard.quota(101) or 0 for shard in shards) == 101
+    assert shards[2].of_other_machines(range(6)) == [0, 4]

@@ -1,0 +1,129 @@
+"""One machine at work on its part, whatever carries its messages."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from tzerlike.campaign.cluster.mirror import Mirror
+from tzerlike.campaign.cluster.parcel import Answer, Parcel, Welcome
+from tzerlike.campaign.shard import Part
+
+EVERY = 1.0
+"""Seconds between two parcels."""
+
+_TO_END = 60.0
+
+
+class Unreachable(Exception):
+    """A message had no answer; it may have arrived, or not."""
+
+
+class Link(Protocol):
+    """What carries a machine's messages to the coordinator. Both raise Unreachable."""
+
+    def join(self) -> Welcome: ...
+
+    def exchange(self, epoch: int, parcel: Parcel) -> Answer: ...
+
+    def tell(self, line: str) -> None:
+        """Have a line shown where the campaign was started; lost where that cannot be."""
+
+
+def work(part: Part, link: Link) -> str:
+    """Do a machine's part until it is done; returns why it ended before, "" where it is done.
+
+    While nobody can be reached the work goes on, and what it brings waits.
+    """
+    welcome = _join(link)
+    root = Path(tempfile.mkdtemp(prefix=f"tzerlike-{part.node + 1}-"))
+    mirror = Mirror(root, part)
+    try:
+        mirror.begin(welcome.pieces)
+        with _launched(root, part) as process:
+            lines = _lines(process)
+            answer = Answer()
+            while process.poll() is None and not answer.end and not answer.stop:
+                time.sleep(EVERY)
+                answer = _exchange(mirror, link, welcome.epoch)
+                _tell(link, lines)
+        until = time.monotonic() + _TO_END
+        stopped = answer.stop
+        while not answer.end and mirror.parcel(everything=True).pieces and time.monotonic() < until:
+            answer = _exchange(mirror, link, welcome.epoch, everything=True)
+        _tell(link, lines)
+        return answer.end or ("" if stopped or process.returncode == 0 else f"status {process.returncode}")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _join(link: Link) -> Welcome:
+    while True:
+        try:
+            return link.join()
+        except Unreachable:
+            time.sleep(EVERY)
+
+
+def _exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> Answer:
+    """Send what there is, and lay down what comes back; an empty answer where nobody can be reached."""
+    parcel = mirror.parcel(everything)
+    try:
+        answer = link.exchange(epoch, parcel)
+    except Unreachable:
+        time.sleep(EVERY)
+        return Answer()
+    if not answer.end:
+        mirror.take(parcel, answer)
+    return answer
+
+
+@contextlib.contextmanager
+def _launched(root: Path, part: Part) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "tzerlike.campaign.cluster.launcher", str(root), f"{part.node + 1}/{part.nodes}"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[str]:
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line.decode(errors="replace").rstrip())
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+_SAID = ("tzerlike: ", "worker ", "the zygote", "the runner", "paused", "there is room")
+"""How the lines of a machine begin that are of use where the campaign was started."""
+
+
+def _tell(link: Link, lines: queue.SimpleQueue[str]) -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            line = lines.get_nowait()
+            if line.startswith(_SAID):
+                link.tell(line)

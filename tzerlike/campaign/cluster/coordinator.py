@@ -1,0 +1,196 @@
+"""The campaign's own directory, and what of it each machine gets to know.
+
+Nothing here knows how messages travel, and nothing is kept in memory alone that a restart cannot read again from the
+directory.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tzerlike.campaign.books import Books
+from tzerlike.campaign.cluster.merged import Merged
+from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
+from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.machines import difference
+from tzerlike.campaign.shard import Part
+from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
+from tzerlike.core.storage import write_directory, write_json
+from tzerlike.core.untrusted import parse_json
+from tzerlike.findings.cases import read_case
+
+ANOTHER = "another machine has this part of the campaign now"
+
+MOST_CASES = 64
+"""Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
+
+_REMEMBERED = 4096
+_BOOKS_SHARE = 10
+"""How many times as long as adding up the books takes there is between two times of it."""
+
+_FINDINGS = "findings/"
+_COVERAGE = "/coverage.bits"
+_CORPUS = "corpus/"
+
+
+class Coordinator:
+    """Takes what the machines of a campaign send into its directory, and tells each what the others have."""
+
+    def __init__(self, directory: CampaignDir) -> None:
+        directory.create(0)
+        self.directory = directory
+        self.config = CampaignConfig.from_toml(directory.config)
+        self._books = Books(directory)
+        self._books_due = 0.0
+        self._stats: dict[str, Any] = {}
+        self._ended = False
+        self._epochs = self._read_epochs()
+        self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
+        """The order in which cases came, and the machine that each is from."""
+        self._name = secrets.token_hex(8)
+        self._rng = Random(self._name)
+        self._coverage = Merged(path.read_bytes() for path in sorted(directory.root.glob("workers/*/coverage.bits")))
+        self._recent: dict[str, Piece] = {}
+        """The last cases that came, which are soon asked for."""
+        self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
+        self._claims: dict[str, tuple[int, str]] = {}
+
+    def join(self, node: int) -> Welcome:
+        """Let a machine have the part `node`, whoever had it before."""
+        self._epochs[node] = self._epochs.get(node, 0) + 1
+        write_json(self._epochs_file, self._epochs)
+        self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
+        directory, root = self.directory, self.directory.root
+        files = [directory.config, directory.environment]
+        for number in self._part(node).numbers:
+            files += files_below(directory.worker(number))
+        files += files_below(directory.corpus)
+        files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
+        pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
+        return Welcome(self._epochs[node], pieces)
+
+    def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
+        """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
+        findings. The same parcel may come twice."""
+        current = self._epochs.get(node) == epoch
+        if why := self._unfit(parcel):
+            return Answer(end=why)
+        broken = tuple(self._take(node, current, parcel.pieces))
+        if not current:
+            return Answer(end=ANOTHER)
+        for signature in parcel.done:
+            if self._claims.get(signature, (-1, ""))[0] == node:
+                del self._claims[signature]
+        for signature, worker in parcel.wishes:
+            self._claims.setdefault(signature, (node, worker))
+        holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
+        elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
+        name, _, snapshot = parcel.heard
+        unheard = list(self._unheard(node, parcel.heard))
+        if len(unheard) > MOST_CASES:
+            unheard = self._rng.sample(unheard, MOST_CASES)
+        pieces = {path: self._packed(path) for path in unheard}
+        merged = self._coverage.merged
+        if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
+            pieces[self.directory.merged_coverage.name] = merged
+        heard = (self._name, len(self._corpus), self._coverage.version)
+        return Answer(pieces, broken, holders, elsewhere, heard, self._ended)
+
+    def keep_books(self) -> dict[str, Any]:
+        """Add up what all machines have saved, and write it; returns the contents of stats.json.
+
+        Of very many workers that takes long: then what was added up last is returned for a while.
+        """
+        began = time.monotonic()
+        if began >= self._books_due or self._ended:
+            self._stats = self._books.keep()
+            self._books_due = time.monotonic() + _BOOKS_SHARE * (time.monotonic() - began)
+        return self._stats
+
+    def end(self) -> None:
+        """From now on, have each machine that asks save what it has and come to its end."""
+        self._ended = True
+
+    def _part(self, node: int) -> Part:
+        return Part(self.config.jobs, node, self.config.nodes)
+
+    def _unfit(self, parcel: Parcel) -> str:
+        """Why a machine cannot take part, by the environment that it sends at first."""
+        name = self.directory.environment.name
+        if name not in parcel.pieces or not self.directory.environment.exists():
+            return ""
+        return difference(parse_json(parcel.pieces[name].data), self.directory.read_environment())
+
+    def _take(self, node: int, current: bool, pieces: PiecesByPath) -> Iterator[str]:
+        """Lay down what a machine sends; yield what it has to send as a whole."""
+        bundles: dict[str, PiecesByPath] = {}
+        for path, piece in pieces.items():
+            if path.startswith(_FINDINGS):
+                name, _, inner = path.removeprefix(_FINDINGS).partition("/")
+                bundles.setdefault(name, {})[inner] = piece
+            elif path.startswith(_CORPUS):
+                lay_down(self.directory.root, path, piece)
+                self._remember(path, piece)
+                self._corpus.setdefault(Path(path).stem, node)
+            elif current and not lay_down(self.directory.root, path, piece):
+                yield path
+            elif current and path.endswith(_COVERAGE):
+                self._coverage.add(piece.data)
+        for name, files in bundles.items():
+            self._take_bundle(node, name, files)
+
+    def _take_bundle(self, node: int, name: str, files: PiecesByPath) -> None:
+        """Take a bundle, or what has changed in one, from the machine that was the first with its signature."""
+        signature = signature_in_name(Path(name))
+        if self._owners.setdefault(signature, node) != node:
+            return
+        target = self.directory.findings / name
+        if not target.exists() and all("/" not in inner for inner in files):
+            write_directory(target, {inner: piece.data for inner, piece in files.items()})
+            return
+        for inner, piece in files.items():
+            lay_down(target, inner, piece)
+
+    def _unheard(self, node: int, heard: Heard) -> Iterator[str]:
+        """The cases of others that a machine has not heard of: all of them where another coordinator told it."""
+        name, count, _ = heard
+        for case_id in islice(self._corpus, count if name == self._name else 0, None):
+            if self._corpus[case_id] != node:
+                yield f"{_CORPUS}{case_id}.json"
+
+    def _remember(self, path: str, piece: Piece) -> None:
+        self._recent[path] = piece
+        if len(self._recent) > _REMEMBERED:
+            del self._recent[next(iter(self._recent))]
+
+    def _packed(self, path: str) -> Piece:
+        known = self._recent.get(path)
+        return known or Piece.of((self.directory.root / path).read_bytes())
+
+    def _bundles_of(self, node: int) -> Iterator[Path]:
+        for bundle in self.directory.bundles():
+            if self._owners.get(signature_in_name(bundle)) == node:
+                yield bundle
+
+    def _owner(self, bundle: Path) -> int:
+        try:
+            return read_case(bundle / "case.json").provenance.worker // self.config.jobs
+        except UserError:
+            return -1
+
+    @property
+    def _epochs_file(self) -> Path:
+        return self.directory.root / "cluster.json"
+
+    def _read_epochs(self) -> dict[int, int]:
+        if not self._epochs_file.exists():
+            return {}
+        return {int(node): int(epoch) for node, epoch in json.loads(self._epochs_file.read_text()).items()}
