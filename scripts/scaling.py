@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,7 @@ def main() -> None:
     take_in_orphans()
     ratios: list[float] = []
     costs: dict[str, list[float]] = {"together": [], "apart": []}
+    stages: dict[str, Counter[str]] = {"together": Counter(), "apart": Counter()}
     own: list[float] = []
     starts: dict[str, float] = {}
     for seed in range(asked.rounds + 1):
@@ -143,6 +145,8 @@ def main() -> None:
         pairs = {name: sum(state.pairs for state in each) for name, each in states.items()}
         ratios.append(rates["together"] / rates["apart"])
         for name, each in costs.items():
+            for state in states[name]:
+                stages[name].update(state.seconds)
             each.append(1e3 * (spent[name] - starts[name]) / pairs[name])
         said = [f"{name} {pairs[name]} pairs, {rates[name]:.1f} a second, {costs[name][-1]:.1f} ms" for name in costs]
         print(f"seed {seed}, load {load:.1f}: {'; '.join(said)}; {ratios[-1]:.1%} of the pairs a second", flush=True)
@@ -150,6 +154,10 @@ def main() -> None:
     print(f"--jobs {asked.jobs}: {median(ratios):.1%} of the pairs a second of as many alone ({spread})")
     cheaper = [ours / theirs for ours, theirs in zip(costs["together"], costs["apart"], strict=True)]
     print(f"processor time a pair: {median(cheaper):.1%} of theirs ({min(cheaper):.1%} to {max(cheaper):.1%})")
+    for name, each in stages.items():
+        whole = sum(each.values())
+        shares = (f"{stage} {part / whole:.1%}" for stage, part in each.most_common() if part / whole > 0.01)
+        print(f"{name}: {', '.join(shares)}")
     print(f"memory of their own: {median(own):.0f} MB, at most {max(own):.0f} MB")
 
 
