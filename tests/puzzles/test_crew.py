@@ -35,6 +35,7 @@ class Fixture:
         self.habit = ""
         self.zygote = "is well"
         self.cancelled: Callable[[], bool] = lambda: False
+        self.cores: tuple[int, ...] = ()
         self.python = directory / "python"
         self.python.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "fake_zygote.py"} "$@"\n')
         self.python.chmod(self.python.stat().st_mode | stat.S_IXUSR)
@@ -50,6 +51,7 @@ class Fixture:
             environment={"PYTHONPATH": str(ROOT)},
             python=self.python,
             cancelled=self.cancelled,
+            cores=self.cores,
         )
         self.clients.append(made)
         return made
@@ -113,6 +115,29 @@ def cmdline(process: psutil.Process) -> list[str]:
         return process.cmdline() if process.status() != psutil.STATUS_ZOMBIE else []
     except psutil.Error:
         return []
+
+
+@pytest.mark.parametrize("died", ["", "worker", "runner"])
+def test_what_works_for_a_slot_is_held_to_its_core_again_and_again(crew: Fixture, died: str) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    crew.cores = (allowed[-1], allowed[0])
+    crew.total = 1_000_000
+    crew.crew.begin()
+    crew.until(lambda: all(crew.state(slot)["done"] for slot in (0, 1)))
+    gone = crew.hit(died, signal.SIGKILL) if died else None
+
+    def held() -> bool:
+        everybody = crew.everybody()
+        workers, runners = everybody["worker"], everybody["runner"]
+        try:
+            cores = [sorted(core for p in some for core in os.sched_getaffinity(p.pid)) for some in (workers, runners)]
+        except ProcessLookupError:
+            return False
+        return gone not in (*workers, *runners) and cores == [sorted(crew.cores)] * 2
+
+    crew.until(held)
+    assert [os.sched_getaffinity(crew.state(slot)["pid"]) for slot in (0, 1)] == [{core} for core in crew.cores]
+    assert len(os.sched_getaffinity(crew.everybody()["zygote"][0].pid)) == len(allowed)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

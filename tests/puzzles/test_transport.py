@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from tests.puzzles.test_faults import ITERATIONS, events_of, fuzz
+from tzerlike.campaign import worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Shard
 from tzerlike.campaign.state import read_state
@@ -92,6 +93,19 @@ def test_a_shard_goes_on_with_what_it_got(nodes: tuple[list[CampaignDir], list[L
         : len(before.entries)
     ]
     assert after.problems == []
+
+
+def test_much_that_comes_at_once_is_taken_over_bit_by_bit(
+    nodes: tuple[list[CampaignDir], list[Lossy]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, ends = nodes
+    monkeypatch.setattr(worker, "ADOPTED_AT_ONCE", 2)
+    monkeypatch.setattr(worker, "EXCHANGE_EVERY", ITERATIONS // 8)
+    end = Lossy(list(ends[0].air))
+    place = fuzz(CampaignDir(tmp_path / "late"), {}, ITERATIONS, Shard(0, 2, 1, first=1), end)
+    taken = [one for one in map(place.load_case, place.corpus_ids()) if one.provenance.worker == 0]
+    assert len({one.case.id for one in ends[0].air if one.provenance.worker == 0}) > 20
+    assert 2 < len(taken) <= 2 * 4, "what a look leaves comes with the next one, and no look takes more"
 
 
 def test_shards_share_out_everything_once() -> None:

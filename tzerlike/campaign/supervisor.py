@@ -26,6 +26,7 @@ from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.caller import require_confinement
 from tzerlike.processes.client import Client, StartCancelled
+from tzerlike.processes.cores import claimed_cores
 from tzerlike.processes.crew import Crew, Death
 from tzerlike.processes.signals import Stopped, StopRequest
 
@@ -112,6 +113,7 @@ class Supervisor:
     _told_faults: bool = False
     _books: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _has_books: bool = False
+    _cores: tuple[int, ...] = ()
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -133,6 +135,7 @@ class Supervisor:
                     "give a larger --budget with --resume"
                 )
             self._told_findings = {path.name for path in self.directory.bundles()}
+            self._cores = stack.enter_context(claimed_cores(self.config.jobs))
             began = time.monotonic()
             crew = Crew(self.config.jobs, self._start_client, self._order, self.tell, self._pauses)
             stack.callback(crew.close)
@@ -173,6 +176,7 @@ class Supervisor:
             python=self.python,
             system=self.config.system,
             cancelled=self._unwanted,
+            cores=self._cores,
         )
         try:
             if starts:

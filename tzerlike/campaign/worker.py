@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ _LOOKS = 4
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
 
+ADOPTED_AT_ONCE = 16
+"""The most that one look takes over: reading an entry takes a millisecond, and while seeds come in, many iterations of
+every other worker bring one. The rest comes with the next looks."""
+
 
 def _origin_of(step: Step) -> dict[str, Any]:
     """What an event says of a case that was rejected, which is in no corpus: its label, and how to make it again.
@@ -97,6 +102,7 @@ class Worker(ConfirmingWorker):
         self.amiss: Counter[str] = Counter()
         self.exchange_at = 0
         self.adopted: dict[Path, int] = {}
+        self.arriving: Iterator[StoredCase] = iter(())
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
         shuffled = list(seeds)
         rng_for(config.seed, "seed order").shuffle(shuffled)
@@ -230,13 +236,19 @@ class Worker(ConfirmingWorker):
         self.faults.keep(look, probe.label, occasion)
 
     def adopt_from_others(self) -> None:
-        """Take over the corpus entries that other workers have sent since the last look."""
-        for stored in self.transport.received():
-            if stored.case.id not in self.fuzzer.corpus:
-                self.room.keep(partial(self.directory.save_case, stored))
-                self.fuzzer.corpus.add(Entry(stored.case, stored.provenance))
+        """Take over some of the corpus entries that other workers have sent, those first that the last look left."""
         if self.shard.slot == 0:
             self.adopt_coverage()
+        left = ADOPTED_AT_ONCE
+        for source in (self.arriving, self.transport.received()):
+            self.arriving = source
+            for stored in islice(source, left):
+                left -= 1
+                if stored.case.id not in self.fuzzer.corpus:
+                    self.room.keep(partial(self.directory.save_case, stored))
+                    self.fuzzer.corpus.add(Entry(stored.case, stored.provenance))
+            if not left:
+                return
 
     def adopt_coverage(self) -> None:
         """Count what other machines have covered, as far as they have saved it since the last look."""

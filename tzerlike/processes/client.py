@@ -67,7 +67,8 @@ class Client:
 
     `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
     take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and `system` the
-    name of the compiler that they load there. UserError where this interpreter's TVM cannot work; StartCancelled when
+    name of the compiler that they load there. What is forked for a slot is held to its core of `cores`, if there are
+    any. UserError where this interpreter's TVM cannot work; StartCancelled when
     `cancelled` says so before the zygote is ready, ZygoteEnded when it dies before.
     """
 
@@ -82,7 +83,9 @@ class Client:
         python: Path | None = None,
         system: str = TVM.name,
         cancelled: Cancelled = _never,
+        cores: Sequence[int] = (),
     ) -> None:
+        self._cores = cores
         if python is None and system == TVM.name:
             require_pair()
         # A run that has to write byte code lays its heap out differently from the next one.
@@ -157,7 +160,9 @@ class Client:
     def spawn(self, role: str, params: Mapping[str, Any], slot: int = 0) -> None:
         """Fork a worker with its runner; it works in the directory and with the variables of this process."""
         around = {"directory": os.getcwd(), "variables": self._of_the_caller}
-        self._send({"do": "spawn", "slot": slot}, _sheet({"role": role, "params": dict(params), **around}))
+        core = [self._cores[slot]] if self._cores else []
+        sheet = _sheet({"role": role, "params": dict(params), **around})
+        self._send({"do": "spawn", "slot": slot, "core": core}, sheet)
 
     def stop_workers(self) -> None:
         """Ask every worker to save and end."""

@@ -117,11 +117,12 @@ class _Post:
     """A slot at work.
 
     `sheet` is a file with what the worker is to do, `line` are the worker's end and the runner's of the socket between
-    them; processes are 0 while there are none.
+    them, and `core` the one that both are held to, if any; processes are 0 while there are none.
     """
 
     sheet: int
     line: tuple[socket.socket, socket.socket]
+    core: tuple[int, ...] = ()
     worker: int = 0
     runner: int = 0
     runners_lost: int = 0
@@ -209,7 +210,8 @@ class _Zygote:
                 self.lanes[slot].channel.beat(-1, "starting")
                 self.lanes[slot].channel.clear_mutation()
                 self._give_up_case(slot)
-                self.posts[slot] = _Post(files[0], socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                self.posts[slot] = _Post(files[0], line, tuple(order["core"]))
             case "stop":
                 for post in self.posts.values():
                     _kill(post.worker, STOP)
@@ -248,6 +250,7 @@ class _Zygote:
         if not post.runner and post.restarts.allowed(time.monotonic()):
             pid = try_fork()
             if pid == 0:
+                _hold_to(post.core)
                 self.control.close()
                 ours.close()
                 serve_runner(self.lanes[slot], theirs, post.runners_lost)
@@ -258,6 +261,7 @@ class _Zygote:
             zygote = os.getpid()
             pid = try_fork()
             if pid == 0:
+                _hold_to(post.core)
                 theirs.close()
                 _serve_worker(self.roles.ROLES, self.lanes[slot], ours, self.control, _read(post.sheet), zygote)
             if pid is not None:
@@ -324,6 +328,15 @@ def _serve_worker(
         status = 1
     finally:
         os._exit(status)
+
+
+def _hold_to(core: Sequence[int]) -> None:
+    """Hold this process, and what it forks, to a core. The kernel refuses none at all, or one that has gone.
+
+    It is asked in any case, so that the heap of the C library comes to be the same with and without a core.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, core)
 
 
 def _kill(pid: int, number: signal.Signals) -> None:
