@@ -27,7 +27,11 @@ from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
 from tzerlike.tir.typecheck import TypeChecker
 
 _SHARE = 1 / 8
-"""Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
+"""Share of the cases to look at: printing and parsing takes as long as compiling."""
+
+_SMALL = 10_000
+"""Characters of a stored program that takes little time, half of those in a corpus; such that a mutation brought into
+the corpus are looked at each."""
 
 _BY_DESIGN = (
     r"is rewritten$",
@@ -69,7 +73,8 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 
 def wants(made: Made) -> bool:
-    return made.inserted and made.rng("text").random() < _SHARE
+    cheap = made.inserted and made.mutation is not None and len(made.case.ir) <= _SMALL
+    return cheap or made.rng("text").random() < _SHARE
 
 
 def look(ask: Ask, made: Made) -> Look:
