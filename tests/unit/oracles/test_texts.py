@@ -23,6 +23,10 @@ def test_each_small_program_that_a_mutation_brought_in_is_looked_at() -> None:
     assert wanted(5_000, True, MUTATION) == 1
 
 
-def test_of_all_others_some_are() -> None:
+def test_of_others_that_are_small_or_enter_the_corpus_some_are() -> None:
     for size, inserted, mutation in ((50_000, True, MUTATION), (5_000, False, MUTATION), (5_000, True, None)):
         assert 0.08 < wanted(size, inserted, mutation) < 0.17
+
+
+def test_a_large_program_that_brought_nothing_is_not() -> None:
+    assert wanted(50_000, False, MUTATION) == 0
