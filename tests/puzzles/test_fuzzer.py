@@ -441,6 +441,15 @@ def test_what_pays_is_chosen_more_often_but_not_alone(make: Make, choice: str, l
     assert low <= tried["constant"] / (tried["constant"] + tried["idle"]) <= high
 
 
+@pytest.mark.parametrize(("choice", "low", "high"), [("adaptive", 0.25, 0.5), ("uniform", 1, 1)])
+def test_passes_alone_change_as_often_as_that_pays(make: Make, choice: str, low: float, high: float) -> None:
+    fuzzer = make(OnlyChangePays(), mutator_choice=choice, n_max=0)
+    for _ in range(400):
+        fuzzer.step()
+    tried = {name: row.tried for name, row in fuzzer.tally.mutators.items() if name != "seed"}
+    assert low <= tried[PASS_MUTATION] / sum(tried.values()) <= high
+
+
 class Schedules:
     """Runs compiler code, as it says, so that the executor is asked for it."""
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from tzerlike.campaign.corpus import Corpus, Entry
 from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.shard_worker import Beats
-from tzerlike.campaign.state import Tally
+from tzerlike.campaign.state import Tally, Yield
 from tzerlike.core.bandit import shares
 from tzerlike.core.case import TIR, Case, ContextConfig, Provenance
 from tzerlike.core.errors import Fault, contained, kept
@@ -30,6 +30,7 @@ from tzerlike.passes.label import Label
 _T = TypeVar("_T")
 
 PASS_MUTATION = "passes"
+PROGRAM_MUTATION = "program"
 SEED_IMPORT = "seed"
 CORPUS_IMPORT = "corpus"
 
@@ -260,7 +261,7 @@ class Fuzzer:
             return None
         entry = self.corpus.choose(rng)
         of_passes = not self.pairs.mutators or (
-            self.search.pass_mode in ("joint", "paper") and entry.n >= self.search.n_max
+            self.search.pass_mode in ("joint", "paper") and entry.n >= self.search.n_max and self._passes_pay(rng)
         )
         mutate = self._mutate_passes if of_passes else self._mutate_program
         trial = contained(partial(mutate, entry, iteration, rng), "propose")
@@ -382,6 +383,19 @@ class Fuzzer:
             return names[rng.randrange(len(names))]
         yields = {name: (row.tried, row.valuable) for name, row in self.tally.mutators.items()}
         return rng.choices(names, shares(names, yields))[0]
+
+    def _passes_pay(self, rng: Random) -> bool:
+        """Whether an entry that N_max mutations have not brought on gets other passes alone, and not one more mutation.
+
+        Where passes change along with programs as well, it does as often as that pays beside mutations, with a floor.
+        """
+        if self.search.pass_mode != "joint" or self.search.mutator_choice == "uniform" or not self.search.feedback:
+            return True
+        rows = {name: row for name, row in self.tally.mutators.items() if name in self.pairs.mutators}
+        of_programs = (sum(row.tried for row in rows.values()), sum(row.valuable for row in rows.values()))
+        of_passes = self.tally.mutators.get(PASS_MUTATION, Yield())
+        yields = {PASS_MUTATION: (of_passes.tried, of_passes.valuable), PROGRAM_MUTATION: of_programs}
+        return rng.random() < len(yields) * shares([*yields], yields)[0]
 
     def _with_program(self, case: Case, ir: str, rng: Random) -> Case:
         """Give a case another program, and by chance another sequence; else its own, but for what is illegal now."""

@@ -27,7 +27,12 @@ from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
 from tzerlike.tir.typecheck import TypeChecker
 
 _SHARE = 1 / 8
-"""Share of the cases that enter the corpus to look at: printing and parsing takes as long as compiling."""
+"""Share of those to look at: printing and parsing takes as long as compiling."""
+
+_SMALL = 10_000
+"""Characters of a stored program that is small, as half of those in a corpus are: it takes less time, and more of the
+small ones do not come back. Those that a mutation brought into the corpus are looked at each; large programs only if
+they enter it."""
 
 _BY_DESIGN = (
     r"is rewritten$",
@@ -69,7 +74,10 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 
 def wants(made: Made) -> bool:
-    return made.inserted and made.rng("text").random() < _SHARE
+    small = len(made.case.ir) <= _SMALL
+    if small and made.inserted and made.mutation is not None:
+        return True
+    return (small or made.inserted) and made.rng("text").random() < _SHARE
 
 
 def look(ask: Ask, made: Made) -> Look:

@@ -1,0 +1,32 @@
+"""Which programs of a campaign are printed and parsed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tzerlike.core.case import Case
+from tzerlike.core.mutation import Mutation
+from tzerlike.core.rng import rng_for
+from tzerlike.oracles.examiner import Made
+from tzerlike.oracles.round_trip.examiner import wants
+
+MUTATION = Mutation(1, 0, 2, 0, "insertion", "p" * 64)
+
+
+def wanted(size: int, inserted: bool, mutation: Mutation | None) -> float:
+    """The share that is wanted of a thousand cases of a campaign."""
+    made = (Made(Case("x" * size), inserted, None, mutation, partial(rng_for, n)) for n in range(1000))
+    return sum(map(wants, made)) / 1000
+
+
+def test_each_small_program_that_a_mutation_brought_in_is_looked_at() -> None:
+    assert wanted(5_000, True, MUTATION) == 1
+
+
+def test_of_others_that_are_small_or_enter_the_corpus_some_are() -> None:
+    for size, inserted, mutation in ((50_000, True, MUTATION), (5_000, False, MUTATION), (5_000, True, None)):
+        assert 0.08 < wanted(size, inserted, mutation) < 0.17
+
+
+def test_a_large_program_that_brought_nothing_is_not() -> None:
+    assert wanted(50_000, False, MUTATION) == 0
