@@ -53,6 +53,7 @@ def observed(case: Case) -> Observation:
         results=Results.from_json(record["results"]) if "results" in record else None,
         rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
         offences=tuple(Offence(**one) for one in record.get("offences", ())),
+        origin=Offence(**record["origin"]) if "origin" in record else None,
     )
 
 
