@@ -284,7 +284,8 @@ def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
     kinds = [TensorType((1, 4, 5, 5), "float32"), TensorType((4, 4, 3, 3), "float32"), TensorType((3, 3), "float32")]
     window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "groups": 1}
     convolved = Vertex("nn.conv2d", (0, 1), {**window, "data_layout": "NCHW", "kernel_layout": "OIHW"}, (_OUT,))
-    model = Model(tuple(map(Origin, kinds)), (convolved, Vertex("multiply", (3, 3), {}, (_OUT,))), (4,))
+    others = (Vertex("multiply", (3, 3), {}, (_OUT,)), Vertex("add", (4, 3), {}, (_OUT,)))
+    model = Model(tuple(map(Origin, kinds)), (convolved, *others), (5,))
     before, names = _module(model), {"relax": relax, "tvm": tvm_api.tvm}
     after = made_pass(PassSpec(name))(before)
     names["mod"] = before
