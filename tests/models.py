@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tzerlike.core.case import Case, PassSpec
@@ -13,6 +13,8 @@ from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex, m
 from tzerlike.graph.solve import output_types, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.harnesses.graph import running
+from tzerlike.oracles.models import judge_results
+from tzerlike.processes.forked import each_in_child
 from tzerlike.processes.job import ALONE
 
 ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
@@ -53,7 +55,19 @@ def observed(case: Case) -> Observation:
         results=Results.from_json(record["results"]) if "results" in record else None,
         rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
         offences=tuple(Offence(**one) for one in record.get("offences", ())),
+        origin=Offence(**record["origin"]) if "origin" in record else None,
     )
+
+
+def disagreements(models: Iterable[Model]) -> list[str]:
+    """What builds of models compute that NumPy does not, or what a child died of: kernels run in one."""
+    answers = each_in_child([case_of(model) for model in models], _disagreement)
+    return [f"signal {died}" if died else text or "" for text, died in answers if died or text]
+
+
+def _disagreement(case: Case) -> str:
+    seen = observed(case)
+    return "" if judge_results(case, seen) is None else f"{case.ir}: {seen.results}"
 
 
 def case_of(model: Model, *passes: str) -> Case:

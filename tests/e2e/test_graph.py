@@ -22,6 +22,7 @@ from tzerlike.graph.spec import OPERATOR_ROWS, ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.left_out import LEFT_OUT
 from tzerlike.graph.values import drawn_values
+from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api
 
 SMALL = SizeLimits(rank=4, extent=6, elements=128)
@@ -80,11 +81,9 @@ def test_type_inference_finds_what_the_output_rule_says(row: Specification) -> N
 
 def test_a_wrong_meaning_is_seen() -> None:
     wrong = replace(ROWS["subtract"], meaning=np.add)
-    with pytest.raises(AssertionError):
-        _compare(wrong, 4)
+    assert _compared(wrong, 4)
     barely = replace(ROWS["exp"], meaning=lambda x: np.exp(x) * (1 + 2e-1))
-    with pytest.raises(AssertionError):
-        _compare(barely, 4)
+    assert _compared(barely, 4)
 
 
 def test_models_pass_type_inference_and_verifier() -> None:
@@ -98,28 +97,32 @@ CHEAP = ("add", "matmul", "sum", "concat", "nn.conv2d", "take", "nn.softmax", "s
 
 @pytest.mark.parametrize("name", CHEAP)
 def test_a_build_computes_what_the_row_means(name: str) -> None:
-    _compare(ROWS[name], 2)
+    assert _compared(ROWS[name], 2) == ""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_a_build_of_every_row_computes_what_it_means(name: str) -> None:
-    _compare(ROWS[name], 12)
+    assert _compared(ROWS[name], 12) == ""
 
 
-def _compare(row: Specification, count: int) -> None:
+def _compared(row: Specification, count: int) -> str:
+    """Models of whose call a build computes something else, "" for none; each runs in a child."""
     dice = Dice(Random(row.name))
-    for _ in range(count):
-        model = _call(row, dice)
-        vertex = model.vertices[0]
-        inputs = [drawn_values(origin, 0) for origin in model.sources]
-        known = recognise(row, [origin.type for origin in model.sources], vertex.attributes)
-        assert known is not None
-        with np.errstate(all="ignore"):
-            expected = answers(row, known, inputs, vertex.attributes, vertex.outputs)
-        for (answer, bound), built in zip(expected, _run(model, inputs), strict=False):
-            if (row.name, model.sources[0].type.dtype if model.sources else "") not in WRONG:
-                assert not differs(answer, bound, built), model
+    found = each_in_child([_call(row, dice) for _ in range(count)], lambda model: _differing(row, model))
+    return "".join(f"signal {died}" if died else text or "" for text, died in found)
+
+
+def _differing(row: Specification, model: Model) -> str:
+    vertex = model.vertices[0]
+    inputs = [drawn_values(origin, 0) for origin in model.sources]
+    known = recognise(row, [origin.type for origin in model.sources], vertex.attributes)
+    assert known is not None
+    with np.errstate(all="ignore"):
+        expected = answers(row, known, inputs, vertex.attributes, vertex.outputs)
+    wrong = (row.name, model.sources[0].type.dtype if model.sources else "") in WRONG
+    results = zip(expected, _run(model, inputs), strict=False)
+    return "" if wrong or not any(differs(answer, bound, built) for (answer, bound), built in results) else str(model)
 
 
 def _run(model: Model, inputs: list[Any]) -> list[Any]:
@@ -130,5 +133,5 @@ def _run(model: Model, inputs: list[Any]) -> list[Any]:
     except (tvm.error.InternalError, ValueError, TypeError, AttributeError, IndexError, RuntimeError) as error:
         assert any(message in str(error) for message in REFUSED_BY_BUILDS), model
         return []
-    outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))
+    outputs = relax.VirtualMachine(built.mod, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))
     return [output.numpy().copy() for output in outputs]

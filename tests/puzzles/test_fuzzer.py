@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import Fault
 from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Rejection
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.harnesses.tir.pairs import TirPairs
 from tzerlike.mutators import MutationEnv
@@ -155,6 +156,15 @@ def test_a_seed_that_never_compiles_stays_out(make: Make) -> None:
         fuzzer.step()
     assert len(fuzzer.corpus) == 0
     assert fuzzer.pending == []
+
+
+def test_a_seed_that_is_known_to_be_refused_without_its_passes_does_not_come_again(make: Make) -> None:
+    refused = replace(REFUSED, rejection=Rejection("internal-error", bare=True))
+    executor = Scripted(refused, OK_NEW)
+    fuzzer = make(executor)
+    for _ in range(4):
+        fuzzer.step()
+    assert (len(executor.cases), len(fuzzer.corpus)) == (1, 0)
 
 
 def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> None:

@@ -83,7 +83,7 @@ class Notes(Beats, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A seed on its way into the corpus: with a random sequence first, `bare` when it did not compile so."""
+    """A seed on its way into the corpus: with a random sequence first, `bare` if that may be what TVM refused."""
 
     name: str
     program: str
@@ -291,7 +291,7 @@ class Fuzzer:
         if entry is None:
             if seen.exit is Exit.OK and (new or not carried or not self.search.guided):
                 inserted = self.corpus.add(Entry(case, provenance))
-            elif trial.arrival is not None and not trial.arrival.bare:
+            elif trial.arrival is not None and not (trial.arrival.bare or seen.refused_bare):
                 self.pending.insert(0, replace(trial.arrival, bare=True))
         elif trial.how == PASS_MUTATION:
             entry.n = 0

@@ -256,6 +256,7 @@ class Reductions:
             scheme=SCHEME,
             marks=finding.marks,
             bare=finding.bare,
+            gist=finding.gist,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),

@@ -146,6 +146,11 @@ class Observation:
         return self.pass_name if self.origin is None else self.origin.pass_name
 
     @property
+    def refused_bare(self) -> bool:
+        """Whether it is known to be refused without passes of its own too."""
+        return self.rejection is not None and self.rejection.bare
+
+    @property
     def refusal(self) -> str:
         """What the compiler said when it refused the case, or, where that compiled, the baseline build."""
         return self.results.baseline.message if self.exit is Exit.OK and self.results is not None else self.message

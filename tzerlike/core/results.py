@@ -186,12 +186,13 @@ class Rejection:
     `label` is one of tzerlike.passes.label; for an internal error, `well_formed` says that TVM's verifiers accept the
     program and what the failing pass was given, and `support` what speaks for it: "defined" by the interpreter,
     "builds" where the interpreter cannot tell and the baseline build compiles, or "": an undefined program is nobody's
-    to complain about.
+    to complain about. `bare`: it is known that the program is refused without passes of its own too.
     """
 
     label: Text
     well_formed: bool = False
     support: Text = ""
+    bare: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -331,6 +331,7 @@ class ForkExecutor:
             results=results,
             rejection=rejection,
             offences=record.offences,
+            origin=record.origin,
         )
 
     def _written_over(self, error: Garbled, logged: int, *, runs: bool) -> Observation:

@@ -33,6 +33,7 @@ class ChildRecord(msgspec.Struct, frozen=True):
     results: dict[str, Any] | None = None
     rejection: dict[str, Any] | None = None
     offences: tuple[Offence, ...] = ()
+    origin: Offence | None = None
     kind: str = ""
     frames: tuple[str, ...] = ()
 

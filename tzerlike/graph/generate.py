@@ -18,6 +18,7 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.novelty import Novelty
 from tzerlike.graph.place import Place, SizeLimits, Wanted
+from tzerlike.graph.reach import ANYWHERE, Whereabouts, easily_led, need_before, need_of, reach_of
 from tzerlike.graph.solve import Drawn, draw_call
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.terms import Bindings
@@ -39,6 +40,8 @@ class Manner:
     """How often a vertex is put before a tensor that comes in."""
     constant: float = 0.3
     """How often what is made is a constant."""
+    hard: float = 0.3
+    """How often a call that few values suit takes what is hard to lead there: sums, norms, convolutions."""
     output: float = 0.05
     """How often a tensor that others take comes out too."""
 
@@ -59,6 +62,9 @@ class _Tensor:
     takers: list[int] = field(default_factory=list)
     fixed: bool = False
     """Whether its values have to lie where its origin says."""
+    reach: Whereabouts = ANYWHERE
+    plain: bool = True
+    """Whether it is made from what comes in by calls that are."""
 
 
 class Growing:
@@ -137,7 +143,7 @@ class Growing:
         if one.origin is None or one.fixed:
             return False
         drawn = draw_producer(row, one.type, self.dice, self.limits)
-        if drawn is None:
+        if drawn is None or not reach_of(row, [ANYWHERE] * len(drawn.inputs), drawn.attributes).meets(one.reach):
             return False
         one.origin = None
         self._add_vertex(row, replace(drawn, inputs=tuple(map(self._source_or_new, drawn.inputs))), number)
@@ -158,7 +164,8 @@ class Growing:
 
     def _add_vertex(self, row: Specification, drawn: Drawn, first: int | None) -> None:
         """Add a call; `first` is the tensor that its first output is, if that is there already."""
-        inputs = [one if isinstance(one, int) else self._add_source(one) for one in drawn.inputs]
+        suited = (self._suited(row, place, one) for place, one in enumerate(drawn.inputs))
+        inputs = [one if isinstance(one, int) else self._add_source(one) for one in suited]
         before = []
         for number in inputs:
             one = self.tensors[number]
@@ -168,15 +175,65 @@ class Growing:
         makers = tuple(maker for maker in before if maker)
         types = tuple(self.tensors[number].type for number in inputs)
         self.novelty.note_call(row.operator, types, drawn.attributes)
+        reach = self._reach(row, drawn, inputs)
+        plain = easily_led(row) and all(self.tensors[number].plain for number in inputs)
         outputs = []
         for index, kind in enumerate(drawn.outputs):
             if index == 0 and first is not None:
                 one = self.tensors[first]
                 one.maker, one.vertex, one.before = row.operator, len(self.vertices), makers
+                one.reach, one.plain = reach.within(one.reach), plain
                 outputs.append(first)
             else:
-                outputs.append(self._add(_Tensor(kind, None, row.operator, len(self.vertices), makers)))
+                made = _Tensor(kind, None, row.operator, len(self.vertices), makers, reach=reach, plain=plain)
+                outputs.append(self._add(made))
         self.vertices.append((row, drawn, inputs, outputs))
+        if first is not None:
+            self._narrow(first, self.tensors[first].reach)
+
+    def _reach(self, row: Specification, drawn: Drawn, inputs: Sequence[int]) -> Whereabouts:
+        """Where the results of a call lie, with what it needs of its inputs taken down."""
+        for place, number in enumerate(inputs):
+            need = need_of(row, place)
+            if need is not None and _is_float(self.tensors[number].type):
+                self._narrow(number, need)
+        reaches = [self.tensors[number].reach for number in inputs]
+        return reach_of(row, reaches, drawn.attributes, alike=len({*inputs}) == 1 < len(inputs))
+
+    def _suited(self, row: Specification, place: int, one: int | Wanted) -> int | Wanted:
+        """What a call is to take, or in place of a tensor that has no values for it another one of the type."""
+        need = need_of(row, place)
+        if need is None or not isinstance(one, int) or not _is_float(self.tensors[one].type):
+            return one
+        if self._meets(one, need) and (self.tensors[one].plain or self.dice.uniform() < self.manner.hard):
+            return one
+        kind = self.tensors[one].type
+        low, high = row.inputs[place].values.low, row.inputs[place].values.high
+        assert isinstance(low, int | float) and isinstance(high, int | float), "needs are of rows with plain values"
+        same = (number for number in self.by_type.get(kind, ()) if number != one and self.tensors[number].plain)
+        other = next((number for number in same if self._meets(number, need)), None)
+        return Wanted(kind, low, high, must=False) if other is None else other
+
+    def _meets(self, number: int, need: Whereabouts) -> bool:
+        one = self.tensors[number]
+        if not _is_float(one.type):
+            return True
+        return one.reach.meets(need) and all(self._meets(*asked) for asked in self._asked_before(one, need))
+
+    def _narrow(self, number: int, need: Whereabouts) -> None:
+        one = self.tensors[number]
+        one.reach = one.reach.within(need)
+        for asked in self._asked_before(one, need):
+            self._narrow(*asked)
+
+    def _asked_before(self, one: _Tensor, need: Whereabouts) -> list[tuple[int, Whereabouts]]:
+        """What is needed of the tensors that one is made from, for it to suit a need."""
+        if one.vertex < 0 or one.vertex >= len(self.vertices):
+            return []
+        row, _, inputs, _ = self.vertices[one.vertex]
+        before = need_before(row, need)
+        same = (number for number in inputs if self.tensors[number].type.dtype == one.type.dtype)
+        return [] if before is None else [(number, before) for number in same]
 
     def _offer(self, place: Place, known: Bindings) -> int | None:
         if self._ahead is not None:
@@ -222,6 +279,10 @@ class Growing:
         if all(one < place for place, others in needs.items() for one in others):
             return list(needs)
         return list(TopologicalSorter(needs).static_order())
+
+
+def _is_float(kind: TensorType) -> bool:
+    return "float" in kind.dtype
 
 
 def random_model(

@@ -24,8 +24,9 @@ from tzerlike.graph.wish import BY_ELEMENT, wishes_for_inputs
 ROUNDS = 20
 """How many times values are computed before a model is given up."""
 
-_FRESH = {4: (1.0, True), 9: (0.25, True), 14: (0.1, False)}
-"""After so many rounds the first values are taken up again, so much smaller, and positive where it says so."""
+_FRESH = {4: (1.0, True, 0.0), 7: (0.25, True, 1.2), 11: (0.25, True, 0.0), 15: (0.1, False, 0.0)}
+"""After so many rounds the first values are taken up again, so much smaller, positive where it says so, and so much
+further up."""
 
 _LARGEST = 1e6
 
@@ -221,11 +222,11 @@ def _moved(origin: Origin, value: Array, wish: Array) -> Array:
     return np.asarray(moved.astype(value.dtype))
 
 
-def _scaled(values: Sequence[Array], fixed: frozenset[int], scale: float, positive: bool) -> list[Array]:
+def _scaled(values: Sequence[Array], fixed: frozenset[int], scale: float, positive: bool, offset: float) -> list[Array]:
     return [
         value
         if number in fixed or value.dtype.kind in "iub"
-        else np.asarray((np.abs(value) if positive else value) * value.dtype.type(scale))
+        else np.asarray((np.abs(value) if positive else value) * value.dtype.type(scale) + value.dtype.type(offset))
         for number, value in enumerate(values)
     ]
 

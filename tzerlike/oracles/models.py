@@ -6,17 +6,27 @@ What is judged the child has looked at (tzerlike.harnesses.graph.running).
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
+from tzerlike.core.refused import nameless
 from tzerlike.graph.stored import COMPILED
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.label import Label
 from tzerlike.passes.naming import short_name
+
+_NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_QUOTED = (
+    (re.compile(r"(?<=PrimExpr ).*?(?= in function )"), "<expression>"),
+    (re.compile(rf"\bR\.\w+{_NESTED}"), "<type>"),
+    (re.compile(r"\b(?:lv|gv|alloc|storage)\d*\b"), "<variable>"),
+)
+"""What a message may have of the text of a model, and what stands for it."""
 
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
@@ -47,7 +57,16 @@ def judge_errors(case: Case, observation: Observation) -> Finding | None:
     if not (rejection.well_formed and rejection.support):
         return None
     where = short_name(observation.culprit) or observation.stage.value
-    return of_error(case, observation, (where,), message_template(observation.message))
+    found = of_error(case, observation, (where,), message_template(observation.message))
+    said = nameless(message_template(_without_model(observation.message)))
+    gist = (where, said, *found.bare[2:])
+    return replace(found, gist=gist) if gist != found.bare else found
+
+
+def _without_model(message: str) -> str:
+    for pattern, word in _QUOTED:
+        message = pattern.sub(word, message)
+    return message
 
 
 def judge_form(case: Case, observation: Observation) -> Finding | None:

@@ -157,6 +157,11 @@ def part(name: str) -> Any:
     return importlib.import_module(f"tvm.{older_tvm.MODULES.get(name, name) if not KNOWN_IR else name}")
 
 
+def has_attribute(operator: str, name: str) -> bool:
+    """Whether an operator that is known has an attribute registered."""
+    return operator in tvm.ir.Op.list_op_names() and tvm.ir.Op.get(operator).get_attr(name) is not None
+
+
 def expression_constructor(name: str) -> Any:
     """Return the function that makes the expression node `name` of its operands and None, without folding.
 

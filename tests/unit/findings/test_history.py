@@ -45,6 +45,7 @@ def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
         (),
         (),
         (),
+        (),
         stored,
     )
 

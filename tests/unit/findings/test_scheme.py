@@ -1,4 +1,4 @@
-"""Signatures of five schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of six schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tzerlike.oracles.ill_typed import judge_ill_typed
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.oracles.metamorphic import judge_metamorphic
+from tzerlike.oracles.models import judge_errors
 from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.reporting.triage.groups import triage
 from tzerlike.reporting.triage.sightings import collect
@@ -56,7 +57,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 6))
+        read_record(with_scheme(new.path, MARKED, 7))
 
 
 def test_what_a_primitive_did_changes_the_newest_signature_alone(tmp_path: Path) -> None:
@@ -179,6 +180,34 @@ def test_what_the_third_scheme_took_for_one(tmp_path: Path) -> None:
     assert record.shown_by(first.signatures) and record.shown_by(other.signatures)
     today = read_record(write(tmp_path / "today", other))
     assert today.signed.signature == other.signature and not today.shown_by(first.signatures)
+
+
+def test_what_the_fifth_scheme_took_for_several(tmp_path: Path) -> None:
+    """What a message quotes of a model; a bundle of before is shown by what is found today."""
+    slot = "InternalError: Check failed: (slot->value_computed) is false: PrimExpr {} in function main is not computed"
+    kind = "InternalError: Check failed: (opt) is false: The type of {} is {}"
+    groups = (
+        [slot.format(text) for text in ("k0 * T.int64(2)", "k1 * k2 + T.int64(1)")],
+        [kind.format("lv", 'R.Tensor((n,), dtype="int8")'), kind.format("lv1", "R.Tuple(R.Tensor((3, m * 2)))")],
+    )
+    for messages in groups:
+        case = Case("{}", harness="graph")
+        rejection = Rejection("internal-error", True, "defined")
+        seen = [replace(refused("P", message, "tvm::F()"), rejection=rejection) for message in messages]
+        first, second = (judge_errors(case, one) for one in seen)
+        assert first is not None and second is not None
+        assert first.signatures[4] != second.signatures[4] and first.signature == second.signature
+        old = replace(Signed(second.kind, second.parts, marks=second.marks), bare=second.bare)
+        assert old.signatures[4] == second.signatures[4]
+        path = add_bundle(tmp_path, old, second.observation)
+        (path / "observation.json").write_text(
+            json.dumps(
+                json.loads((path / "observation.json").read_text())
+                | {"scheme": 5, "bare": list(old.bare), "marks": list(old.marks), "signature": old.signatures[4]}
+            )
+        )
+        record = read_record(path)
+        assert record.shown_by(second.signatures) and not record.shown_by(first.signatures)
 
 
 def write(directory: Path, finding: Finding) -> Path:

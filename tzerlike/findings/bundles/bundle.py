@@ -136,6 +136,7 @@ def observation_text(
         "parts": list(finding.parts),
         "marks": list(finding.marks),
         "bare": list(finding.bare),
+        "gist": list(finding.gist),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -187,6 +188,7 @@ class _StoredRecord(msgspec.Struct):
     scheme: Annotated[int, Meta(ge=1, le=SCHEME)] = 1
     marks: tuple[Text, ...] = ()
     bare: tuple[Text, ...] = ()
+    gist: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -214,6 +216,7 @@ class Record:
     scheme: int
     marks: tuple[str, ...]
     bare: tuple[str, ...]
+    gist: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
@@ -221,7 +224,7 @@ class Record:
     @property
     def signed(self) -> Signed:
         marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
-        return Signed(self.kind, self.parts, bare=self.bare, apart=self.apart, **marks)
+        return Signed(self.kind, self.parts, bare=self.bare, gist=self.gist, apart=self.apart, **marks)
 
     @property
     def tier(self) -> int:
@@ -276,7 +279,9 @@ def read_record(bundle: Path) -> Record:
     return Record(**_fields(bundle))
 
 
-_AS_STORED = ("kind", "signature", "parts", "environment", "scheme", "marks", "bare", "finer", "slips", "apart")
+_AS_STORED = (
+    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "finer", "slips", "apart",
+)  # fmt: skip
 
 
 def _fields(bundle: Path) -> dict[str, Any]:

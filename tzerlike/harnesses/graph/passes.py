@@ -123,6 +123,39 @@ def _fused_by_pattern() -> Any:
     return tvm_api.part("relax").transform.FuseOpsByPattern([("bias", bias), ("product", product)])
 
 
+def _convolutions_last() -> Any:
+    layouts = {"relax.nn.conv1d": ["NWC", "OWI"], "relax.nn.conv2d": ["NHWC", "HWIO"]}
+    return tvm_api.part("relax").transform.ConvertLayout({**layouts, "relax.nn.conv3d": ["NDHWC", "ODHWI"]})
+
+
+def _fused_by_chain() -> Any:
+    dpl = tvm_api.part("relax.dpl")
+    any_ = dpl.wildcard
+    convolution = dpl.is_op("relax.nn.relu")(dpl.is_op("relax.nn.conv2d")(any_(), any_()))
+    transposed = dpl.is_op("relax.matmul")(any_(), dpl.is_op("relax.permute_dims")(any_()))
+    scaled = dpl.is_op("relax.add")(dpl.is_op("relax.multiply")(any_(), any_()), any_())
+    patterns = [("convolution", convolution), ("transposed", transposed), ("scaled", scaled)]
+    return tvm_api.part("relax").transform.FuseOpsByPattern(patterns, bind_constants=False)
+
+
+_CONVOLUTIONS_LAST = """\
+relax.transform.ConvertLayout({
+    "relax.nn.conv1d": ["NWC", "OWI"], "relax.nn.conv2d": ["NHWC", "HWIO"], "relax.nn.conv3d": ["NDHWC", "ODHWI"]
+})"""
+
+_FUSED_BY_CHAIN = """\
+relax.transform.FuseOpsByPattern([
+    ("convolution", relax.dpl.is_op("relax.nn.relu")(
+        relax.dpl.is_op("relax.nn.conv2d")(relax.dpl.wildcard(), relax.dpl.wildcard())
+    )),
+    ("transposed", relax.dpl.is_op("relax.matmul")(
+        relax.dpl.wildcard(), relax.dpl.is_op("relax.permute_dims")(relax.dpl.wildcard())
+    )),
+    ("scaled", relax.dpl.is_op("relax.add")(
+        relax.dpl.is_op("relax.multiply")(relax.dpl.wildcard(), relax.dpl.wildcard()), relax.dpl.wildcard()
+    )),
+], bind_constants=False)"""
+
 _CHANNELS_LAST = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})'
 
 _FUSED_BY_PATTERN = """\
@@ -137,6 +170,8 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
     {
         "relax.ConvertLayoutToChannelsLast": (_channels_last, _CHANNELS_LAST),
         "relax.FuseOpsByPatterns": (_fused_by_pattern, _FUSED_BY_PATTERN),
+        "relax.ConvertLayoutOfConvolutions": (_convolutions_last, _CONVOLUTIONS_LAST),
+        "relax.FuseOpsByChains": (_fused_by_chain, _FUSED_BY_CHAIN),
     }
 )
 """Passes with arguments, by names of our own: what makes them, and the source of that."""

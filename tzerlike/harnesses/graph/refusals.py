@@ -8,6 +8,9 @@ from types import MappingProxyType
 
 from tzerlike.graph.model import Model
 from tzerlike.passes.label import Label
+from tzerlike.systems import tvm_api
+
+_NO_CODE = r"CodeGenVM cannot emit this Relax operator directly"
 
 WORDS: Mapping[str, str] = MappingProxyType(
     {
@@ -20,7 +23,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
     {
         r"(?i)(must be|expect\w*)\b.{0,40}\bconstant": "an extent that has to be a number",
-        r"CodeGenVM cannot emit this Relax operator directly": "no code for any extents",
+        _NO_CODE: "no code for any extents",
     }
 )
 """The same for models whose extents vary."""
@@ -28,8 +31,19 @@ WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
 _ANY, _ON_EXTENTS = re.compile("|".join(WORDS)), [re.compile(words) for words in WORDS_ON_EXTENTS]
 
 
+_OFFENDING = re.compile(_NO_CODE + r"[\s\S]*Offending call:\s*R\.([\w.]+)\(")
+_LEGALIZATION = "FLegalize"
+
+
 def label_of(message: str, model: Model) -> Label:
     """Return what an exception of TVM's on a well-typed model is."""
     varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
-    said = _ANY.search(message) or (varies and any(words.search(message) for words in _ON_EXTENTS))
+    of_extents = varies and any(words.search(message) for words in _ON_EXTENTS)
+    said = _ANY.search(message) or of_extents or _never_lowered(message)
     return Label.DOCUMENTED_REFUSAL if said else Label.INTERNAL_ERROR
+
+
+def _never_lowered(message: str) -> bool:
+    """Whether it is about an operator that TVM has no lowering for, whatever its inputs are."""
+    found = _OFFENDING.search(message)
+    return found is not None and not tvm_api.has_attribute(f"relax.{found[1]}", _LEGALIZATION)

@@ -21,6 +21,7 @@ from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, WITHOUT_PLANNING, model_of
+from tzerlike.harnesses.graph.makers import maker_of_failure
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import least_unit, made_pass, suited
 from tzerlike.harnesses.graph.refusals import label_of
@@ -70,13 +71,18 @@ class Building:
         return ask_compiler(lambda: relax_module(model, lambda origin: next(constants)))
 
     def build(
-        self, module: Any, passes: Sequence[PassSpec], around: RunContext | None = None, pipeline: str = _DEFAULT
+        self,
+        module: Any,
+        passes: Sequence[PassSpec],
+        around: RunContext | None = None,
+        pipeline: str = _DEFAULT,
+        instruments: Sequence[Any] = (),
     ) -> tuple[Any, list[int]]:
         """Return what the module becomes behind `passes`, and the blocks that each was the first to reach."""
         channel, reached = self.channel, [0 if around is None else around.blocks()]
         target = ask_compiler(lambda: tvm_api.target_of(self.case.target))
         watch = tvm_api.PassWatch(channel.note_pass)
-        with target, tvm_api.pass_context(self.case.config, [watch]):
+        with target, tvm_api.pass_context(self.case.config, [watch, *instruments]):
             for spec in passes:
                 channel.note_pass(spec.name)
                 step = made_pass(spec)
@@ -123,7 +129,10 @@ def run_case(
     except CompilerRefused as refusal:
         record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
-            record["rejection"] = _rejection(building, model, refusal.message).to_json()
+            rejection = _rejection(building, model, refusal.message)
+            record["rejection"] = rejection.to_json()
+            if rejection.support and rejection.well_formed:
+                record |= _maker(building, model, record["pass"])
         return record | _offences(building)
     record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building)
     if Check.RESULTS in effort.checks and not building.offences:
@@ -161,14 +170,25 @@ def _offences(building: Building) -> dict[str, Any]:
 
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
-    label = label_of(message, model)
+    label, bare = label_of(message, model), not building.case.passes
     if label is not Label.INTERNAL_ERROR:
-        return Rejection(label.value)
-    support = "defined"
-    if building.case.passes:
-        building.channel.enter_stage(Stage.BUILD_BASELINE)
-        support = "builds" if _builds(building, model) else ""
-    return Rejection(label.value, not building.offences, support)
+        return Rejection(label.value, bare=bare)
+    if bare:
+        return Rejection(label.value, not building.offences, "defined", bare=True)
+    building.channel.enter_stage(Stage.BUILD_BASELINE)
+    builds = _builds(building, model)
+    return Rejection(label.value, not building.offences, "builds" if builds else "", bare=not builds)
+
+
+def _maker(building: Building, model: Model, failing: str) -> dict[str, Any]:
+    """The pass that is to blame in place of the one that failed, where that is known."""
+
+    def build(case: Case, instruments: Sequence[Any]) -> None:
+        again = Building(case, building.channel, building.effort)
+        again.build(again.module(model), case.passes, instruments=instruments)
+
+    found = maker_of_failure(building.case, failing, build)
+    return {} if found is None else {"origin": asdict(found)}
 
 
 def _builds(building: Building, model: Model) -> bool:
