@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -142,7 +142,7 @@ class Supervisor:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
             self._supervise(crew)
             crew.close()
-            stats = self._stats(crew)
+            stats = self._stats(crew, self._states())
             self._save(stats)
             self._announce_findings()
             if crew.failure is not None:
@@ -218,7 +218,8 @@ class Supervisor:
             self._rest(time.monotonic() - turned)
             now = time.monotonic()
             late = -self._time_left()
-            confirming = late > 0 and self._confirming(crew)
+            states = self._states()
+            confirming = late > 0 and _confirming(crew, states)
             in_hand |= confirming
             over = late > (OVERTIME if confirming else _GRACE)
             if stopping_since is None and (self._stop or self.wishes.end or crew.failure is not None or over):
@@ -227,7 +228,7 @@ class Supervisor:
             if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
                 self.tell("a worker did not stop in time and was ended; its last save stands")
                 return
-            stats = self._stats(crew)
+            stats = self._stats(crew, states)
             if now - saved > _SAVE_EVERY:
                 saved = now
                 try:
@@ -239,7 +240,7 @@ class Supervisor:
                     crew.failure = crew.failure or error
             self._announce_findings()
             self._announce_faults(stats)
-            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing, states))
         if (late := -self._time_left()) > _SAID and not self._stop:
             why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
             self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
@@ -257,10 +258,6 @@ class Supervisor:
                 self.directory.pause.unlink(missing_ok=True)
             elif wished and not paused:
                 self.directory.pause.touch()
-
-    def _confirming(self, crew: Crew) -> bool:
-        """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
-        return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in self._states())
 
     @property
     def _doing(self) -> str:
@@ -331,9 +328,9 @@ class Supervisor:
         last = self._curve[-1].elapsed_s if self._curve else 0.0
         return max((state.elapsed for state in self._states()), default=last)
 
-    def _stats(self, crew: Crew) -> dict[str, Any]:
+    def _stats(self, crew: Crew, states: Sequence[WorkerState]) -> dict[str, Any]:
         findings = Counter(kind_of(path.name) for path in self.directory.bundles())
-        numbers = add_up(self._states(), len(self.directory.corpus_ids()), findings)
+        numbers = add_up(states, len(self.directory.corpus_ids()), findings)
         return numbers | {"restarts": dict(sorted(crew.restarted.items()))}
 
     def _save(self, stats: dict[str, Any]) -> None:
@@ -358,14 +355,14 @@ class Supervisor:
             self._told_faults = True
             self.tell(line)
 
-    def _view(self, stats: Mapping[str, Any], status: str) -> View:
+    def _view(self, stats: Mapping[str, Any], status: str, states: Iterable[WorkerState] = ()) -> View:
         cores = tuple(
             Core(
                 state.worker,
                 state.iterations / state.elapsed if state.elapsed else 0.0,
                 -1 if state.in_hand is None else int(state.in_hand.provenance.get("iteration", -1)),
             )
-            for state in (self._states() if stats else ())
+            for state in states
         )
         return View(self.config, self.directory, stats, tuple(self._curve), status, cores)
 
@@ -377,6 +374,11 @@ class Supervisor:
             except BlockingIOError as error:
                 raise UserError(f"--out: {self.directory.root} is in use by another tzerlike") from error
             yield file
+
+
+def _confirming(crew: Crew, states: Iterable[WorkerState]) -> bool:
+    """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
+    return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in states)
 
 
 def resolve(
