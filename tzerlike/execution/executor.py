@@ -5,6 +5,7 @@ The worker owns a `ForkExecutor`. It does not fork itself: it asks its runner (t
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -46,6 +47,9 @@ _ENDLESS_STACK = 100_001
 _BASELINES = 4096
 """Programs to remember whose baseline build was right."""
 
+_REMEMBERED = 256
+"""Jobs to remember what they laid down."""
+
 _RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
 _LOST = "ChildLost"
 
@@ -70,6 +74,7 @@ class ForkExecutor:
         self.limits = limits
         self.effort = effort
         self._baselines: OrderedDict[str, None] = OrderedDict()
+        self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self.overhead: defaultdict[str, float] = defaultdict(float)
         """Seconds not yet booked: `fork` is what waiting for children took beyond their work, `screen` the work in a
         child of many on cases that then ran in one of their own."""
@@ -211,6 +216,20 @@ class ForkExecutor:
         """
         records, end = self.attempt(job, item, limits, count=count)
         return records, None if end is None else end.sound()
+
+    def recall(self, job: str, item: Mapping[str, Any], limits: Limits | None = None) -> list[dict[str, Any]]:
+        """Return what a job lays down that depends on its item alone; of the last ones that a child came through it is
+        remembered, since one finding has its program looked at again and again."""
+        key = content_hash(json.dumps([job, item]))
+        if key in self._remembered:
+            self._remembered.move_to_end(key)
+            return self._remembered[key]
+        records, death = self.call(job, item, limits)
+        if death is None:
+            self._remembered[key] = records
+            if len(self._remembered) > _REMEMBERED:
+                self._remembered.popitem(last=False)
+        return records
 
     def attempt(
         self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False
