@@ -45,6 +45,8 @@ class Compiler:
         channel.enter_stage(Stage.DONE)
         if what == "refused":
             return {"exit": "rejected", "message": "ValueError: no", "backtrace": []}
+        if what == "offends":
+            return {"exit": "ok", "offences": [{"check": "types", "pass_name": "a.B", "rule": "width", "where": "x"}]}
         return {"exit": "ok"}
 
 
@@ -109,3 +111,14 @@ def test_what_brings_something_is_judged_in_full(batch: tuple[ForkExecutor, Comp
     assert batch[1].runs[0] == 1 + 2 * 15
     spared = list(batch[1].spared[:16])
     assert set(spared) == {0, 1}
+
+
+def test_an_offence_runs_again_until_nothing_is_to_be_made_of_it(batch: tuple[ForkExecutor, Compiler]) -> None:
+    executor, compiler = batch
+    run(batch, "plain", "offends", "plain")
+    assert compiler.runs[0] == 3 + 1
+    executor.settled = lambda case, seen: case.ir == "offends" and seen.offences[0].rule == "width"
+    (_, screened, _) = executor.run([Case("plain"), Case("offends"), Case("plain", input_seed=2)])
+    assert compiler.runs[0] == 4 + 3
+    assert len(screened.offences) == 1
+    assert run(batch, "plain", "offends", "plain 2")[2] == (Exit.OK, 2)

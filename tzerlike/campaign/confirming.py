@@ -90,6 +90,7 @@ class ConfirmingWorker(ShardWorker):
         self.carried_over: Counter[str] = Counter()
         how = (self.executor, programs, assignment.config.oracles, self.room.keep, self._bundle_tiered)
         self.reductions = Reductions(self.state, self.directory.findings, *how)
+        self.executor.settled = self._settled
         self.doubts: set[tuple[str, ...]] = set()
         self.defining = 0
 
@@ -247,6 +248,14 @@ class ConfirmingWorker(ShardWorker):
             return False
         self._is_duplicate(finding)
         return True
+
+    def _settled(self, case: Case, seen: Observation) -> bool:
+        """Whether all that is found in an observation has a bundle, or was looked at often enough."""
+        return all(
+            finding.signature in self.signatures
+            or (bool(case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN)
+            for finding in judged(self.oracles, case, seen)
+        )
 
     def _is_duplicate(self, finding: Finding) -> None:
         self.state.duplicates[finding.kind] += 1

@@ -78,6 +78,8 @@ class ForkExecutor:
         self.devices = devices or Devices()
         self.limits = limits
         self.effort = effort
+        self.settled: Callable[[Case, Observation], bool] = lambda case, seen: False
+        """Whether nothing is to be made any more of the offences of a case: it need not run again to be judged."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self.overhead: defaultdict[str, float] = defaultdict(float)
@@ -128,8 +130,8 @@ class ForkExecutor:
             coverage.rearm(slot, first.new_blocks)
             coverage.commit(slot)
             screened.append(first)
-            for seen in others:
-                again = not _brings_nothing(seen)
+            for case, seen in zip(cases[len(screened) :], others, strict=False):
+                again = not _brings_nothing(seen) or (bool(seen.offences) and not self.settled(case, seen))
                 self.overhead["screen"] += seen.elapsed * again
                 screened.append(None if again else seen)
         return screened
@@ -458,11 +460,12 @@ def _end_of(written: bytes) -> str:
 
 
 def _brings_nothing(seen: Observation) -> bool:
-    """Whether a case reaches nothing new, and nothing seems wrong with how it compiles, runs or is refused."""
+    """Whether a case reaches nothing new, and nothing seems wrong with how it compiles, runs or is refused; its passes
+    may have done what none may."""
     results, rejection = seen.results, seen.rejection
     refused = seen.exit is Exit.REJECTED and (rejection is None or not in_doubt(rejection, seen.message))
     right = results is None or not (results.baseline.ending.wrong or results.optimised.ending.wrong)
-    return (seen.exit is Exit.OK or refused) and not seen.new_blocks and right and not seen.offences
+    return (seen.exit is Exit.OK or refused) and not seen.new_blocks and right
 
 
 def _spares_baseline(case: Case) -> bool:
