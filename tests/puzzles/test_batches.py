@@ -27,9 +27,12 @@ class Compiler:
         self.coverage = coverage
         self.runs = mmap.mmap(-1, 1)
         self.stale = False
+        self.spared = mmap.mmap(-1, 64)
+        """Of each program's runs, by its seed, how many were spared their baseline build."""
 
     def __call__(self, case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
         self.runs[0] += 1
+        self.spared[case.input_seed] += around.spares_baseline
         channel.enter_stage(Stage.PASSES)
         what, _, block = case.ir.partition(" ")
         if self.stale and what == "sensitive":
@@ -42,6 +45,8 @@ class Compiler:
         channel.enter_stage(Stage.DONE)
         if what == "refused":
             return {"exit": "rejected", "message": "ValueError: no", "backtrace": []}
+        if what == "offends":
+            return {"exit": "ok", "offences": [{"check": "types", "pass_name": "a.B", "rule": "width", "where": "x"}]}
         return {"exit": "ok"}
 
 
@@ -89,3 +94,31 @@ def test_a_death_that_the_cases_before_it_brought_about_is_none(batch: tuple[For
     ]  # fmt: skip
     # What comes after the death is the first of another child.
     assert batch[1].runs[0] == 4 + 1
+
+
+def test_baseline_builds_are_spared_behind_others_alone_and_some_are_made(
+    batch: tuple[ForkExecutor, Compiler],
+) -> None:
+    run(batch, *["plain"] * 32)
+    spared = list(batch[1].spared[:32])
+    assert spared[0] == 0
+    assert 16 <= sum(spared) < 31
+
+
+def test_what_brings_something_is_judged_in_full(batch: tuple[ForkExecutor, Compiler]) -> None:
+    run(batch, "plain", *[f"plain {block}" for block in range(1, 16)])
+    # Each has run twice, and the second time nothing was spared.
+    assert batch[1].runs[0] == 1 + 2 * 15
+    spared = list(batch[1].spared[:16])
+    assert set(spared) == {0, 1}
+
+
+def test_an_offence_runs_again_until_nothing_is_to_be_made_of_it(batch: tuple[ForkExecutor, Compiler]) -> None:
+    executor, compiler = batch
+    run(batch, "plain", "offends", "plain")
+    assert compiler.runs[0] == 3 + 1
+    executor.settled = lambda case, seen: case.ir == "offends" and seen.offences[0].rule == "width"
+    (_, screened, _) = executor.run([Case("plain"), Case("offends"), Case("plain", input_seed=2)])
+    assert compiler.runs[0] == 4 + 3
+    assert len(screened.offences) == 1
+    assert run(batch, "plain", "offends", "plain 2")[2] == (Exit.OK, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.puzzles.confirming import Confirming, NoTexts, confirming
 from tests.puzzles.conftest import LIMITS, fake_run_case
-from tzerlike.core.case import Case, Provenance
+from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.observation import Observation
 from tzerlike.core.stored import StoredCase
 from tzerlike.oracles.crash import judge_crash
@@ -66,3 +67,16 @@ def test_what_is_bundled_by_another_while_it_is_confirmed_is_a_duplicate(
     assert signature is not None
     assert second.state.duplicates == {"crash": 1} and second.state.unconfirmed == {}
     assert len(list(second.directory.bundles())) == 1 and second.state.findings == {}
+
+
+def test_what_has_a_bundle_is_settled_and_what_takes_many_passes_after_some_looks(workers: list[Confirming]) -> None:
+    first, second = workers
+    case = Case("segfault")
+    (seen,) = first.executor.run([case], count=False)
+    assert not first.executor.settled(case, seen)
+    signature, _ = meet(first, "segfault")
+    assert first.executor.settled(case, seen)
+    assert not second.executor.settled(case, seen)
+    second.long_orders[str(signature)] = 4
+    assert not second.executor.settled(case, seen)
+    assert second.executor.settled(replace(case, passes=(PassSpec("a.B"),)), seen)

@@ -302,6 +302,18 @@ def test_a_resumed_campaign_goes_on_behind_its_faults(tmp_path: Path) -> None:
     assert parts.corpus_ids() == whole.corpus_ids()
 
 
+def test_a_resumed_campaign_of_batches_equals_one_without_a_break(tmp_path: Path) -> None:
+    whole = fuzz(CampaignDir(tmp_path / "whole"), {}, 96, width=8)
+    parts = CampaignDir(tmp_path / "parts")
+    for iterations in (64, 96):
+        fuzz(parts, {}, iterations, width=8)
+    alike = ("i", "how", "exit", "new", "case", "finding")
+    told, whole_told = ([[event[key] for key in alike] for event in events_of(one)] for one in (parts, whole))
+    assert told == whole_told
+    assert parts.corpus_ids() == whole.corpus_ids()
+    assert state(parts)["bringing"] == state(whole)["bringing"] < 1.0
+
+
 def test_a_case_that_cannot_be_recorded_costs_no_other_of_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,20 @@ def test_a_planted_bug_is_found_in_the_build_that_has_it(
     assert parts(judged(planted, None, func)) == ("optimised", *manner)
 
 
+def test_a_baseline_is_spared_where_the_interpreter_knows_the_results_and_no_bug_with_it() -> None:
+    def sparing(optimised: Compiled, effort: Effort) -> tuple[Results, list[Stage]]:
+        notes = Notebook()
+        builds = Builds(lambda: right, lambda: optimised, spares_baseline=True)
+        return judge_builds(program(), builds, 1, effort, notes), notes.stages
+
+    results, stages = sparing(off_by_one, Effort())
+    assert parts(results) == ("optimised", "int", "value")
+    assert Stage.BUILD_BASELINE not in stages
+    results, stages = sparing(off_by_one, Effort(steps=1))
+    assert results.undecided
+    assert Stage.BUILD_BASELINE in stages
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64"])
 def test_right_builds_are_no_finding(dtype: str) -> None:
     results = judged(right, right, program(dtype=dtype))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from tzerlike.campaign.directory import CampaignDir
@@ -11,7 +12,7 @@ from tzerlike.campaign.machines import restarts_of
 from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
 from tzerlike.core.finding import kind_of
-from tzerlike.core.storage import write_atomic, write_json
+from tzerlike.core.storage import locked, write_atomic, write_json
 
 
 class Books:
@@ -20,36 +21,49 @@ class Books:
     def __init__(self, directory: CampaignDir) -> None:
         self.directory = directory
         self.curve: list[CurvePoint] = []
-        self.open()
+        self._held: ExitStack | None = None
 
     def open(self) -> None:
         """Take up the curve where whoever wrote it before has left it."""
         path = self.directory.coverage_csv
         self.curve = read_curve(path)[0] if path.exists() else []
 
+    def taken(self) -> bool:
+        """Whether these are the books, which one of several machines keeps: as soon as nobody else does, this one."""
+        if self._held is None:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(locked(self.directory.root / ".books"))
+                except BlockingIOError:
+                    return False
+                self._held = stack.pop_all()
+            self.open()
+        return True
+
+    def close(self) -> None:
+        """Leave the books to another machine."""
+        if self._held is not None:
+            self._held.close()
+
     def states(self) -> list[WorkerState]:
         """The states of all workers, on all machines."""
         paths = map(self.directory.worker_state, self.directory.worker_numbers())
         return [read_state(path) for path in paths if path.exists()]
 
-    def stats(self, restarted: Mapping[str, int] | None = None) -> dict[str, Any]:
-        """Return the contents of stats.json; `restarted` is what had to be started again, None for what machines say
-        of themselves."""
+    def stats(
+        self, states: Sequence[WorkerState] | None = None, restarted: Mapping[str, int] | None = None
+    ) -> dict[str, Any]:
+        """Return the contents of stats.json: of these states, and what had to be started again; None is of all
+        machines."""
         directory = self.directory
         findings = Counter(kind_of(path.name) for path in directory.bundles())
         restarts = restarts_of(directory) if restarted is None else restarted
-        numbers = add_up(self.states(), len(directory.corpus_ids()), findings)
+        numbers = add_up(self.states() if states is None else states, len(directory.corpus_ids()), findings)
         return numbers | {"restarts": dict(sorted(restarts.items()))}
 
     def save(self, stats: Mapping[str, Any]) -> None:
         """Write stats.json and the curve; StorageError where they cannot be written."""
         write_json(self.directory.stats, stats)
-        self.curve = extended_curve(self.curve, curve_point(dict(stats)))
+        self.curve = extended_curve(self.curve, curve_point(stats))
         lines = [CSV_HEADER, *(point.to_csv() for point in self.curve)]
         write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
-
-    def keep(self) -> dict[str, Any]:
-        """Add up, and write; returns the contents of stats.json."""
-        stats = self.stats()
-        self.save(stats)
-        return stats

@@ -18,6 +18,7 @@ from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
 from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
 from tzerlike.core.finding import FIRST_TIER, SCHEME, SECOND_TIER, Finding
 from tzerlike.core.mutation import Mutation
@@ -37,9 +38,10 @@ from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
 from tzerlike.findings.likeness import same_failure
-from tzerlike.findings.programs import Programs
+from tzerlike.findings.programs import JudgeCase, Programs
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.rescue import without_misuse
+from tzerlike.findings.sufficing import sufficing
 from tzerlike.findings.tiers import tiered
 from tzerlike.oracles import judged
 from tzerlike.oracles.inconsistency import excused
@@ -91,6 +93,7 @@ class ConfirmingWorker(ShardWorker):
         self.reductions = Reductions(self.state, self.directory.findings, *how)
         alive = lambda: self.notes.beat(self.state.iterations, "report")  # noqa: E731
         self.claims = Claims(self.directory.root, self.number, alive)
+        self.executor.settled = self._settled
         self.doubts: set[tuple[str, ...]] = set()
         self.defining = 0
 
@@ -198,7 +201,8 @@ class ConfirmingWorker(ShardWorker):
             return self._bundle_tiered(finding, stored)
         if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
             return None
-        short = contained(lambda: shortened(finding, self._judge, lambda: self._carried(finding, stored)), "shorten")
+        judge = self._judge_as(finding)
+        short = contained(lambda: shortened(finding, judge, lambda: self._carried(finding, stored)), "shorten")
         if isinstance(short, Fault):
             self.faults.note(short, Occasion(stored.provenance.iteration, stored))
             short = finding if is_short(finding.case) else None
@@ -226,7 +230,8 @@ class ConfirmingWorker(ShardWorker):
         return best if tier == FIRST_TIER else None
 
     def _tiered(self, finding: Finding, stored: StoredCase) -> tuple[Finding, int]:
-        found = contained(lambda: tiered(finding, self.executor, self.programs, self._judge, same_failure), "tier")
+        judge = self._judge_as(finding)
+        found = contained(lambda: tiered(finding, self.executor, self.programs, judge, same_failure), "tier")
         if isinstance(found, Fault):
             self.faults.note(found, Occasion(stored.provenance.iteration, stored))
             return finding, 0
@@ -258,6 +263,14 @@ class ConfirmingWorker(ShardWorker):
         self._is_duplicate(finding)
         return True
 
+    def _settled(self, case: Case, seen: Observation) -> bool:
+        """Whether all that is found in an observation has a bundle, or was looked at often enough."""
+        return all(
+            finding.signature in self.signatures
+            or (bool(case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN)
+            for finding in judged(self.oracles, case, seen)
+        )
+
     def _is_duplicate(self, finding: Finding) -> None:
         self.state.duplicates[finding.kind] += 1
         self.signatures.add(finding.signature)
@@ -277,9 +290,13 @@ class ConfirmingWorker(ShardWorker):
         self.signatures.add(finding.signature)
         return finding.signature
 
-    def _judge(self, case: Case) -> list[Finding]:
-        (seen,) = self.executor.run([case], count=False)
+    def _judge(self, case: Case, effort: Effort | None = None) -> list[Finding]:
+        (seen,) = self.executor.run([case], count=False, effort=effort)
         return judged(self.oracles, case, seen.sound())
+
+    def _judge_as(self, finding: Finding) -> JudgeCase:
+        """Judges cases by what it takes to see a finding."""
+        return partial(self._judge, effort=sufficing(self.executor.effort, finding.observation))
 
     def _bundle(self, finding: Finding, stored: StoredCase, tier: int) -> str | None:
         """Run a finding again, a hang with three times the time once it is one, and write its bundle.
@@ -295,7 +312,7 @@ class ConfirmingWorker(ShardWorker):
         evidence = evidence_for(finding.case, finding.observation.results)
 
         def shows(layout: int, inputs: str) -> bool:
-            effort = replace(self.executor.effort, inputs=inputs, layout=layout)
+            effort = replace(sufficing(self.executor.effort, finding.observation), inputs=inputs, layout=layout)
             (seen,) = self.executor.run([finding.case], count=False, limits=limits, effort=effort)
             if seen.exit is Exit.FAULT:
                 self.faults.note(seen.faults[-1], Occasion(stored.provenance.iteration, stored))

@@ -212,9 +212,13 @@ class Fuzzer:
         return self.search.pairs_per_fork if self.bringing <= RERUN_SHARE else 1
 
     def step(self, most: int | None = None) -> list[Step]:
-        """One round, of `most` iterations: propose as many trials as a batch has, run them, learn from each."""
+        """One round, of `most` iterations: propose as many trials as a batch has, run them, learn from each.
+
+        No batch goes beyond a multiple of the size of batches: one that starts there after a resume is the same.
+        """
         number = self.tally.iterations
-        end = number + min(self.width, most or self.width)
+        whole = self.width - number % self.width
+        end = number + min(whole, most or whole)
         trials: list[Trial] = []
         room = BATCH_TEXT
         while number < end and room > 0 and (len(self.corpus) or self.pending or not trials):

@@ -31,6 +31,7 @@ from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.findings.reduction.record import Recorder
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.findings.retrial import retrial_of
+from tzerlike.findings.sufficing import sufficing
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.plugins import harness_named
 
@@ -227,7 +228,8 @@ class Reductions:
             self._keep(lambda: refresh_report(bundle.path))
 
     def _judge(self, bundle: Bundle, limits: Limits | None = None) -> FindingJudge:
-        retrial = retrial_of(bundle, self._executor, self._oracles, self._programs, limits)
+        effort = sufficing(self._executor.effort, bundle.observation)
+        retrial = retrial_of(bundle, self._executor, self._oracles, self._programs, limits, effort)
         return FindingJudge(retrial, bundle, self._programs)
 
     def _holding_less(self, bundle: Bundle) -> Generator[int, None, Bundle]:

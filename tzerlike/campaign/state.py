@@ -140,7 +140,7 @@ class WorkerState(Tally, kw_only=True):
 
     `elapsed` counts earlier runs of the campaign too, and `time` is when this was saved, in seconds since the epoch.
     `coverage` is that of all workers of a machine. `reducing` is how many cases reductions have taken, `seen_again`
-    counts findings that had a bundle, by signature.
+    counts findings that had a bundle, by signature. `bringing` is the share of the last cases that brought something.
     """
 
     iterations: Count
@@ -159,6 +159,7 @@ class WorkerState(Tally, kw_only=True):
     in_hand: InHand | None = None
     to_reduce: list[ToReduce] = []
     reducing: Count = 0
+    bringing: Annotated[float, Meta(ge=0, le=1)] = 1.0
     seen_again: Counts = {}
     checks: dict[Text, Yield] = {}
     tried: Counts = {}

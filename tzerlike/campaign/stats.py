@@ -178,7 +178,7 @@ def _rows(yields: Mapping[str, Yield]) -> dict[str, dict[str, int]]:
     return {name: msgspec.structs.asdict(row) for name, row in sorted(yields.items())}
 
 
-def curve_point(stats: dict[str, Any]) -> CurvePoint:
+def curve_point(stats: Mapping[str, Any]) -> CurvePoint:
     return CurvePoint(
         stats["elapsed_s"],
         stats["iterations"],

@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from tzerlike.campaign.books import Books
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
-from tzerlike.campaign.machines import difference, restarts_of, write_machine
+from tzerlike.campaign.machines import difference, write_machine
 from tzerlike.campaign.recovery import recover
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state
-from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
+from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import kind_of
 from tzerlike.core.storage import TEMPORARY, NoSpace, locked, write_atomic, write_json, write_new
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
@@ -107,13 +106,14 @@ class Supervisor:
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
-    _curve: list[CurvePoint] = field(default_factory=list)
     _told_findings: set[str] = field(default_factory=set)
     _paused: set[int | None] = field(default_factory=set)
     _told_faults: bool = False
-    _books: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-    _has_books: bool = False
+    _books: Books = field(init=False)
     _cores: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._books = Books(self.directory)
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -122,12 +122,12 @@ class Supervisor:
         cannot go on; all that was found is saved by then.
         """
         with StopRequest() as self._stop, contextlib.ExitStack() as stack:
-            self._books = stack.enter_context(contextlib.ExitStack())
             if self.resume:
                 stack.enter_context(self._lock())
                 for problem in recover(self.directory, None if self._part.alone else self._part.numbers):
                     self.tell(problem)
-            self._curve = self._read_curve()
+            self._books.open()
+            stack.callback(self._books.close)
             self._elapsed_before = self._elapsed_so_far()
             if self._elapsed_before >= self.config.budget:
                 raise UserError(
@@ -155,7 +155,7 @@ class Supervisor:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
             self._supervise(crew)
             crew.close()
-            stats = self._stats(crew)
+            stats = self._stats(crew, self._states())
             self._save(stats, crew)
             self._announce_findings()
             if crew.failure is not None:
@@ -232,7 +232,8 @@ class Supervisor:
             self._rest(time.monotonic() - turned)
             now = time.monotonic()
             late = -self._time_left()
-            confirming = late > 0 and self._confirming(crew)
+            states = self._states()
+            confirming = late > 0 and _confirming(crew, states)
             in_hand |= confirming
             over = late > (OVERTIME if confirming else _GRACE)
             if stopping_since is None and (self._stop or self.wishes.end or crew.failure is not None or over):
@@ -241,7 +242,7 @@ class Supervisor:
             if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
                 self.tell("a worker did not stop in time and was ended; its last save stands")
                 return
-            stats = self._stats(crew)
+            stats = self._stats(crew, states)
             if now - saved > _SAVE_EVERY:
                 saved = now
                 try:
@@ -253,7 +254,7 @@ class Supervisor:
                     crew.failure = crew.failure or error
             self._announce_findings()
             self._announce_faults(stats)
-            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing))
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing, states))
         if (late := -self._time_left()) > _SAID and not self._stop:
             why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
             self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
@@ -271,10 +272,6 @@ class Supervisor:
                 self.directory.pause.unlink(missing_ok=True)
             elif wished and not paused:
                 self.directory.pause.touch()
-
-    def _confirming(self, crew: Crew) -> bool:
-        """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
-        return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in self._states())
 
     @property
     def _doing(self) -> str:
@@ -344,43 +341,27 @@ class Supervisor:
     def _part(self) -> Part:
         return Part(self.config.jobs, self.node, self.config.nodes)
 
-    def _states(self, numbers: Iterable[int] | None = None) -> list[WorkerState]:
-        """The states of workers, of this machine's where `numbers` says nothing else."""
-        paths = map(self.directory.worker_state, self._part.numbers if numbers is None else numbers)
+    def _states(self) -> list[WorkerState]:
+        """The states of this machine's workers."""
+        paths = map(self.directory.worker_state, self._part.numbers)
         return [read_state(path) for path in paths if path.exists()]
 
     def _elapsed_so_far(self) -> float:
-        last = self._curve[-1].elapsed_s if self._curve and self._part.alone else 0.0
+        last = self._books.curve[-1].elapsed_s if self._books.curve and self._part.alone else 0.0
         return max((state.elapsed for state in self._states()), default=last)
 
-    def _stats(self, crew: Crew) -> dict[str, Any]:
-        findings = Counter(kind_of(path.name) for path in self.directory.bundles())
-        numbers = add_up(self._states(self._all_workers()), len(self.directory.corpus_ids()), findings)
-        restarts = crew.restarted if self._part.alone else restarts_of(self.directory)
-        return numbers | {"restarts": dict(sorted(restarts.items()))}
+    def _stats(self, crew: Crew, states: Sequence[WorkerState]) -> dict[str, Any]:
+        """Add up the whole campaign; `states` are those of this machine."""
+        if self._part.alone:
+            return self._books.stats(states, crew.restarted)
+        return self._books.stats()
 
-    def _all_workers(self) -> Iterable[int]:
-        return self._part.numbers if self._part.alone else self.directory.worker_numbers()
-
-    def _save(self, stats: dict[str, Any], crew: Crew) -> None:
+    def _save(self, stats: Mapping[str, Any], crew: Crew) -> None:
         """Write this machine's word and, where none of the others does, the campaign's books."""
         if not self._part.alone:
             write_machine(self.directory, self._part, crew.restarted)
-            if not self._has_books:
-                try:
-                    self._books.enter_context(locked(self.directory.root / ".books"))
-                except BlockingIOError:
-                    return
-                self._has_books = True
-                self._curve = self._read_curve()
-        write_json(self.directory.stats, stats)
-        point = curve_point(stats)
-        self._curve = extended_curve(self._curve, point)
-        lines = [CSV_HEADER, *(p.to_csv() for p in self._curve)]
-        write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
-
-    def _read_curve(self) -> list[CurvePoint]:
-        return read_curve(self.directory.coverage_csv)[0] if self.directory.coverage_csv.exists() else []
+        if self._part.alone or self._books.taken():
+            self._books.save(stats)
 
     def _announce_findings(self) -> None:
         for path in self.directory.bundles():
@@ -394,16 +375,16 @@ class Supervisor:
             self._told_faults = True
             self.tell(line)
 
-    def _view(self, stats: Mapping[str, Any], status: str) -> View:
+    def _view(self, stats: Mapping[str, Any], status: str, states: Iterable[WorkerState] = ()) -> View:
         cores = tuple(
             Core(
                 state.worker,
                 state.iterations / state.elapsed if state.elapsed else 0.0,
                 -1 if state.in_hand is None else int(state.in_hand.provenance.get("iteration", -1)),
             )
-            for state in (self._states() if stats else ())
+            for state in states
         )
-        return View(self.config, self.directory, stats, tuple(self._curve), status, cores)
+        return View(self.config, self.directory, stats, tuple(self._books.curve), status, cores)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[TextIO]:
@@ -413,6 +394,11 @@ class Supervisor:
         except BlockingIOError as error:
             part = "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
             raise UserError(f"--out: {part}{self.directory.root} is in use by another tzerlike") from error
+
+
+def _confirming(crew: Crew, states: Iterable[WorkerState]) -> bool:
+    """Whether a worker has a finding in hand, by what it was at a second ago, or has saved."""
+    return any(word in IN_HAND for word in crew.doing.values()) or any(state.in_hand for state in states)
 
 
 def resolve(

@@ -265,6 +265,7 @@ class Worker(ConfirmingWorker):
     def restore(self) -> None:
         """Take up where an earlier run of this shard stopped; a corpus file that is broken is set aside and named."""
         super().restore()
+        self.fuzzer.bringing = self.state.bringing
         if self.fuzzer.search.feedback:
             self.fuzzer.pairs.learn(self.state.pass_yields())
         self._restore_corpus()
@@ -327,6 +328,7 @@ class Worker(ConfirmingWorker):
             coverage.backend,
         )
         state.corpus = len(corpus)
+        state.bringing = self.fuzzer.bringing
         state.entries = [(entry.id, entry.n) for entry in corpus]
         state.pending = len(self.fuzzer.pending)
         if self.carried is not None:

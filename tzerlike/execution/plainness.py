@@ -37,7 +37,7 @@ def plain_program(executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
     """
     if odd_in(case.ir, threads=_has_threads(case)):
         return False
-    records, _ = executor.call(_PLAIN, {"case": case.to_json()})
+    records = executor.recall(_PLAIN, {"case": _bare(case).to_json()})
     return bool(records and records[-1]["plain"]) and (not printed or rendered(executor, case).faithful)
 
 
@@ -53,10 +53,15 @@ def plain_case(case: Case) -> Case:
     return replace(case, passes=(), config=ContextConfig(), target=target)
 
 
+def _bare(case: Case) -> Case:
+    """The case without what does not matter to its program."""
+    return replace(case, passes=(), config=ContextConfig())
+
+
 def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | None:
     """Return the plain case of what so many of the passes of `case` make of its program; None where one of them
     fails, or leaves no entry."""
-    records, _ = executor.call(_AFTER, {"case": replace(case, passes=case.passes[:passes]).to_json()})
+    records = executor.recall(_AFTER, {"case": replace(case, passes=case.passes[:passes]).to_json()})
     return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
 
 
@@ -64,7 +69,7 @@ def program_hinted(executor: ForkExecutor, case: Case) -> Case | None:
     """Return the plain case of the program of `case` that asks for its options itself; None where it cannot."""
     if not HINTED.keys() & dict(case.config.options):
         return None
-    records, _ = executor.call(_HINTED, {"case": case.to_json()})
+    records = executor.recall(_HINTED, {"case": case.to_json()})
     return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
 
 
@@ -80,7 +85,7 @@ def mended_programs(executor: ForkExecutor, case: Case) -> list[Case]:
     """
     found: dict[str, None] = {}
     for ir in filter(None, (case.ir, rendered(executor, case).again)):
-        records, _ = executor.call(_MENDED, {"case": replace(case, ir=ir).to_json()})
+        records = executor.recall(_MENDED, {"case": replace(_bare(case), ir=ir).to_json()})
         found |= dict.fromkeys(record["ir"] for record in records)
     return [replace(case, ir=ir) for ir in found if ir != case.ir]
 

@@ -46,7 +46,7 @@ def render_module(ir: str) -> Rendering:
 
 def rendered(executor: ForkExecutor, case: Case) -> Rendering:
     """Return the case's module as TVMScript, an empty one if printing fails; Fault on one of ours."""
-    records, _ = executor.call("render", {"ir": case.ir}, executor.limits.relaxed(3))
+    records = executor.recall("render", {"ir": case.ir}, executor.limits.relaxed(3))
     return Rendering(**records[0]) if records else Rendering()
 
 

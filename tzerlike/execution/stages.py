@@ -72,6 +72,7 @@ def run_case(
         builds = Builds(
             None if baseline_known else lambda: compile_baseline(module, channel, effort.baseline),
             lambda: native.entry_point(module, built),
+            around.spares_baseline,
         )
         entry = tvm_api.entry_of(module)
         record["results"] = judge_builds(entry, builds, case.input_seed, effort, channel, around.paced).to_json()

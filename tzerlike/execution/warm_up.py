@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
@@ -41,4 +43,7 @@ def warm_up(channel: Channel) -> Callable[[], None]:
             raise TzerlikeError(f"a small function goes wrong: {record['results']}")
     run_case(Case(ir, (PassSpec("tirx.MakePackedAPI"),)), channel, effort=effort)
     render_module(ir)
+    # Every regression test imports it, and pytest with it: a tenth of a second in each child that tries one.
+    with suppress(ImportError):
+        importlib.import_module("tvm.testing")
     return partial(touch, case)

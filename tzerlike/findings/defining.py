@@ -14,6 +14,7 @@ from tzerlike.core.observation import Exit, Observation, message_template
 from tzerlike.core.shrink import Task, search
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.sufficing import sufficing
 from tzerlike.oracles import judged
 from tzerlike.oracles.protocol import Judge
 from tzerlike.passes.label import Label
@@ -46,10 +47,11 @@ def defined_finding(
     found: list[Finding] = []
     tried: list[Case] = []
     accepted = programs.accepted(case)
+    effort = sufficing(executor.effort, seen)
 
     def keeps(other: Case) -> bool:
         tried.append(other)
-        (again,) = executor.run([other], count=False)
+        (again,) = executor.run([other], count=False, effort=effort)
         if what_failed(again) != what_failed(seen):
             return False
         if not doubtful(again) and accepted <= programs.accepted(other):

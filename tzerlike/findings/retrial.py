@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.stored import StoredCase
@@ -51,26 +52,36 @@ class Retrial:
 
 
 def retrial_of(
-    bundle: Bundle, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
+    bundle: Bundle,
+    executor: ForkExecutor,
+    oracles: Sequence[str],
+    programs: Programs,
+    limits: Limits | None = None,
+    effort: Effort | None = None,
 ) -> Retrial:
     """Return how the cases of a bundle are tried again; `oracles` are those of its campaign.
 
-    `limits` are those of a compilation that is looked at, other than the executor's.
+    `limits` and `effort` are those of a compilation that is looked at, other than the executor's.
     """
     if bundle.probe is not None:
         return _of_probe(bundle.kind, bundle.probe, bundle.environment, executor, programs)
-    return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits)
+    return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits, effort)
 
 
 def retrial_of_compilation(
-    kind: str, executor: ForkExecutor, oracles: Sequence[str], programs: Programs, limits: Limits | None = None
+    kind: str,
+    executor: ForkExecutor,
+    oracles: Sequence[str],
+    programs: Programs,
+    limits: Limits | None = None,
+    effort: Effort | None = None,
 ) -> Retrial:
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
     def look(case: Case, layout: int = 0, inputs: str = "") -> Look:
-        effort = replace(executor.effort, layout=layout, inputs=inputs)
-        (seen,) = executor.run([case], count=False, limits=limits, effort=effort)
+        spent = replace(effort or executor.effort, layout=layout, inputs=inputs)
+        (seen,) = executor.run([case], count=False, limits=limits, effort=spent)
         return Look(tuple(judged(judges, case, seen)), seen=seen)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:

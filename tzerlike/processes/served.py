@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import socket
+from dataclasses import replace
 from typing import NoReturn
 
 from tzerlike.core.case import Case
@@ -88,12 +89,13 @@ def _work(lane: Lane, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds * (1 - _WATCHED) if limited else 0)
 
     around = RunContext(blocks, paced, exploring=request["count"])
-    for index, (data, known) in enumerate(zip(request["cases"], request["baselines"], strict=True)):
+    requested = zip(request["cases"], request["baselines"], request["spared"], strict=True)
+    for index, (data, known, spared) in enumerate(requested):
         paced(True)
         lane.channel.begin_case(index)
         start = blocks()
         case = Case.from_json(data)
-        record = lane.run_case(case, lane.channel, around, effort, known)
+        record = lane.run_case(case, lane.channel, replace(around, spares_baseline=spared), effort, known)
         paced(False)
         record = {"stage": lane.channel.stage().value, "pass": lane.channel.pass_name()} | record
         lane.channel.enter_stage(Stage.DONE)

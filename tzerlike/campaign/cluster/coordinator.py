@@ -49,6 +49,7 @@ class Coordinator:
         self.directory = directory
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
+        self._books.open()
         self._books_due = 0.0
         self._stats: dict[str, Any] = {}
         self._ended = False
@@ -111,7 +112,8 @@ class Coordinator:
         """
         began = time.monotonic()
         if began >= self._books_due or self._ended:
-            self._stats = self._books.keep()
+            self._stats = self._books.stats()
+            self._books.save(self._stats)
             self._books_due = time.monotonic() + _BOOKS_SHARE * (time.monotonic() - began)
         return self._stats
 

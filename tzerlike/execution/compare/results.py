@@ -68,11 +68,12 @@ class Builds:
     """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
 
     `baseline` is None where that build is known to be right on these inputs; a Ran in place of a function is how it
-    ended without being run.
+    ended without being run. With `spares_baseline` it is not made either where the interpreter knows the results.
     """
 
     baseline: Callable[[], Function | Ran] | None
     optimised: Callable[[], Function | Ran]
+    spares_baseline: bool = False
 
 
 def compile_baseline(module: Any, notes: StepNotes, baseline: str = "") -> Function | Ran:
@@ -128,7 +129,8 @@ def judge_builds(
 
     # Both before either runs: wrong code may leave a process behind in which compiling fails.
     try:
-        first = built(builds.baseline, Stage.BUILD_BASELINE) if builds.baseline is not None else Ran()
+        baseline = None if builds.spares_baseline and results.defined else builds.baseline
+        first = built(baseline, Stage.BUILD_BASELINE) if baseline is not None else Ran()
         second = built(builds.optimised, Stage.BUILD)
     except native.NotAllowed as refusal:
         results = replace(results, verdict=Verdict.UNKNOWN.value, rule=NOT_ALLOWED, where=f"not run: {refusal}")
