@@ -31,6 +31,7 @@ from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
+from tzerlike.tir.repetition import only_repeats
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import (
@@ -259,6 +260,8 @@ def _loop(program: _Program, site: Site) -> _Found:
             yield "loops of the host in each other", partial(substitute, node.body, {key(node.loop_var): node.min})
         elif int(node.kind) not in (SERIAL, UNROLLED):
             yield "a parallel loop of the host", serial
+    if only_repeats(program.tree, site):
+        yield "a loop that only repeats itself", partial(substitute, node.body, {key(node.loop_var): node.min})
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)

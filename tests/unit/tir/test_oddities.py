@@ -34,6 +34,7 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 NAMED = "a name in a condition or a bound"
 SIMPLER = "an expression that is one of its operands, or a number"
 NEVER = "what no execution may come to"
+REPEATS = "a loop that only repeats itself"
 
 
 def bare(statement: str) -> Any:
@@ -66,6 +67,10 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
         "B[n] = A[T.Cast('int32', T.floor(T.Cast('float32', A[n]) * T.float32(0.5)))]",
         "if n < 3:\n    B[n] = T.if_then_else(n > 1, A[n], 0)",
         "while n < 3:\n    T.evaluate(0)",
+        "for i in range(3):\n    B[n] = B[n] + A[n]",
+        "for i in range(3):\n    B[n] = A[n]\n    A[n] = B[n] * 2",
+        "for i in range(1):\n    B[n] = A[n]",
+        "for i in range(4):\n    for j in range(4):\n        B[j] = A[i]",
         "B[n] = T.Cast('int32', T.float32(7.5))",
         "C = T.alloc_buffer((4,), 'int32', align=4)\nC[0] = 1\nB[n] = C[0]",
         "for i in range(A[0], A[1]):\n    B[i] = 1",
@@ -110,6 +115,9 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(T.uint32(4)):\n    B[T.Cast('int32', i)] = 1", "an unsigned loop", "for i in range(4):"),
         ("for i in range(B[0]):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
         ("for i in range(B[3], 8):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
+        ("for i in range(3):\n    B[n] = A[n]", REPEATS, "B[n] = A[n]"),
+        ("for i in range(n):\n    for j in range(4):\n        B[j] = A[j]", REPEATS, "for j in range(4):"),
+        ("for i in range(5, 8):\n    B[n] = 2\n    B[n + 1] = A[n]", REPEATS, "B[n + 1] = A[n]"),
         ("T.evaluate(A[n])\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("T.evaluate(T.exp(T.Cast('float32', n)))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("B[n] = A[T.FloorMod(T.Mod(n, 1), 8) + 1]", SIMPLER, "B[n] = A[0]"),
