@@ -23,7 +23,7 @@ import msgspec
 
 from tzerlike.campaign.cluster.at_work import EVERY, work
 from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, PiecesByPath, Welcome, as_bytes, from_bytes
+from tzerlike.campaign.cluster.parcel import News, Parcel, PiecesByPath, Welcome, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -40,7 +40,7 @@ class Recording:
     def join(self) -> Welcome:
         return self.coordinator.join(0)
 
-    def exchange(self, epoch: int, parcel: Parcel) -> Answer:
+    def exchange(self, epoch: int, parcel: Parcel) -> News:
         self.parcels.append((time.monotonic() - self.began, parcel))
         return self.coordinator.exchange(0, epoch, parcel)
 
@@ -109,7 +109,7 @@ def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, in
     """Seconds that the coordinator is busy with so many machines, and the bytes that it sends and gets."""
     with tempfile.TemporaryDirectory() as root:
         coordinator = campaign(Path(root) / "campaign", CampaignConfig(seed=1, nodes=machines, jobs=jobs))
-        answers = [Answer() for _ in range(machines)]
+        answers = [News() for _ in range(machines)]
         epochs = [coordinator.join(node).epoch for node in range(machines)]
         busy, sent, came = 0.0, 0, 0
         for turn, parcel in enumerate(parcels):
@@ -123,7 +123,7 @@ def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, in
                 answer = as_bytes(coordinator.exchange(node, epochs[node], from_bytes(Parcel, message)))
                 busy += time.process_time() - began
                 sent += len(answer)
-                answers[node] = from_bytes(Answer, answer)
+                answers[node] = from_bytes(News, answer)
             if turn % int(2 / EVERY) == 0:
                 began = time.process_time()
                 coordinator.keep_books()

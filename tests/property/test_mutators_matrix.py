@@ -26,7 +26,7 @@ def grid() -> Grid:
     return Grid(builtin_seeds(CACHE))
 
 
-@pytest.mark.parametrize(("place", "mutator"), enumerate(make_mutators()), ids=ALL)
+@pytest.mark.parametrize(("place", "mutator"), list(enumerate(make_mutators())), ids=ALL)
 def test_seeds(grid: Grid, place: int, mutator: Mutator) -> None:
     row = grid.row(mutator, part=slice(place % SLICES, None, SLICES))
     # Schedule primitives of TVM's leave axes of one dtype over loops of another, and too few strides; no campaign takes

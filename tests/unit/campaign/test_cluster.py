@@ -13,7 +13,7 @@ from tests.bundles import program
 from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.cluster.coordinator import ANOTHER, Coordinator
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
+from tzerlike.campaign.cluster.parcel import News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
@@ -52,9 +52,9 @@ class Machine:
         self.directory = self.mirror.directory
         self.directory.create(1, node)
 
-    def exchange(self, lost: bool = False) -> Answer:
+    def exchange(self, lost: bool = False) -> News:
         parcel = from_bytes(Parcel, as_bytes(self.mirror.parcel()))
-        answer = from_bytes(Answer, as_bytes(self.coordinator.exchange(self.node, self.epoch, parcel)))
+        answer = from_bytes(News, as_bytes(self.coordinator.exchange(self.node, self.epoch, parcel)))
         if not lost and not answer.end:
             self.mirror.take(parcel, answer)
         return answer

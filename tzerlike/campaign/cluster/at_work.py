@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Welcome
+from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome
 from tzerlike.campaign.shard import Part
 
 EVERY = 1.0
@@ -33,7 +33,7 @@ class Link(Protocol):
 
     def join(self) -> Welcome: ...
 
-    def exchange(self, epoch: int, parcel: Parcel) -> Answer: ...
+    def exchange(self, epoch: int, parcel: Parcel) -> News: ...
 
     def tell(self, line: str) -> None:
         """Have a line shown where the campaign was started; lost where that cannot be."""
@@ -51,7 +51,7 @@ def work(part: Part, link: Link) -> str:
         mirror.begin(welcome.pieces)
         with _launched(root, part) as process:
             lines = _lines(process)
-            answer = Answer()
+            answer = News()
             while process.poll() is None and not answer.end and not answer.stop:
                 time.sleep(EVERY)
                 answer = _exchange(mirror, link, welcome.epoch)
@@ -74,14 +74,14 @@ def _join(link: Link) -> Welcome:
             time.sleep(EVERY)
 
 
-def _exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> Answer:
+def _exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> News:
     """Send what there is, and lay down what comes back; an empty answer where nobody can be reached."""
     parcel = mirror.parcel(everything)
     try:
         answer = link.exchange(epoch, parcel)
     except Unreachable:
         time.sleep(EVERY)
-        return Answer()
+        return News()
     if not answer.end:
         mirror.take(parcel, answer)
     return answer

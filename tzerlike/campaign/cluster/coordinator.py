@@ -17,7 +17,7 @@ from typing import Any
 
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.cluster.merged import Merged
-from tzerlike.campaign.cluster.parcel import Answer, Heard, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
+from tzerlike.campaign.cluster.parcel import News, Heard, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
@@ -78,15 +78,15 @@ class Coordinator:
         pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
         return Welcome(self._epochs[node], pieces)
 
-    def exchange(self, node: int, epoch: int, parcel: Parcel) -> Answer:
+    def exchange(self, node: int, epoch: int, parcel: Parcel) -> News:
         """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
         findings. The same parcel may come twice."""
         current = self._epochs.get(node) == epoch
         if why := self._unfit(parcel):
-            return Answer(end=why)
+            return News(end=why)
         broken = tuple(self._take(node, current, parcel.pieces))
         if not current:
-            return Answer(end=ANOTHER)
+            return News(end=ANOTHER)
         for signature in parcel.done:
             if self._claims.get(signature, (-1, ""))[0] == node:
                 del self._claims[signature]
@@ -103,7 +103,7 @@ class Coordinator:
         if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
             pieces[self.directory.merged_coverage.name] = merged
         heard = (self._name, len(self._corpus), self._coverage.version)
-        return Answer(pieces, broken, holders, elsewhere, heard, self._ended)
+        return News(pieces, broken, holders, elsewhere, heard, self._ended)
 
     def keep_books(self) -> dict[str, Any]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json.

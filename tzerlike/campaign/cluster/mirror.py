@@ -11,7 +11,7 @@ from tzerlike.campaign.claims import MIRROR, WISH
 from tzerlike.campaign.cluster.parcel import (
     GROWING,
     LARGEST,
-    Answer,
+    News,
     Parcel,
     Piece,
     PiecesByPath,
@@ -40,7 +40,7 @@ class Mirror:
         self._sent: dict[str, _Stamp] = {}
         self._under_way: dict[str, _Stamp] = {}
         self._wished: set[str] = set()
-        self._last = Answer()
+        self._last = News()
         self._saved = -_SAVES_EVERY
 
     def begin(self, pieces: PiecesByPath) -> None:
@@ -77,7 +77,7 @@ class Mirror:
         done = tuple(self._wished - {signature for signature, _ in wishes})
         return Parcel(pieces, wishes, done, self._last.heard)
 
-    def take(self, sent: Parcel, answer: Answer) -> None:
+    def take(self, sent: Parcel, answer: News) -> None:
         """Note that a parcel has arrived, and lay down what came back for it."""
         self._last = answer
         self._sent.update(self._under_way)

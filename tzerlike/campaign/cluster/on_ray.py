@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.campaign.cluster.at_work import Unreachable, work
 from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.parcel import Answer, Parcel, Welcome, as_bytes, from_bytes
+from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -155,8 +155,8 @@ class _RayLink:
     def join(self) -> Welcome:
         return from_bytes(Welcome, self._ask(self._coordinator.join, self._node))
 
-    def exchange(self, epoch: int, parcel: Parcel) -> Answer:
-        return from_bytes(Answer, self._ask(self._coordinator.exchange, self._node, epoch, as_bytes(parcel)))
+    def exchange(self, epoch: int, parcel: Parcel) -> News:
+        return from_bytes(News, self._ask(self._coordinator.exchange, self._node, epoch, as_bytes(parcel)))
 
     def tell(self, line: str) -> None:
         self._coordinator.tell.remote(f"machine {self._node + 1} ({platform.node()}): {line}")

@@ -58,7 +58,7 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class News:
     """What a machine gets back.
 
     `pieces` are of files from other machines, `broken` the paths of which the campaign needs the whole file, `holders`
@@ -84,10 +84,10 @@ class Welcome:
     pieces: PiecesByPath
 
 
-_Message = TypeVar("_Message", Parcel, Answer, Welcome)
+_Message = TypeVar("_Message", Parcel, News, Welcome)
 
 
-def as_bytes(message: Parcel | Answer | Welcome) -> bytes:
+def as_bytes(message: Parcel | News | Welcome) -> bytes:
     """Return a message as MessagePack."""
     return msgspec.msgpack.encode(message)
 
