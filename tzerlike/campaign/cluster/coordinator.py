@@ -17,7 +17,7 @@ from typing import Any
 
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.cluster.merged import Merged
-from tzerlike.campaign.cluster.parcel import News, Heard, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
+from tzerlike.campaign.cluster.parcel import Heard, News, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
