@@ -16,7 +16,7 @@ WITHOUT_RAY = importlib.util.find_spec("ray") is None
 FUZZ = ("fuzz", "--jobs", "1", "--oracles", "crash", "--ui", "plain")
 
 
-def test_two_machines_share_a_directory(tmp_path: Path) -> None:
+def test_two_machines_share_a_directory(tmp_path: Path, tzerlike: Command) -> None:
     out = tmp_path / "campaign"
     machines = [
         start(*FUZZ, "--seed", "5", "--iterations", "400", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
@@ -34,6 +34,13 @@ def test_two_machines_share_a_directory(tmp_path: Path) -> None:
     assert set(made.values()) == {0, 1}
     for number, state in enumerate(states):
         assert {made[case_id] for case_id, _ in state["entries"] if case_id in made} == {0, 1}, f"worker {number}"
+
+    listed = tzerlike("cluster", "status", out, "--json")
+    rows = json.loads(listed.stdout)
+    assert [row["part"] for row in rows] == ["1/2", "2/2"]
+    assert [row["iterations"] for row in rows] == [state["iterations"] for state in states]
+    assert all(row["machine"] and "ago" in row["last word"] for row in rows)
+    assert "1/2" in tzerlike("cluster", "status", out).stdout
 
 
 def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Command) -> None:

@@ -14,6 +14,7 @@ import click
 from tzerlike import __version__
 from tzerlike.cli.commands.bisect import bisect
 from tzerlike.cli.commands.ci import ci
+from tzerlike.cli.commands.cluster import cluster
 from tzerlike.cli.commands.corpus import corpus
 from tzerlike.cli.commands.coverage import coverage
 from tzerlike.cli.commands.doctor import doctor
@@ -31,7 +32,7 @@ from tzerlike.processes import signals
 
 COMMANDS = (
     *(doctor, fuzz, run, replay, reduce, bisect, triage, report, coverage, corpus),
-    *(seeds, passes, mutators, tvm, ci),
+    *(seeds, passes, mutators, tvm, ci, cluster),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ _ANSWER_SECONDS = 20.0
 """How long a machine waits for an answer before it goes on without."""
 
 _LOOK_EVERY = 1.0
+_WAITS = 60.0
+"""Seconds after which parts that no machine has begun with are named."""
+
 _TO_END = 60.0
 
 Show = Callable[[Mapping[str, Any]], None]
@@ -88,6 +92,7 @@ class Cluster:
         """Say and show what happens until every part has come to its end, or a signal asks for an end."""
         failed: list[str] = []
         total = len(at_work)
+        began, waiting = time.monotonic(), True
         while at_work and not stop:
             done, _ = ray.wait(list(at_work), timeout=_LOOK_EVERY)
             for reference in done:
@@ -95,6 +100,10 @@ class Cluster:
                 if why := _outcome(ray, reference):
                     failed.append(f"machine {part.node + 1} of {part.nodes}: {why}")
                     self.tell(failed[-1])
+            if waiting and time.monotonic() - began > _WAITS:
+                waiting = False
+                if missing := [part for part in at_work.values() if not self.directory.node(part.node).exists()]:
+                    self.tell(f"{len(missing)} of {total} parts wait for a machine with {self.config.jobs} free cores")
             with contextlib.suppress(ray.exceptions.RayError):
                 self.show(ray.get(coordinator.keep_books.remote(), timeout=_ANSWER_SECONDS))
                 self._hear(ray, coordinator)
@@ -113,6 +122,8 @@ class CoordinatorActor:
     def __init__(self, root: str) -> None:
         self._coordinator = Coordinator(CampaignDir(Path(root)))
         self._lines: list[str] = []
+        gauge = imported().util.metrics.Gauge
+        self._gauges = {name: gauge(f"tzerlike_{name}", description=what) for name, what in _METRICS.items()}
 
     def join(self, node: int) -> bytes:
         return as_bytes(self._coordinator.join(node))
@@ -121,7 +132,10 @@ class CoordinatorActor:
         return as_bytes(self._coordinator.exchange(node, epoch, from_bytes(Parcel, parcel)))
 
     def keep_books(self) -> dict[str, Any]:
-        return self._coordinator.keep_books()
+        stats = self._coordinator.keep_books()
+        for name, gauge in self._gauges.items():
+            gauge.set(_number(stats.get(name, 0)))
+        return stats
 
     def end(self) -> None:
         self._coordinator.end()
@@ -132,6 +146,20 @@ class CoordinatorActor:
     def told(self) -> list[str]:
         lines, self._lines = self._lines, []
         return lines
+
+
+_METRICS = {
+    "iterations": "cases tried, on all machines",
+    "coverage": "blocks of the compiler that were reached",
+    "corpus": "cases in the corpus",
+    "findings": "bundles",
+    "faults": "faults of tzerlike's own",
+}
+"""What Ray's dashboard and Prometheus show of a campaign, of all that stats.json has."""
+
+
+def _number(value: Any) -> float:
+    return float(sum(value.values()) if isinstance(value, dict) else value)
 
 
 class MachineActor:
