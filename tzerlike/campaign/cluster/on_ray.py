@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import platform
 import secrets
 import time
@@ -122,7 +123,7 @@ class CoordinatorActor:
     def __init__(self, root: str) -> None:
         self._coordinator = Coordinator(CampaignDir(Path(root)))
         self._lines: list[str] = []
-        gauge = imported().util.metrics.Gauge
+        gauge = importlib.import_module("ray.util.metrics").Gauge
         self._gauges = {name: gauge(f"tzerlike_{name}", description=what) for name, what in _METRICS.items()}
 
     def join(self, node: int) -> bytes:
