@@ -6,6 +6,7 @@ import secrets
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,77 +147,22 @@ _GROUPS = {
 @click.option("--quiet", "-q", is_flag=True, help="The same as --ui none.")
 @click.option("--verbose", "-v", is_flag=True, help="The same as --ui plain: a line for everything that happens.")
 def fuzz(
-    budget: str,
-    iterations: int | None,
     out: Path,
     resume: bool,
-    seed: int | None,
-    tvm: str,
-    system: str,
-    target: str,
-    arch: str,
-    coverage: str,
-    seeds: str,
-    corpus: str,
-    known: str,
-    n_max: int,
-    mutators: str,
-    plugins: tuple[str, ...],
-    mutator_choice: str,
-    pass_mode: str,
-    feedback: str,
-    oracles: str | None,
-    jobs: int | None,
     cluster: str,
-    nodes: int,
     shard: str,
-    timeout: float,
-    memory_limit: str,
-    pairs_per_fork: int,
-    harness: str,
     unconfined: bool,
     ui: str,
     quiet: bool,
     verbose: bool,
+    **campaign: Any,
 ) -> None:
     """Run a coverage-guided campaign."""
     ui = "none" if quiet else "plain" if verbose else ui
-    if not harness_named(harness).has_cases:
-        _refuse_options_of_cases(harness, comma_separated(oracles or ""))
-        coverage = "none"
-    chosen, left_out = _oracles(harness, oracles, tvm)
-    jobs = jobs if jobs is not None else psutil.cpu_count(logical=False) or 1
     given = _given()
-    part = Part.of_text(shard, jobs)
-    if (cluster and "shard" in given) or (not cluster and "nodes" in given):
-        raise UserError("--nodes: goes with --cluster, and --shard without; give one of the two")
-    config = CampaignConfig(
-        seed=secrets.randbits(32) if seed is None else seed,
-        budget=parse_duration(budget),
-        iterations=iterations,
-        tvm=tvm,
-        system=system,
-        target=target,
-        arch=arch,
-        coverage=coverage,
-        seeds=seeds if seeds in _NAMED_SEEDS else str(_existing_directory(seeds)),
-        corpus=str(corpus_directory(Path(corpus))) if corpus else "",
-        known=str(known_file(Path(known))) if known else "",
-        n_max=n_max,
-        mutators=comma_separated(mutators),
-        plugins=plugins,
-        mutator_choice=mutator_choice,
-        pass_mode=pass_mode,
-        feedback=feedback,
-        oracles=chosen,
-        jobs=jobs,
-        nodes=nodes if cluster else part.nodes,
-        timeout=timeout,
-        memory_limit=parse_size(memory_limit),
-        pairs_per_fork=pairs_per_fork,
-        harness=harness,
-    )
-    system_named(config.system)
+    config, left_out = _configured(campaign, given)
+    part = _part(config, shard, cluster, given)
+    config = replace(config, nodes=config.nodes if cluster else part.nodes)
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
     if config.nodes > part.nodes and not cluster:
@@ -228,28 +174,53 @@ def fuzz(
         console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
         for name, why in left_out.items():
             print_line(console, f"without the oracle {name}: {why}")
+    how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
     with screen:
         if cluster:
-            done = api.fuzz_on_cluster(config, out, cluster, show=screen.show, tell=screen.tell)
+            done = api.fuzz_on_cluster(config, out, cluster, **how)
         else:
-            done = api.fuzz(
-                config,
-                out,
-                resume=resume,
-                node=part.node,
-                unconfined=unconfined,
-                show=screen.show,
-                tell=screen.tell,
-                wishes=screen.wishes,
-            )
+            here: dict[str, Any] = {"resume": resume, "node": part.node, "unconfined": unconfined}
+            done = api.fuzz(config, out, wishes=screen.wishes, **here, **how)
     if ui != "none":
         for line in _summary(directory, done.stats):
             print_line(console, line)
     if done.stopped_by:
         if ui != "none":
-            go_on = f"tzerlike fuzz --out {shlex.quote(str(out))} --resume"
+            where = f" --cluster {cluster}" if cluster else "" if part.alone else f" --shard {shard}"
+            go_on = f"tzerlike fuzz --out {shlex.quote(str(out))} --resume{where}"
             print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
+
+
+def _configured(options: Mapping[str, Any], given: frozenset[str]) -> tuple[CampaignConfig, dict[str, str]]:
+    """The campaign that the options describe, and the default oracles that its TVM has nothing for, with the reason."""
+    harness, seeds, jobs, seed = (options[name] for name in ("harness", "seeds", "jobs", "seed"))
+    has_cases = harness_named(harness).has_cases
+    if not has_cases:
+        _refuse_options_of_cases(harness, comma_separated(options["oracles"] or ""), given)
+    oracles, left_out = _oracles(harness, options["oracles"], options["tvm"])
+    read = {
+        "seed": secrets.randbits(32) if seed is None else seed,
+        "budget": parse_duration(options["budget"]),
+        "coverage": options["coverage"] if has_cases else "none",
+        "seeds": seeds if seeds in _NAMED_SEEDS else str(_existing_directory(seeds)),
+        "corpus": str(corpus_directory(Path(options["corpus"]))) if options["corpus"] else "",
+        "known": str(known_file(Path(options["known"]))) if options["known"] else "",
+        "mutators": comma_separated(options["mutators"]),
+        "oracles": oracles,
+        "jobs": jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        "memory_limit": parse_size(options["memory_limit"]),
+    }
+    config = CampaignConfig(**{**options, **read})
+    system_named(config.system)
+    return config, left_out
+
+
+def _part(config: CampaignConfig, shard: str, cluster: str, given: frozenset[str]) -> Part:
+    """Which of several machines this is; on a cluster none of them."""
+    if (cluster and "shard" in given) or (not cluster and "nodes" in given):
+        raise UserError("--nodes: goes with --cluster, and --shard without; give one of the two")
+    return Part.of_text(shard, config.jobs)
 
 
 def _oracles(harness: str, wanted: str | None, tvm: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -292,8 +263,7 @@ def _given() -> frozenset[str]:
     )
 
 
-def _refuse_options_of_cases(harness: str, oracles: tuple[str, ...]) -> None:
-    given = _given()
+def _refuse_options_of_cases(harness: str, oracles: tuple[str, ...], given: frozenset[str]) -> None:
     for name in _OF_CASES:
         if name in given and not (name == "oracles" and owns_oracles(harness, oracles)):
             option = "--" + name.replace("_", "-")
