@@ -44,16 +44,18 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize(("document", "line"), EVERY)
 def test_every_command_in_the_documents_parses(document: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command: click.Command = cli
+    # A command keeps the help option that it has under its first parent.
+    parent = click.Context(cli, **cli.context_settings)
     words = shlex.split(line)[1:]
     while isinstance(command, click.Group) and words:
-        name, found, words = command.resolve_command(click.Context(command), words)
+        name, found, words = command.resolve_command(parent, words)
         assert found is not None, name
         command = found
     # Files are there or not: that is for whoever runs it.
     for parameter in command.params:
         if isinstance(parameter.type, click.Path):
             monkeypatch.setattr(parameter, "type", click.STRING)
-    command.make_context(command.name, words)
+    command.make_context(command.name, words, parent)
 
 
 OWN = """\

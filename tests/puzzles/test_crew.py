@@ -127,11 +127,11 @@ def test_what_works_for_a_slot_is_held_to_its_core_again_and_again(crew: Fixture
     gone = crew.hit(died, signal.SIGKILL) if died else None
 
     def held() -> bool:
-        everybody = crew.everybody()
-        workers, runners = everybody["worker"], everybody["runner"]
         try:
+            everybody = crew.everybody()
+            workers, runners = everybody["worker"], everybody["runner"]
             cores = [sorted(core for p in some for core in os.sched_getaffinity(p.pid)) for some in (workers, runners)]
-        except ProcessLookupError:
+        except (ProcessLookupError, psutil.NoSuchProcess):
             return False
         return gone not in (*workers, *runners) and cores == [sorted(crew.cores)] * 2
 
