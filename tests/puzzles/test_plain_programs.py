@@ -97,6 +97,14 @@ def test_a_plain_program_is_offered_as_it_is(executor: ForkExecutor) -> None:
     assert "B[i] = A[i]" in text
 
 
+def test_a_program_that_passes_make_too_large_for_a_case_is_not_offered(executor: ForkExecutor) -> None:
+    large = case("B[i % 8] = A[i % 8]", loop="for i in T.unroll(34000):")
+    large = replace(large, passes=(*large.passes, PassSpec("tirx.RemoveNoOp")))
+    seen = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", "tirx.RemoveNoOp", 11)
+    offers = list(HARNESS.carried(executor, Finding("crash", ("passes",), large, seen)))
+    assert all(len(other.ir) < 1 << 20 for other in offers)
+
+
 @pytest.mark.parametrize(
     ("odd", "left"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target, target_text
+from tzerlike.core.untrusted import PROGRAM_BYTES
 from tzerlike.execution.definedness import verdict_of
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import rendered
@@ -60,9 +62,11 @@ def _bare(case: Case) -> Case:
 
 def program_after(executor: ForkExecutor, case: Case, passes: int) -> Case | None:
     """Return the plain case of what so many of the passes of `case` make of its program; None where one of them
-    fails, or leaves no entry."""
+    fails, leaves no entry, or makes a program that is too large for a case."""
     records = executor.recall(_AFTER, {"case": replace(case, passes=case.passes[:passes]).to_json()})
-    return replace(plain_case(case), ir=records[-1]["ir"]) if records else None
+    if not records or len(json.dumps(records[-1]["ir"])) > PROGRAM_BYTES:
+        return None
+    return replace(plain_case(case), ir=records[-1]["ir"])
 
 
 def program_hinted(executor: ForkExecutor, case: Case) -> Case | None:
