@@ -235,6 +235,9 @@ def _realize(program: _Program, site: Site) -> _Found:
         del rest[_ALIGNMENT]
     if len(rest) < len(block.annotations):
         yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
+    own = {key(buffer) for buffer in array_items(block.alloc_buffers)}
+    if own and any(key(source_of(region)) in own for region in (*array_items(block.reads), *array_items(block.writes))):
+        yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
 
 
 def _loop(program: _Program, site: Site) -> _Found:
@@ -286,7 +289,8 @@ def _is_around_launch(tree: Tree, site: Site) -> bool:
 def _evaluated(program: _Program, site: Site) -> _Found:
     value = site.node.value
     effect = value.op.get_attr("TCallEffectKind") if _is_operator_call(value) else None
-    if type(value) not in (tvm.ir.Call, tirx.IntImm) or effect in _PURE:
+    nothing = type(value) is tirx.IntImm and not int(value.value) and dtype_of(value) == "int32"
+    if not (nothing or type(value) is tvm.ir.Call) or effect in _PURE:
         yield _UNSTORED, partial(seq, [])
 
 

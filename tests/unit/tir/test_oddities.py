@@ -56,6 +56,33 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
     return tvm_api.script_of(better)
 
 
+def test_a_block_that_declares_accesses_of_memory_of_its_own_is_odd() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    with T.sblock("outer"):
+        C = T.sblock_alloc_buffer((8,), "int32")
+        T.reads({reads})
+        T.writes(B[0:8])
+        for i in range(8):
+            with T.sblock("C"):
+                v = T.axis.spatial(8, i)
+                T.reads(A[v])
+                T.writes(C[v])
+                C[v] = A[v]
+        for i in range(8):
+            with T.sblock("B"):
+                v = T.axis.spatial(8, i)
+                T.reads(C[v])
+                T.writes(B[v])
+                B[v] = C[v]
+"""
+    assert names(tvm_api.parse_script(text.format(reads="A[0:8]"))) == []
+    own = tvm_api.parse_script(text.format(reads="A[0:8], C[0:8]"))
+    assert names(own) == ["a region of a block's own memory"]
+    assert "T.reads(A[0:8])" in text_without_oddities(own)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -119,6 +146,7 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(n):\n    for j in range(4):\n        B[j] = A[j]", REPEATS, "for j in range(4):"),
         ("for i in range(5, 8):\n    B[n] = 2\n    B[n + 1] = A[n]", REPEATS, "B[n + 1] = A[n]"),
         ("T.evaluate(A[n])\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
+        ("T.evaluate(T.int8(1))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("T.evaluate(T.exp(T.Cast('float32', n)))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("B[n] = A[T.FloorMod(T.Mod(n, 1), 8) + 1]", SIMPLER, "B[n] = A[0]"),
         ("B[n] = A[n] + T.Mul(1, T.FloorDiv(n, 1))", SIMPLER, "B[n] = A[n] + n"),
