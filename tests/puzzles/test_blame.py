@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.bundles import wrong
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
+from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.origin import concerns
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.bundles.examined import look_again
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.metamorphic import HELD, PROBE
+from tzerlike.reporting.triage.cause import cause_of, named_by
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -187,6 +190,31 @@ def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: F
     (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
     assert "storaged lowered first" in seen.message
     assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")
+
+
+LOADED = """
+for i in range(8):
+    loaded: T.let[T.float32] = T.Cast("float32", A[i])
+    B[i] = loaded
+"""
+STORED = """
+for i in range(8):
+    B[i] = T.Cast("float32", A[i])
+"""
+
+
+def test_what_a_pass_leaves_is_one_cause_be_it_refused_later_or_another_value(real: ForkExecutor) -> None:
+    (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
+    refused = cause_of("ice-on-valid", seen, named_by(seen))
+    assert refused is not None
+    small = 'A: T.Buffer((8,), "bfloat16"), B: T.Buffer((8,), "float32")'
+    walk = ask_walk(real.call, case(small, LOADED))
+    assert walk is not None
+    (guilty,) = walk.suspects
+    assert refused == cause_of("wrong-code", wrong("value", "both"), guilty, deed=walk.deed)
+    stored = ask_walk(real.call, case(small, STORED))
+    assert stored is not None
+    assert not stored.suspects
 
 
 REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (it) is false: x is 3", "a.Later")

@@ -182,10 +182,10 @@ class OriginWatch:
             return
         left = promise.broken_by(tvm_api.entry_of(module))
         before = self._left.pop(promise.trusted_by, None)
-        if not left:
+        if left is None:
             return
         if name == promise.by:
-            self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
+            self._left[promise.trusted_by] = Offence(LEFTOVER, name, left.rule, left.where)
         elif before is not None:
             self._left[_CODE_GENERATION] = before
 
