@@ -242,3 +242,25 @@ def test_ill_formed_ir_is_blamed_only_for_what_it_brings_about(
         return ([], Observation(Exit.CRASH, Stage.PASSES)) if without is None else ([without], None)
 
     assert concerns(call, Case("{}"), "a.Maker", seen, Limits(), 0) is counts
+
+
+MANY_TIMES = """
+T_1 = T.alloc_buffer((8,))
+U = T.alloc_buffer((8,))
+for i in range(8):
+    T_1[i] = A[i] + T.float32(1)
+for j in range(2000):
+    for i in range(8):
+        U[i] = T_1[i] * T.float32(2)
+for i in range(8):
+    B[i] = U[i]
+"""
+
+
+def test_what_takes_many_steps_shows_each_time_that_it_is_looked_at(real: ForkExecutor) -> None:
+    """StorageRewrite has U in the place of T. What is over the step budget is compared with the baseline build."""
+    given = case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', MANY_TIMES)
+    for _ in range(2):
+        (seen,) = real.run([given], count=False)
+        assert seen.results is not None
+        assert (seen.results.blame, seen.results.guilty) == ("optimised", "StorageRewrite")
