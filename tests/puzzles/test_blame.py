@@ -217,6 +217,22 @@ def test_what_a_pass_leaves_is_one_cause_be_it_refused_later_or_another_value(re
     assert not stored.suspects
 
 
+COUNTED = """
+N = T.alloc_buffer((), "int32")
+N[()] = A[0]
+for i in T.thread_binding(N[()] + 1, thread="blockIdx.x"):
+    for j in T.thread_binding(32, thread="threadIdx.x"):
+        B[j] = A[j] + N[()]
+"""
+
+
+def test_threads_that_memory_counts_are_lost_where_host_and_device_part(real: ForkExecutor) -> None:
+    """FlattenBuffer leaves the old count in the thread's domain, which nobody reads."""
+    ints = 'A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")'
+    (seen,) = real.run([case(ints, COUNTED, GPU)], count=False)
+    assert (seen.pass_name, seen.culprit) == ("tirx.MakePackedAPI", "tirx.SplitHostDevice")
+
+
 REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (it) is false: x is 3", "a.Later")
 UNDEFINED = replace(REFUSED, message="InternalError: variable x has been used before definition!")
 
