@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.bundles import wrong
 from tzerlike.core.case import Case
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
+from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.origin import concerns
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.bundles.examined import look_again
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.oracles.metamorphic import HELD, PROBE
+from tzerlike.reporting.triage.cause import cause_of, named_by
 from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -189,6 +192,47 @@ def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: F
     assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")
 
 
+LOADED = """
+for i in range(8):
+    loaded: T.let[T.float32] = T.Cast("float32", A[i])
+    B[i] = loaded
+"""
+STORED = """
+for i in range(8):
+    B[i] = T.Cast("float32", A[i])
+"""
+
+
+def test_what_a_pass_leaves_is_one_cause_be_it_refused_later_or_another_value(real: ForkExecutor) -> None:
+    (seen,) = real.run([case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', ROUNDED)], count=False)
+    refused = cause_of("ice-on-valid", seen, named_by(seen))
+    assert refused is not None
+    small = 'A: T.Buffer((8,), "bfloat16"), B: T.Buffer((8,), "float32")'
+    walk = ask_walk(real.call, case(small, LOADED))
+    assert walk is not None
+    (guilty,) = walk.suspects
+    assert refused == cause_of("wrong-code", wrong("value", "both"), guilty, deed=walk.deed)
+    stored = ask_walk(real.call, case(small, STORED))
+    assert stored is not None
+    assert not stored.suspects
+
+
+COUNTED = """
+N = T.alloc_buffer((), "int32")
+N[()] = A[0]
+for i in T.thread_binding(N[()] + 1, thread="blockIdx.x"):
+    for j in T.thread_binding(32, thread="threadIdx.x"):
+        B[j] = A[j] + N[()]
+"""
+
+
+def test_threads_that_memory_counts_are_lost_where_host_and_device_part(real: ForkExecutor) -> None:
+    """FlattenBuffer leaves the old count in the thread's domain, which nobody reads."""
+    ints = 'A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")'
+    (seen,) = real.run([case(ints, COUNTED, GPU)], count=False)
+    assert (seen.pass_name, seen.culprit) == ("tirx.MakePackedAPI", "tirx.SplitHostDevice")
+
+
 REFUSED = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (it) is false: x is 3", "a.Later")
 UNDEFINED = replace(REFUSED, message="InternalError: variable x has been used before definition!")
 
@@ -214,3 +258,25 @@ def test_ill_formed_ir_is_blamed_only_for_what_it_brings_about(
         return ([], Observation(Exit.CRASH, Stage.PASSES)) if without is None else ([without], None)
 
     assert concerns(call, Case("{}"), "a.Maker", seen, Limits(), 0) is counts
+
+
+MANY_TIMES = """
+T_1 = T.alloc_buffer((8,))
+U = T.alloc_buffer((8,))
+for i in range(8):
+    T_1[i] = A[i] + T.float32(1)
+for j in range(2000):
+    for i in range(8):
+        U[i] = T_1[i] * T.float32(2)
+for i in range(8):
+    B[i] = U[i]
+"""
+
+
+def test_what_takes_many_steps_shows_each_time_that_it_is_looked_at(real: ForkExecutor) -> None:
+    """StorageRewrite has U in the place of T. What is over the step budget is compared with the baseline build."""
+    given = case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', MANY_TIMES)
+    for _ in range(2):
+        (seen,) = real.run([given], count=False)
+        assert seen.results is not None
+        assert (seen.results.blame, seen.results.guilty) == ("optimised", "StorageRewrite")

@@ -410,6 +410,7 @@ def test_a_schedule_is_offered_with_fewer_instructions_and_the_one_that_goes_wro
     assert suspect is not None
     held = {HELD: {"trace": str(tvm.ir.save_json(suspect.trace.as_json())), "calls": []}}
     schedules = [_applied_to(original, smaller[HELD]["trace"]) for smaller in examiner.smaller(held)]
+    assert None not in schedules
     found = [first_wrong(original, made) for made in schedules if made is not None]
     claims = [(less.primitive, len(less.trace.insts)) for less in found if less is not None]
     assert claims and min(claims)[1] < len(suspect.trace.insts)

@@ -228,6 +228,85 @@ def test_a_bundle_is_reduced_to_the_calls_that_it_takes(monkeypatch: pytest.Monk
         assert examiner.look_again(ask_for(PROBE, executor.call), case, less).findings == ()
 
 
+SUM_OF_TWO = program(
+    'A: T.Buffer(({n},), "float32"), B: T.Buffer((8, {n}), "float32")',
+    """
+C = T.sblock_alloc_buffer(({n},))
+for j in range({n}):
+    with T.sblock("a"):
+        vj = T.axis.spatial({n}, j)
+        C[vj] = A[vj] + T.float32(1)
+for i, j in T.grid(8, {n}):
+    with T.sblock("b"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = C[vj] * T.float32(2)
+""",
+).format(n=4)
+BY_TILES = program(
+    'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")',
+    """
+for i, j in T.grid(2, 2):
+    with T.sblock("b"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4])
+        T.writes(B[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4])
+        D = T.match_buffer(B[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4], (4, 4), {strides}offset_factor=1)
+        for x, y in T.grid(4, 4):
+            D[x, y] = A[vi * 4 + x, vj * 4 + y]
+""",
+)
+FLAT = program(
+    'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")',
+    """
+for i, j in T.grid(8, 8):
+    with T.sblock("b"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj]
+""",
+)
+PADDED = FLAT.replace("A[vi, vj]", "T.if_then_else(vi < 6, A[vi, vj], T.float32(0))")
+
+
+def through_a_cache(schedule: Any) -> None:
+    block = schedule.get_sblock("b")
+    cached = schedule.cache_read(block, 0, "global")
+    schedule.compute_at(cached, schedule.get_loops(block)[-1])
+    schedule.decompose_padding(block, schedule.get_loops(block)[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "due"),
+    [
+        (SUM_OF_TWO, lambda s: s.reverse_compute_inline(s.get_sblock("b")), "distinct atomic variables"),
+        (FLAT, through_a_cache, "match padding pattern"),
+        (PADDED, through_a_cache, ""),
+        (
+            BY_TILES.format(strides="strides=(8, 1), "),
+            lambda s: s.cache_write(s.get_sblock("b"), 0, "local"),
+            "strides",
+        ),
+        (BY_TILES.format(strides=""), lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
+    ],
+)
+def test_where_a_refusal_is_due_the_report_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, steps: Steps, due: str
+) -> None:
+    with planted(monkeypatch, steps) as executor:
+        case, look = looked(executor, text)
+        (finding,) = look.findings
+        assert finding.kind == "ice-on-valid"
+        path = bundle_examined(tmp_path, executor, HARNESS, PROBE, look, StoredCase(case, Provenance("test")), {})
+        assert path is not None
+        report = (path / "report.md").read_text()
+        title, expected = report.partition("\n")[0], report.partition("### Expected behavior")[2].split("\n\n")[1]
+        assert expected.startswith("A ScheduleError: ") is bool(due)
+        assert due in expected
+        assert title.endswith(": InternalError, not ScheduleError") is bool(due)
+        # What needed no refusal does not become smaller by needing one.
+        held = {**look.held, "refusal_due": ""}
+        assert examiner.look_again(ask_for(PROBE, executor.call), case, held).shows(finding) is not bool(due)
+
+
 def ended(script: Path) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-I", script], capture_output=True, text=True, check=False, cwd=script.parent

@@ -118,6 +118,7 @@ IN_CHILDREN = {
     "findings.versions.judge",
     "oracles.mutation",
     "oracles.performance.examiner",
+    "oracles.primitives.due",
     "oracles.primitives.examiner",
     "oracles.round_trip.examiner",
     "oracles.schedule_calls",
@@ -143,7 +144,8 @@ OF_TENSOR_IR = {"systems", "passes", "tir", "mutators", "execution", "harnesses"
 
 KNOW_TENSOR_IR = {
     "oracles whose rows say so": {
-        "oracles.mutation", "oracles.performance.examiner", "oracles.primitives.examiner", "oracles.schedule_trace",
+        "oracles.mutation", "oracles.performance.examiner", "oracles.primitives.due",
+        "oracles.primitives.examiner", "oracles.schedule_trace",
         "oracles.schedules.documented", "oracles.schedules.examiner", "oracles.schedules.honest",
         "oracles.schedules.judge",
     },

@@ -14,6 +14,7 @@ from tzerlike.core.effort import Check
 from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api
 from tzerlike.tir.kept import KeptForm, form_of, not_kept
+from tzerlike.tir.launches import without_thread_domains
 from tzerlike.tir.promises import MADE, TRUSTED
 from tzerlike.tir.tree import Tree, defines_once, jumps_nowhere
 from tzerlike.tir.typecheck import TypeChecker
@@ -81,6 +82,11 @@ def jumps_within_loops(module: Any) -> bool:
     """Whether no break or continue is outside of all loops."""
     functions = module.functions.values()
     return not any(jumps_nowhere(Tree(func)) for func in functions if isinstance(func, tvm_api.PrimFunc))
+
+
+def formed_but_for_threads(module: Any) -> bool:
+    """Whether a module is well-formed but for what its threads say of how many there are."""
+    return _well_formed(without_thread_domains(module))
 
 
 def _well_formed(module: Any) -> bool:
@@ -182,10 +188,10 @@ class OriginWatch:
             return
         left = promise.broken_by(tvm_api.entry_of(module))
         before = self._left.pop(promise.trusted_by, None)
-        if not left:
+        if left is None:
             return
         if name == promise.by:
-            self._left[promise.trusted_by] = Offence(LEFTOVER, name, f"no {promise.small}", left)
+            self._left[promise.trusted_by] = Offence(LEFTOVER, name, left.rule, left.where)
         elif before is not None:
             self._left[_CODE_GENERATION] = before
 

@@ -22,7 +22,7 @@ from tzerlike.execution.cuda.source import first_refusal, runs_confined
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
-from tzerlike.execution.offences import FormWatch, OriginWatch, jumps_within_loops
+from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_threads, jumps_within_loops
 from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
@@ -158,7 +158,10 @@ def _maker_of_ill_formed(case: Case, of_source: bool, origin: OriginWatch) -> st
             return None
         given = compilation.lower(module)
     if not tvm_api.well_formed(given):
-        return None if of_source or case.passes else _first_to_break(case, FormWatch())
+        if of_source or case.passes:
+            return None
+        # What threads say of themselves counts less than what is wrong besides: later passes seldom read it.
+        return _first_to_break(case, FormWatch(formed_but_for_threads)) or _first_to_break(case, FormWatch())
     if case.passes or jumps_within_loops(given) or not jumps_within_loops(module):
         return ""
     return _first_to_break(case, FormWatch(jumps_within_loops)) or ""

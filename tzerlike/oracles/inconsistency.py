@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Observation, Stage, message_template
+from tzerlike.core.observation import LEFTOVER, Observation, Stage, message_template
 from tzerlike.core.results import Ran
 from tzerlike.core.targets import kind_of_target
 from tzerlike.passes.facts import Fact, facts_of
@@ -43,8 +43,10 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
         return None
     where, how = (results.blame, *((results.guilty,) if results.guilty else ())), manner(results.blamed)
-    bare = (*where, *(without_dtype(how) if results.deed else how))
-    return Finding("wrong-code", (*where, *how), case, observation, marks=results.deed, bare=bare)
+    # What a pass has left says whose work was not done; the signature had no part of it when that was not noted.
+    deed = () if results.deed[:1] == (LEFTOVER,) else results.deed
+    bare = (*where, *(without_dtype(how) if deed else how))
+    return Finding("wrong-code", (*where, *how), case, observation, marks=deed, bare=bare)
 
 
 def misused(case: Case) -> bool:

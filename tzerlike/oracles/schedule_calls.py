@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.shrink import spans
 from tzerlike.core.untrusted import one_line
+from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.systems.refusal import ask_compiler
 from tzerlike.systems.tvm_api import tvm, tvm_ffi
@@ -30,6 +30,9 @@ _METHODS = frozenset(
         "storage_align", "tensorize", "transform_block_layout", "transform_layout", "unannotate", "unroll", "vectorize",
     }
 )  # fmt: skip
+
+_LOOKS = "get"
+"""What the names of the methods begin with that leave a schedule as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,38 @@ def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> None:
 
 
 def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the calls without some of them, but with the last, which is the one that goes wrong."""
-    for start, stop in spans(len(lines) - 1):
-        yield [*lines[:start], *lines[stop:]]
+    """Yield the calls without some of them, but with the last, which is the one that goes wrong; and with an earlier
+    look at the same in place of a later one."""
+    calls = read_calls(lines)
+    made: dict[str, int] = {}
+    steps = []
+    for place, call in enumerate(calls):
+        takes = frozenset(made[name] for name in _names_in(call) if name in made)
+        steps.append(HeldStep(takes, call.method.startswith(_LOOKS)))
+        made[call.name] = place
+    for kept in fewer_steps(steps):
+        yield [lines[place] for place in kept]
+    seen: dict[str, str] = {}
+    for place, (line, call) in enumerate(zip(lines, calls, strict=True)):
+        asked = line.partition(" = ")[2]
+        if steps[place].only_looks and asked in seen and place < len(lines) - 1:
+            yield [*lines[:place], *_renamed(lines[place + 1 :], call.name, seen[asked])]
+        seen.setdefault(asked, call.name)
+
+
+def _renamed(lines: Sequence[str], old: str, new: str) -> list[str]:
+    """The lines with another name where the old one is."""
+    trees = [ast.parse(line) for line in lines]
+    found = [[n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == old] for tree in trees]
+    for name in (name for names in found for name in names):
+        name.id = new
+    return [ast.unparse(tree) if names else line for line, tree, names in zip(lines, trees, found, strict=True)]
+
+
+def _names_in(call: ScheduleCall) -> set[str]:
+    """The names that the arguments of a call have in them."""
+    syntax = (*call.args, *(value for _, value in call.kwargs))
+    return {node.id for arg in syntax for node in ast.walk(arg) if isinstance(node, ast.Name)}
 
 
 def _read(line: str) -> ScheduleCall:

@@ -43,11 +43,11 @@ class Tape:
             self.names.append((value, name))
 
 
-After = Callable[[Any, str, Exception | None], None]
-"""What is done after a call: with the schedule, the method's name, and what it raised, if it did."""
+After = Callable[[Any, str, tuple[Any, ...], Exception | None], None]
+"""What is done after a call: with the schedule, the method's name, its arguments, and what it raised, if it did."""
 
 
-def record_schedule_calls(write: Callable[[str], None], after: After = lambda schedule, name, error: None) -> None:
+def record_schedule_calls(write: Callable[[str], None], after: After = lambda *call: None) -> None:
     """From here on, for good, tell `write` a line of Python for each call on any Schedule of this process.
 
     `after` may end all by an exception of its own.
@@ -77,13 +77,13 @@ def _recorded(tape: Tape, name: str, method: Callable[..., Any], after: After) -
         try:
             result = method(self, *args, **kwargs)
         except Exception as error:
-            after(self, name, error)
+            after(self, name, args, error)
             # The next attempt of the mutator: what was refused changed nothing.
             tape.write(f"# the call above was refused: {result_name}")
             raise
         finally:
             tape.depth -= 1
-        after(self, name, None)
+        after(self, name, args, None)
         tape.name(result, result_name)
         return result
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.systems.tvm_api import tirx
-from tzerlike.tir.tree import BINARY, LOGIC, Site, Tree, dtype_of
+from tzerlike.tir.tree import BINARY, LOGIC, Kind, Site, Tree, dtype_of
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a pass has left: the rule that this breaks, with the kind of statement that holds it, and its text."""
+
+    rule: str
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +31,13 @@ class Promise:
     trusted_by: str
     small: str
 
-    def broken_by(self, func: Any) -> str:
-        """What a function that the pass has left still computes, as text; "" where it is nothing."""
-        return next((str(site.node) for site in Tree(func).sites if self._computes(site)), "")
+    def broken_by(self, func: Any) -> Left | None:
+        """What a function that the pass has left still computes; None where it is nothing."""
+        site = next(filter(self._computes, Tree(func).sites), None)
+        if site is None:
+            return None
+        holder = next(above.node for above in site.ancestors() if above.kind is not Kind.EXPR)
+        return Left(f"no {self.small} in {type(holder).__name__}", str(site.node))
 
     def _computes(self, site: Site) -> bool:
         node = site.node

@@ -77,6 +77,14 @@ def test_what_is_of_the_first_tier_stays_there(tmp_path: Path, tier: int, kept: 
     assert asked.keeps(Case("small", config=ContextConfig(opt_level=0))) is kept
 
 
+def test_what_is_no_longer_of_the_first_tier_gets_smaller_all_the_same(tmp_path: Path) -> None:
+    """The bundle was written when less was odd."""
+    found = bundle(tmp_path, "large", FIRST_TIER)
+    asked = judge(found, Named("other"), SECOND_TIER)
+    assert asked.keeps(Case("small"))
+    assert Recorder(found, asked, found.environment).save(Case("small"))
+
+
 def test_what_only_the_baseline_shows_is_met_by_nobody() -> None:
     plain = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", signal=11)
     assert tier_of_case(replace(FOUND, case=Case("plain"), observation=plain), NOBODY, Named("plain")) == SECOND_TIER

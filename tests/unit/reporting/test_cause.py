@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.bundles import crashed, program, refused, wrong
-from tzerlike.core.observation import Exit, Observation, Offence, Stage
+from tzerlike.core.observation import LEFTOVER, Exit, Observation, Offence, Stage
 from tzerlike.reporting.triage.cause import cause_of, failed_check, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
@@ -271,6 +271,44 @@ def test_a_crash_of_no_pass_or_of_no_function_has_no_cause() -> None:
     assert crash(replace(crashed("", "lib+0x1"), stage=Stage.BUILD)) is None
     assert crash(crashed("a.B")) is None
     assert crash(replace(crashed("schedule-blocks", "lib+0x1"), stage=Stage.MUTATE)) is None
+
+
+def primitive(name: str, message: str, *functions: str) -> object:
+    return cause_of("ice-on-valid", replace(refused(f"Schedule.{name}", message, *functions), stage=Stage.MUTATE))
+
+
+def test_a_null_pointer_in_a_primitive_is_one_cause_be_it_found_or_followed() -> None:
+    checked = "InternalError: Check failed: (outer != nullptr && inner != nullptr) is false: "
+    found = primitive("reindex", checked, "tvm::s_tir::ReIndex(ScheduleState, int)")
+    died = replace(crashed("schedule-blocks"), stage=Stage.MUTATE, message="SIGSEGV in Schedule.reindex")
+    followed = cause_of("crash", died, marks=("tvm::s_tir::ReIndex(tvm::s_tir::ScheduleState, int)",))
+    assert found == followed is not None
+    assert found != cause_of("crash", died, marks=("tvm::s_tir::CacheRead(tvm::s_tir::ScheduleState, int)",))
+    assert cause_of("crash", died) is None
+    assert cause_of("crash", replace(died, signal=6), marks=("tvm::s_tir::ReIndex(int)",)) is None
+    assert found != primitive("reindex", checked.replace("inner !=", "inner =="), "tvm::s_tir::ReIndex(int)")
+
+
+def test_mirrored_primitives_share_what_fails_below_them_and_no_more() -> None:
+    text = "InternalError: Check failed: (a == b) is false: "
+    below = [(f"tvm::s_tir::{one}(x)", "tvm::s_tir::Region::Region(x)") for one in ("CacheRead", "CacheWrite")]
+    read, write = (primitive(f"cache_{n}", text, *reversed(f)) for n, f in zip(("read", "write"), below, strict=True))
+    assert read == write != primitive("cache_index", text, *reversed(below[0]))
+    own = [primitive(f"cache_{n}", text, f[0]) for n, f in zip(("read", "write"), below, strict=True)]
+    assert own[0] != own[1]
+
+
+def test_what_a_pass_left_is_a_cause_where_it_is_known_which_statement_has_it() -> None:
+    def left(rule: str, name: str = "tirx.Legalize") -> Observation:
+        return replace(refused("tirx.Other", CHECK, NARROW), origin=Offence(LEFTOVER, name, rule, "x"))
+
+    first = cause_of("ice-on-valid", left("no bfloat16 in Bind"), "Legalize")
+    died = replace(crashed("tirx.Other", "lib+0x1"), origin=left("no bfloat16 in Bind").origin)
+    assert first == cause_of("crash", died, "Legalize")
+    assert first == cause_of("wrong-code", wrong("value"), "tirx.Legalize", deed=(LEFTOVER, "no bfloat16 in Bind"))
+    assert first != cause_of("ice-on-valid", left("no bfloat16 in BufferStore"), "Legalize")
+    assert first != cause_of("ice-on-valid", left("no bfloat16"), "Legalize")
+    assert first != cause_of("ice-on-valid", left("no bfloat16 in Bind", "tirx.Other"), "Other")
 
 
 def test_a_stack_overflow_is_the_classes_of_its_recursion() -> None:

@@ -160,7 +160,10 @@ def _where_a_promise_is_broken(trail: PassTrail, index: int, given: Any) -> tupl
         return None
     left = promise.broken_by(tvm_api.entry_of(given))
     by = max(place for place, name in enumerate(trail.names[:index]) if name == promise.by)
-    return (Walk(trail.begun, Change.LEFTOVER, (promise.by,), by, left), (given, given)) if left else None
+    if left is None:
+        return None
+    walk = Walk(trail.begun, Change.LEFTOVER, (promise.by,), by, left.where, statements=(left.rule,))
+    return walk, (given, given)
 
 
 def _where_it_fails(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from tzerlike.core.observation import LEFTOVER
 from tzerlike.core.results import Difference
 from tzerlike.core.schema import Count, Text, converted
 
@@ -66,7 +67,10 @@ class Walk:
         """What the culprit step does, without what depends on the program: a rule, and the statements that it changes.
 
         The rule is the one that is broken behind it, `value` for other values and for races, which give them by chance.
+        Of what it leaves that it is there to remove this is said, and what.
         """
+        if self.change is Change.LEFTOVER and self.statements:
+            return (LEFTOVER, *self.statements)
         if self.change not in (Change.RESULT, Change.UNDEFINED):
             return ()
         rule = self.detail.partition(":")[0] if self.change is Change.UNDEFINED else _VALUE

@@ -25,9 +25,14 @@ class FindingJudge:
         self._bundle = bundle
         self._start = bundle.stored.case
         self._programs = programs
-        self._tiered = bundle.tier == FIRST_TIER
         self.faults: list[str] = []
         """What went wrong in tzerlike itself with smaller cases, which were refused for that."""
+
+    @cached_property
+    def first_tier(self) -> bool:
+        """Whether the case that was found is in the first tier: by the rules of today too, which may be stricter."""
+        found = self.finding(self._start) if self._bundle.tier == FIRST_TIER else None
+        return found is not None and self.retrial.tier(found) == FIRST_TIER
 
     @cached_property
     def _accepted(self) -> frozenset[str]:
@@ -57,7 +62,7 @@ class FindingJudge:
                 (found := self.finding(case, first)) is not None
                 and self._accepted <= self._programs.accepted(case)
                 and self._programs.odd(case) <= self._odd
-                and (not self._tiered or self.retrial.tier(found) == FIRST_TIER)
+                and (self.retrial.tier(found) == FIRST_TIER or not self.first_tier)
                 and all(self.finding(case, layout) is not None for layout in others)
             )
         except UserError:

@@ -69,4 +69,4 @@ class Recorder:
 
     def _lost_tier(self, path: Path) -> bool:
         """Whether what the bundle says of its tier is not so of the reduced one: the witness may not understand it."""
-        return self._bundle.tier == FIRST_TIER and read_record(path).tier != FIRST_TIER
+        return read_record(path).tier != FIRST_TIER and self._judge.first_tier

@@ -24,6 +24,10 @@ HELD, CALLS = "mutation", "calls"
 """What a bundle's environment holds: the coordinates of the mutation that made the calls, and these, which are made
 again where they can be, in place of the mutation."""
 
+DUE = "refusal_due"
+"""And why the primitive would have had to refuse the last call, as a sentence; "" where nothing is known that speaks
+against it. Bundles of before do not say."""
+
 
 def judge_primitives(case: Case, observation: Observation) -> Finding | None:
     """Return the finding of a primitive, `pass_name`, that raised, or left an offence."""
@@ -49,9 +53,11 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     shown = Account(place=seen.pass_name, quoted="\n".join(lines), language="python", lines=60)
     if seen.exit is Exit.REJECTED:
         raised = " ".join(seen.message.partition("\n")[0].split())
+        due, error = str(environment.get(DUE, "")), refusal_in(seen.message).error or "another error"
         return replace(
             shown,
-            expected="The schedule primitive works, or raises a ScheduleError.",
+            headline=f"{seen.pass_name}: {error}, not ScheduleError" if due else "",
+            expected=f"A ScheduleError: {due}." if due else "The schedule primitive works, or raises a ScheduleError.",
             actual=f"raises `{raised}` in the last of these calls:",
         )
     (offence,) = seen.offences

@@ -18,7 +18,8 @@ from tzerlike.execution.plainness import plain_case
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made
-from tzerlike.oracles.primitives import CALLS, HELD, judge_primitives
+from tzerlike.oracles.primitives import CALLS, DUE, HELD, judge_primitives
+from tzerlike.oracles.primitives.due import refusal_due
 from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
@@ -67,13 +68,19 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
     finding = judge_primitives(plain_case(case), seen)
     if finding is None:
         return Look(word="nothing wrong")
+    due = last.get(DUE, "")
+    if due and held.get(DUE) == "":
+        # A smaller program that has to be refused is another one's bug.
+        return Look(word="to be refused")
     calls = without_refused([record["call"] for record in records if "call" in record])
-    return Look((finding,), "wrong", held={HELD: held[HELD], CALLS: calls}, repro=script_of_calls(finding, calls))
+    return Look(
+        (finding,), "wrong", held={HELD: held[HELD], CALLS: calls, DUE: due}, repro=script_of_calls(finding, calls)
+    )
 
 
 def smaller(held: Environment) -> Iterator[Environment]:
     """The calls without some of them."""
-    return ({HELD: held[HELD], CALLS: calls} for calls in fewer_calls(_calls_in(held)))
+    return ({CALLS: calls} for calls in fewer_calls(_calls_in(held)))
 
 
 def _calls_in(held: Environment) -> list[str]:
@@ -100,7 +107,7 @@ class _Watch:
         self._seed = input_seed
         self._checker = TypeChecker()
 
-    def after(self, schedule: Any, name: str, error: Exception | None) -> None:
+    def after(self, schedule: Any, name: str, arguments: tuple[Any, ...], error: Exception | None) -> None:
         """Lay down what is wrong with a call that has returned, or raised `error`."""
         if error is None:
             self._returned(schedule, name)
@@ -108,7 +115,8 @@ class _Watch:
             refusal = CompilerRefused(error).record()
             # Raised in TVM's Python, it is about how the call is written.
             if refusal["backtrace"] and self._good(schedule.mod):
-                self._channel.add_result({"primitive": name, **refusal})
+                due = refusal_due(schedule, name, arguments)
+                self._channel.add_result({"primitive": name, DUE: due, **refusal})
             raise _Seen
 
     def _returned(self, schedule: Any, name: str) -> None:

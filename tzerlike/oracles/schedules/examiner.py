@@ -15,11 +15,11 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Results
 from tzerlike.core.rng import rng_for
-from tzerlike.core.shrink import spans
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
+from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, PADDING, UNINITIALISED, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, due_to_schedule, judge_mutation, judge_trace
@@ -27,6 +27,9 @@ from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.tvm_api import entry_of, load_ir, s_tir, tvm
+
+_LOOKS = "Get"
+"""What the names of the instructions begin with that leave a schedule as it is."""
 
 
 def wants(made: Made) -> bool:
@@ -57,11 +60,33 @@ def smaller(held: Environment) -> Iterator[Environment]:
         steps = nodes[place]["data"]
         if nodes[decisions]["data"]:
             return
+        kept_of = list(fewer_steps(_steps_of(nodes, steps)))
     except (ValueError, LookupError, TypeError):
         return
-    for start, stop in spans(len(steps) - 1):
-        fewer = [*nodes[:place], {**nodes[place], "data": steps[:start] + steps[stop:]}, *nodes[place + 1 :]]
+    for kept in kept_of:
+        fewer = [*nodes[:place], {**nodes[place], "data": [steps[one] for one in kept]}, *nodes[place + 1 :]]
         yield {HELD: {**held[HELD], "trace": json.dumps({**trace, "nodes": fewer}, separators=(",", ":"))}}
+
+
+def _steps_of(nodes: Sequence[Any], places: Sequence[int]) -> list[HeldStep]:
+    """What the instructions of a trace take of each other: an instruction is the places of its name, inputs, attributes
+    and outputs, and a result the place of its name."""
+    made: dict[int, int] = {}
+    steps = []
+    for number, place in enumerate(places):
+        name, inputs, _, outputs = nodes[place]["data"]
+        takes = frozenset(made[one] for one in _within(nodes, inputs) if one in made)
+        steps.append(HeldStep(takes, str(nodes[name]["data"]).startswith(_LOOKS)))
+        made.update(dict.fromkeys(nodes[outputs]["data"], number))
+    return steps
+
+
+def _within(nodes: Sequence[Any], place: int) -> Iterator[int]:
+    """The places in an array, and in the arrays in it."""
+    for one in nodes[place]["data"]:
+        yield one
+        if nodes[one]["type"] == "ffi.Array":
+            yield from _within(nodes, one)
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

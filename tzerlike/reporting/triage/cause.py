@@ -3,14 +3,18 @@
 A cause is compared by equality alone, so "has the same cause" is an equivalence, whatever is compared first, and there
 are no chains of likenesses. It says
 
-- the kind: kinds never mix, but that an error on ill-typed IR is the ill-typed IR;
+- the kind: kinds never mix, but that an error on ill-typed IR is the ill-typed IR, that what a pass left which it is
+  there to remove may fail later or give other values, and that a null pointer may be found out by a check or followed;
 - the culprit pass: what bisection found, else the pass under way when it happened; none where what failed is the
-  analyzer or the folding of constants, which all passes share;
+  analyzer or the folding of constants, which all passes share; of two schedule primitives that are each other's mirror
+  image always the first, where what failed is none of the function of its own that each has;
 - what failed, and where (tzerlike.reporting.triage.site):
   ill-typed IR by the rule that it breaks, and of a call how its type differs from its operands';
   an internal error by the condition that did not hold (else the message without names) and the deepest telling
   function, of a node's constructor also the shared function that called it, of a constant that does not fit by who
   asked for it; a program that does not come back from its text by the construct that does not;
+  what a pass left that it is there to remove, by that;
+  a null pointer in a schedule primitive by the function;
   a crash in a pass by its signal and the deepest telling function of TVM, or the deepest three where no instruction
   failed, as with abort(), unless it says which check did; a stack overflow by the classes that its recursion goes
   through; a hang by the innermost telling function that it never left;
@@ -24,6 +28,7 @@ A finding that says less has no cause and stays with its signature.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +37,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.core.effort import Check
 from tzerlike.core.manner import manners_of
-from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Frame, Observation, Offence, Stage, message_template
 from tzerlike.core.refused import about_a_definition, nameless, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
@@ -60,8 +65,17 @@ _BY_EXPRESSIONS = ("value", "an iteration too many")
 """What a pass does that has made expressions into others and left all statements: an index that is wrong may be inside
 of its buffer or not."""
 
+_IN = " in "
+"""Before the kind of node that holds what was left; bundles of before do not say it."""
+
 _PRIMITIVE = "Schedule."
 """What the name of a schedule primitive begins with; one that makes loops of another width leaves many nodes so."""
+
+_MIRRORED = {"cache_write": "cache_read", "reverse_compute_at": "compute_at"}
+"""Primitives that do what another one does, for the other end of a buffer; they share what they call."""
+
+_NO_NULL = re.compile(r"\(?([\w>.()-]+ != nullptr( && )?)+\)?")
+"""A check that nothing is a null pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +117,15 @@ def cause_of(
     those of the finding.
     """
     named = guilty if " " in guilty else short_name(guilty)
+    origin = seen.origin
+    if kind in ("ice-on-valid", "crash") and origin and origin.check == LEFTOVER and _IN in origin.rule:
+        return _left(origin.pass_name, origin.rule)
     if kind == "ice-on-valid":
-        origin = seen.origin
         return _ill_typed(origin) if origin and origin.check == Check.TYPES else _internal_error(kind, seen, named)
     if kind == "invalid-ir":
         return next(map(_ill_typed, seen.offences), None)
     if kind == "crash" and seen.exit is Exit.CRASH:
-        return _crash(kind, seen, named)
+        return _crash_of_a_primitive(seen, marks) if seen.stage is Stage.MUTATE else _crash(kind, seen, named)
     if kind == "hang" and (stuck := telling(list(filter(under_test().code.owns, seen.backtrace)))):
         return Cause(kind, "" if is_shared(stuck[0]) else named or short_name(seen.pass_name), kind, tuple(stuck[:1]))
     if kind == "wrong-code" and seen.results is not None:
@@ -117,6 +133,8 @@ def cause_of(
             outcome = seen.message.partition(":")[0]
             return Cause(kind, seen.pass_name, " ".join(slips) or _ONE.get(outcome, outcome), tuple(marks))
         deed = deed or seen.results.deed
+        if named and tuple(deed[:1]) == (LEFTOVER,):
+            return _left(named, " ".join(deed[1:]))
         if named and deed:
             fewer = tuple(kind[1:] for kind in deed[1:] if kind.startswith("-"))
             failure = _ONE.get(deed[0], deed[0])
@@ -149,6 +167,10 @@ def _ill_typed(offence: Offence) -> Cause:
     return Cause("invalid-ir", short_name(offence.pass_name), " ".join(how))
 
 
+def _left(pass_name: str, rule: str) -> Cause:
+    return Cause("invalid-ir", short_name(pass_name), f"{LEFTOVER}: {rule}")
+
+
 def _of_two_widths(where: str) -> bool:
     """Whether a node is said to have integers of 32 and of 64 bits for parts, be it an axis or an operation."""
     return {"int32", "int64"} == {dtype.scalar for word in where.split() if (dtype := parse(word))}
@@ -166,7 +188,21 @@ def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
     asked, simplifying = refused_constant(seen.backtrace)
     if asked:
         said, site, shared = "a constant that does not fit", (asked,), simplifying
+    if seen.stage is Stage.MUTATE:
+        if site and _NO_NULL.fullmatch(refusal_in(seen.refusal).condition):
+            return _null_pointer(where, site)
+        if not (site and _is_its_own(site[0], where)):
+            where = _MIRRORED.get(where, where)
     return Cause(kind, "" if shared and where == under_way else where, said, site)
+
+
+def _is_its_own(function: str, primitive: str) -> bool:
+    """Whether a function is the one that does what a primitive is called for: ComputeAt of compute_at."""
+    return function.rpartition("::")[2].lower() == primitive.replace("_", "")
+
+
+def _null_pointer(primitive: str, site: tuple[str, ...]) -> Cause:
+    return Cause("crash", primitive, "a null pointer", site)
 
 
 def failed_check(message: str) -> str:
@@ -175,9 +211,17 @@ def failed_check(message: str) -> str:
     return f"{said.error and f'{said.error}: '}{said.condition or nameless(said.words)}"
 
 
+def _crash_of_a_primitive(seen: Observation, marks: Sequence[str]) -> Cause | None:
+    """What kills a process while it makes a program leaves no frames but the `marks` of its finding."""
+    primitive = seen.message.rpartition(f" in {_PRIMITIVE}")[2]
+    site = raised_in([Frame(function, "") for function in marks])
+    named = signal.Signals(seen.signal) is signal.SIGSEGV and primitive and site
+    return _null_pointer(primitive, site) if named else None
+
+
 def _crash(kind: str, seen: Observation, named: str) -> Cause | None:
     where = named or short_name(seen.pass_name)
-    if not where or seen.stage is Stage.MUTATE:
+    if not where:
         return None
     if seen.stack_overflow:
         cycle = recursion(seen.backtrace)
