@@ -73,7 +73,7 @@ def renamed(parcel: Parcel, first: int, jobs: int) -> PiecesByPath:
     for number in range(first, first + jobs):
         for path, piece in parcel.pieces.items():
             room, _, rest = path.partition("/")
-            if room == "workers":
+            if room == "workers" and (number == first or not path.endswith("coverage.bits")):
                 pieces[f"workers/{number}/{rest.partition('/')[2]}"] = piece
             elif room == "corpus":
                 pieces[f"corpus/{hashlib.sha256(f'{number} {rest}'.encode()).hexdigest()}.json"] = piece

@@ -25,7 +25,7 @@ from tzerlike.core.storage import write_atomic, write_new
 _Stamp = tuple[int, int]
 """When a file was written last, in ns, and its size."""
 
-_SAVES_EVERY = 5.0
+_SAVES_EVERY = 15.0
 """Seconds between two looks at what the workers save of themselves, every two seconds."""
 
 _OWN = ("corpus", "findings", "faults", "set-aside", "corrupt")
