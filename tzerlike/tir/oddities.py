@@ -52,6 +52,7 @@ from tzerlike.tir.tree import (
     substitute,
     uses,
 )
+from tzerlike.tir.unreachable import never_holds
 
 EXTREME = 1 << 20
 """As an index or a divisor, such a number is one of the edges that a fuzzer goes for."""
@@ -225,6 +226,8 @@ def _realize(program: _Program, site: Site) -> _Found:
             yield "a root block under a condition", always
         elif is_fixed(node.predicate):
             yield "a constant condition", always
+        elif never_holds(node.predicate, site):
+            yield _NEVER, always
     for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
         if not _within(value, axis.dom.min, axis.dom.extent):
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]

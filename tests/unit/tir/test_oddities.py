@@ -109,6 +109,7 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
 def test_what_people_write(statement: str) -> None:
     assert names(bare(statement)) == []
     assert names(block(value="15 - i", predicate="i < 12")) == []
+    assert names(block(predicate="i >= 15")) == names(block(predicate="i == 3")) == []
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,9 @@ def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:
         ({"root": "T.bool(False)"}, "a root block under a condition"),
         ({"predicate": "T.bool(False)"}, "a constant condition"),
         ({"value": "17"}, "a block outside of its domain"),
+        ({"predicate": "i < 0"}, NEVER),
+        ({"predicate": "i < 12 and i > 15"}, NEVER),
+        ({"predicate": "i == 16"}, NEVER),
     ],
 )
 def test_odd_blocks(parts: dict[str, str], odd: str) -> None:
