@@ -118,7 +118,35 @@ for i in range(4):
     )
 
 
+def nested(reads: str, value: str) -> str:
+    """A block in another one, which declares to read A alone."""
+    return blocks(
+        EIGHT,
+        f"""
+for o in range(2):
+    with T.sblock("outer"):
+        vo = T.axis.spatial(2, o)
+        T.reads(A[0:8])
+        T.writes(B[vo * 4 : vo * 4 + 4])
+        for i in range(4):
+            with T.sblock("inner"):
+                vi = T.axis.spatial(4, i)
+                T.reads({reads})
+                T.writes(B[vo * 4 + vi])
+                B[vo * 4 + vi] = {value}
+""",
+    )
+
+
 BLOCKS = (
+    *by_text(
+        "a read that the block around does not declare, where a bound of a region may",
+        "block-region",
+        nested("A[0:8], B[0]", "A[7 - vi] + T.min(B[0], 0)"),
+        nested("A[T.min(B[0], 0) : 8]", "A[7 - vi]"),
+        COUNT,
+        ZEROS,
+    ),
     *by_text("an axis past its domain", "block-domain", shifted("4", "i + 1"), shifted("5", "i + 1"), COUNT, ZEROS),
     *by_text(
         "an axis before its domain",

@@ -193,21 +193,24 @@ _MODULES = "[with_number(module, number) for number in (100, -100)]"
 
 UNDECLARED = """\
 def undeclared(block):
-    known, accessed = [region.source for region in (*block.reads, *block.writes)], []
+    known, accessed, bounds = [region.source for region in (*block.reads, *block.writes)], [], []
 
     def own(inner):
         known.extend([*inner.alloc_buffers, *(match.buffer for match in inner.match_buffers)])
+        for region in (*inner.reads, *inner.writes):
+            tvm_ffi.structural_walk(region, (tvm.ir.TensorLoad, bounds.append))
 
     own(block)
     for kind, note in (
         (s_tir.SBlock, own),
         (tirx.AllocBuffer, lambda node: known.append(node.buffer)),
         (tirx.DeclBuffer, lambda node: known.append(node.buffer)),
-        (tvm.ir.TensorLoad, lambda node: accessed.append(node.source)),
-        (tirx.BufferStore, lambda node: accessed.append(node.buffer)),
+        (tvm.ir.TensorLoad, lambda node: accessed.append((node, node.source))),
+        (tirx.BufferStore, lambda node: accessed.append((node, node.buffer))),
     ):
         tvm_ffi.structural_walk(block.body, (kind, note))
-    return [buffer for buffer in accessed if not any(buffer.same_as(other) for other in known)]
+    done = [buffer for node, buffer in accessed if not any(node.same_as(bound) for bound in bounds)]
+    return [buffer for buffer in done if not any(buffer.same_as(other) for other in known)]
 """
 """The definition of a function that returns the buffers which a block accesses and does not declare."""
 

@@ -113,14 +113,19 @@ class Regions:
         return _checked(self.slots.state.frame, checks, places)
 
     def entry(self, block: Node, number: Callable[[Node], Thunk]) -> Thunk:
-        """What to run when `block` is entered: evaluate the declared regions that accesses are checked against."""
+        """What to run when `block` is entered: evaluate the declared regions that accesses are checked against.
+
+        What their bounds load is no access of the program: no block has to declare it.
+        """
         state = self.finished.pop(hash(block), None)
         if state is None or not state.wanted:
             return lambda: None
+        kept, self.kept = self.kept, False
         compiled = [
             (slot, [[(number(part.min), number(part.extent)) for part in region] for region in regions])
             for slot, regions in state.wanted.values()
         ]
+        self.kept = kept
         frame = self.slots.state.frame
 
         def run() -> None:

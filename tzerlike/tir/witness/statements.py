@@ -197,12 +197,15 @@ class Statements(Expressions):
 
     def _block(self, block: Node, starts: Sequence[str]) -> None:
         outside = frozenset(self.buffers.views)
+        frames, nested = self.buffers.frames, self.nested
+        # What the bounds of a declared region load is no access.
+        self.buffers.frames = []
         reads, writes = (self._regions(block.list(name)) for name in ("reads", "writes"))
+        self.buffers.frames = frames
         # The root, the outermost block, has neither axes nor regions.
         declares = bool(self.nested or block.list("iter_vars") or reads or writes)
         # Lowering takes init and axes away: of a block without axes, nobody can tell whether it was a reduction.
         reduces = bool(starts) or not block.list("iter_vars") or block.optional("init") is not None
-        frames, nested = self.buffers.frames, self.nested
         self.nested = True
         if declares:
             self.buffers.frames = [*frames, OpenBlock(outside, reduces, reads, writes)]
