@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import platform
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _NAMESPACE = "tzerlike"
 _ANSWER_SECONDS = 20.0
 """How long a machine waits for an answer before it goes on without."""
 
+_CONNECT_SECONDS = 5.0
 _LOOK_EVERY = 1.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
@@ -203,7 +205,11 @@ class _RayLink:
 def _connected(ray: Any, address: str) -> Iterator[None]:
     if address.startswith("ray://"):
         raise UserError("--cluster: run tzerlike on a machine of the cluster, with --cluster auto or HOST:PORT")
+    host, _, port = address.rpartition(":")
     try:
+        if port.isdecimal():
+            # Ray itself would try for minutes.
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
         ray.init(address=address, namespace=_NAMESPACE, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         raise UserError(f"--cluster: no Ray cluster at {address}: {_first_line(error)}") from error
