@@ -112,10 +112,12 @@ ANNOTATIONS: Final = ATTRIBUTES | _words(
 
 FUNCTION_ATTRIBUTES: Final = _words(
     """
-    calling_conv global_symbol layout_free_buffers num_inputs op_pattern s_tir target target_host tirx.disable_cse_tir
-    tirx.is_entry_func tirx.is_global_func tirx.is_host_func tirx.is_scheduled tirx.kernel_launch_params tirx.noalias
+    calling_conv global_symbol layout_free_buffers num_inputs op_pattern s_tir target target_host thread_extent
+    tirx.disable_cse_tir tirx.is_entry_func tirx.is_global_func tirx.is_host_func tirx.is_scheduled
+    tirx.kernel_launch_params tirx.noalias
     """
 )
+"""Attributes of functions. `thread_extent`: TileLang's fork notes a kernel's threads there, on the CPU none."""
 
 SCOPES: Final = frozenset(("", "global", "local", "shared", "shared.dyn", "warp"))
 """Kinds of memory; of those of tensor cores, `SCOPE_PREFIXES` has the beginnings."""
