@@ -28,6 +28,7 @@ from tzerlike.systems.tvm_api import (
 )
 from tzerlike.tir.buffers import like
 from tzerlike.tir.dtypes import largest_float
+from tzerlike.tir.index_form import strange_at
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
@@ -133,6 +134,8 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     for site in tree.sites:
         if _is_of_one_bit(site.dtype):
             yield Oddity("a number of one bit", (partial(_with_node, tree, site, partial(_as_truth, site.node)),))
+        if site.kind is Kind.EXPR and (strange := strange_at(site)):
+            yield Oddity(strange, (partial(_with_node, tree, site, partial(_part_or_number, tree, site)),))
         rule = _RULES.get(type(site.node))
         for what, plainer in () if rule is None else rule(program, site):
             other = _OTHER_WAYS.get(what)
@@ -163,6 +166,12 @@ def mended(func: Any, way: int, *, threads: bool) -> Any | None:
 def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
     node = make()
     return None if node is None else tree.replace(site, node)
+
+
+def _part_or_number(tree: Tree, site: Site) -> Any | None:
+    """The first part of an expression that is of its type; else a number, where it can be one."""
+    parts = [below.node for below in tree.below(site) if below.parent is site and below.dtype == site.dtype]
+    return parts[0] if parts else number(site.dtype, 1)
 
 
 def _as_parameter(tree: Tree, site: Site) -> Any:

@@ -56,6 +56,36 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
     return tvm_api.script_of(better)
 
 
+@pytest.mark.parametrize(
+    ("func", "what"),
+    [
+        (block(value="i ^ 3"), "a binding that is no arithmetic on indices"),
+        (block(value="T.Cast('int32', A[i] > 3)"), "a binding that is no arithmetic on indices"),
+        (block(predicate="A[i] < 3"), "a binding that is no arithmetic on indices"),
+        (bare("for i in range(n ^ 3):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
+        (bare("for i in range(T.popcount(n)):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
+        (bare("B[T.Cast('int32', T.Cast('float8_e5m2', n))] = A[n]"), "an index by way of a narrow float"),
+    ],
+)
+def test_other_than_arithmetic_on_indices_is_odd_where_a_program_says_how_far_it_goes(func: Any, what: str) -> None:
+    assert what in names(func)
+    text_without_oddities(func)
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        block(value="i // 4 * 4 + i % 4", predicate="i < 12 and i != 3"),
+        block(value="T.min(i + 1, 15)"),
+        bare("for i in range(A[n], A[n + 1]):\n    B[i] = A[i]"),
+        bare("for i in range(T.shift_left(n, 1)):\n    B[i] = A[i]"),
+        bare("B[A[n] ^ 3] = A[T.Cast('int32', T.floor(T.Cast('float32', n) * T.float32(0.5)))]"),
+    ],
+)
+def test_arithmetic_on_indices_is_not_odd_there(func: Any) -> None:
+    assert names(func) == []
+
+
 def test_a_block_that_declares_accesses_of_memory_of_its_own_is_odd() -> None:
     text = """
 @T.prim_func(s_tir=True)
