@@ -1,7 +1,7 @@
 """What a program says of how far it goes and of what an axis is: hardly ever other than arithmetic on indices.
 
-Those places are the bounds of loops, what the axes of blocks are bound to, and the conditions of blocks. In the seeds
-(what TVM's own libraries and its tests' authors write) nothing else is in them.
+Those places are the bounds of loops, the sizes of buffers, what the axes of blocks are bound to, and their conditions.
+In the seeds (what TVM's own libraries and its tests' authors write) nothing else is in them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site, dtype_of
 
 _ARITHMETIC = frozenset((*ARITHMETIC, *COMPARISON, *LOGIC, tirx.Not, tirx.Select, tirx.Let, tirx.IntImm, tirx.Var))
@@ -31,6 +31,14 @@ def strange_at(site: Site) -> str:
     if above is s_tir.SBlockRealize and not _is_usual(site.node, _ARITHMETIC):
         return "a binding that is no arithmetic on indices"
     return "an index by way of a narrow float" if _comes_of_narrow_float(site.node) and _in_index(site) else ""
+
+
+def strange_extents(buffer: Any) -> bool:
+    """Whether a buffer is of a size that it takes other than arithmetic on indices to say."""
+    parts: list[Any] = []
+    for extent in array_items(type_of(buffer).shape):
+        structural_walk(extent, (tvm.ir.Expr, parts.append))
+    return not all(_is_usual(part, _ARITHMETIC) for part in parts)
 
 
 def _is_usual(node: Any, kinds: frozenset[type]) -> bool:

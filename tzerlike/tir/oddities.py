@@ -28,7 +28,7 @@ from tzerlike.systems.tvm_api import (
 )
 from tzerlike.tir.buffers import like
 from tzerlike.tir.dtypes import largest_float
-from tzerlike.tir.index_form import strange_at
+from tzerlike.tir.index_form import strange_at, strange_extents
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, number, with_values
@@ -93,6 +93,9 @@ _OF_THE_SAME = {
 _BEYOND = 1.001
 """By what factor a constant is beyond the floats of a dtype, at the least."""
 
+_EXTENT = 16
+"""Of memory that is mended: more than most programs of ours use."""
+
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
@@ -145,6 +148,9 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
         if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
             aligned = {key(buffer): like(buffer, alignment=USUAL_ALIGNMENT)}
             yield Oddity("an alignment below that of an element", (partial(with_values, func, aligned),))
+        if strange_extents(buffer):
+            sized = {key(buffer): like(buffer, shape=[_EXTENT] * len(array_items(type_of(buffer).shape)))}
+            yield Oddity("a size that is no arithmetic on indices", (partial(with_values, func, sized),))
 
 
 def mended(func: Any, way: int, *, threads: bool) -> Any | None:

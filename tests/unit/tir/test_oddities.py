@@ -64,6 +64,7 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
         (block(predicate="A[i] < 3"), "a binding that is no arithmetic on indices"),
         (bare("for i in range(n ^ 3):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
         (bare("for i in range(T.popcount(n)):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
+        (bare("C = T.alloc_buffer((A[2] % 2 + 4,), 'int32')\nC[n] = 1"), "a size that is no arithmetic on indices"),
         (bare("B[T.Cast('int32', T.Cast('float8_e5m2', n))] = A[n]"), "an index by way of a narrow float"),
     ],
 )
@@ -78,6 +79,7 @@ def test_other_than_arithmetic_on_indices_is_odd_where_a_program_says_how_far_it
         block(value="i // 4 * 4 + i % 4", predicate="i < 12 and i != 3"),
         block(value="T.min(i + 1, 15)"),
         bare("for i in range(A[n], A[n + 1]):\n    B[i] = A[i]"),
+        bare("C = T.alloc_buffer((n % 2 + 4, T.max(n, 3)), 'int32')\nB[n] = C[n, 0]"),
         bare("for i in range(T.shift_left(n, 1)):\n    B[i] = A[i]"),
         bare("B[A[n] ^ 3] = A[T.Cast('int32', T.floor(T.Cast('float32', n) * T.float32(0.5)))]"),
     ],
