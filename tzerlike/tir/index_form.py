@@ -10,11 +10,13 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm, type_of
-from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site, dtype_of
+from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site, dtype_of, key, variables_in
 
 _ARITHMETIC = frozenset((*ARITHMETIC, *COMPARISON, *LOGIC, tirx.Not, tirx.Select, tirx.Let, tirx.IntImm, tirx.Var))
 _OF_BOUNDS = _ARITHMETIC | {tirx.LShift, tirx.RShift, tvm.ir.TensorLoad}
 """Loops over what memory says, or that double, are common; blocks at such places are not."""
+
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 _NARROW = 16
 """Bits of the floats that people calculate indices with, at the least."""
@@ -26,11 +28,19 @@ def strange_at(site: Site) -> str:
     while top.parent is not None and top.parent.kind is Kind.EXPR:
         top = top.parent
     above = type(top.parent.node) if top.parent is not None else None
+    if above in (tirx.For, s_tir.SBlockRealize) and type(site.node) in _DIVISIONS and _is_counted(site.node.b, site):
+        return "a divisor that a loop counts"
     if above is tirx.For and not _is_usual(site.node, _OF_BOUNDS):
         return "a bound that is no arithmetic on indices"
     if above is s_tir.SBlockRealize and not _is_usual(site.node, _ARITHMETIC):
         return "a binding that is no arithmetic on indices"
     return "an index by way of a narrow float" if _comes_of_narrow_float(site.node) and _in_index(site) else ""
+
+
+def _is_counted(divisor: Any, site: Site) -> bool:
+    """Whether a loop around has a part in an expression: most begin at 0."""
+    counters = {key(above.node.loop_var) for above in site.ancestors() if type(above.node) is tirx.For}
+    return not counters.isdisjoint(map(key, variables_in(divisor)))
 
 
 def strange_extents(buffer: Any) -> bool:

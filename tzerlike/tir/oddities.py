@@ -46,6 +46,7 @@ from tzerlike.tir.tree import (
     accessed_by,
     declares_nothing,
     dtype_of,
+    is_jump,
     key,
     left_early,
     loop_with,
@@ -342,6 +343,15 @@ def _of_one_block(site: Site) -> bool:
 def _branch(program: _Program, site: Site) -> _Found:
     if is_fixed(site.node.condition):
         yield "a constant condition", lambda: site.node.then_case
+    elif never_holds(site.node.condition, site):
+        yield _NEVER, partial(seq, [] if site.node.else_case is None else [site.node.else_case])
+
+
+def _sequence(program: _Program, site: Site) -> _Found:
+    stmts = array_items(site.node.seq)
+    jump = next((place for place, stmt in enumerate(stmts) if is_jump(getattr(stmt, "value", stmt))), len(stmts))
+    if jump < len(stmts) - 1:
+        yield _NEVER, partial(seq, stmts[: jump + 1])
 
 
 def _select(program: _Program, site: Site) -> _Found:
@@ -451,6 +461,7 @@ _RULES: Mapping[type, Callable[[_Program, Site], _Found]] = {
     tirx.For: _loop,
     tirx.Evaluate: _evaluated,
     tirx.IfThenElse: _branch,
+    tirx.SeqStmt: _sequence,
     tirx.Select: _select,
     tvm.ir.Call: _call,
     tirx.Not: _not,

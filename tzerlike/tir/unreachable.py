@@ -1,41 +1,90 @@
-"""Whether a predicate rules out each round of the loops around it: a comparison of a loop's variable with a number."""
+"""Whether a condition rules out each round of the loops around it, by the least and the greatest of its sides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.systems.tvm_api import tirx
+from tzerlike.systems.tvm_api import array_items, s_tir, tirx
 from tzerlike.tir.tree import Site, key
+
+Span = tuple[int, int]
+"""The least and the greatest that an expression can be."""
 
 
 def never_holds(predicate: Any, site: Site) -> bool:
-    """Whether a predicate at `site` is false for every value of the loops around, as far as that is plain to see."""
-    if type(predicate) is tirx.And:
+    """Whether a condition at `site` is false for all that the loops and blocks around count, as far as spans tell."""
+    kind = type(predicate)
+    if kind is tirx.And:
         return never_holds(predicate.a, site) or never_holds(predicate.b, site)
-    if type(predicate) not in _RULED_OUT or type(predicate.b) is not tirx.IntImm:
+    if kind is tirx.Or:
+        return never_holds(predicate.a, site) and never_holds(predicate.b, site)
+    if kind not in _RULED_OUT:
         return False
-    values = _values(predicate.a, site)
-    return values is not None and _RULED_OUT[type(predicate)](values, int(predicate.b.value))
+    first, second = _span(predicate.a, site), _span(predicate.b, site)
+    return first is not None and second is not None and _RULED_OUT[kind](first, second)
 
 
-_RULED_OUT: dict[type, Callable[[range, int], bool]] = {
-    tirx.LT: lambda values, bound: values[0] >= bound,
-    tirx.LE: lambda values, bound: values[0] > bound,
-    tirx.GT: lambda values, bound: values[-1] <= bound,
-    tirx.GE: lambda values, bound: values[-1] < bound,
-    tirx.EQ: lambda values, bound: bound not in values,
+_RULED_OUT: dict[type, Callable[[Span, Span], bool]] = {
+    tirx.LT: lambda one, other: one[0] >= other[1],
+    tirx.LE: lambda one, other: one[0] > other[1],
+    tirx.GT: lambda one, other: one[1] <= other[0],
+    tirx.GE: lambda one, other: one[1] < other[0],
+    tirx.EQ: lambda one, other: one[1] < other[0] or one[0] > other[1],
 }
 
 
-def _values(var: Any, site: Site) -> range | None:
-    """What a loop's variable may be; None for what is none, or has a bound that is no number."""
-    parent = site.parent
-    while parent is not None:
-        loop = parent.node
-        if type(loop) is tirx.For and key(loop.loop_var) == key(var):
-            if type(loop.min) is tirx.IntImm and type(loop.extent) is tirx.IntImm and int(loop.extent.value) > 0:
-                return range(int(loop.min.value), int(loop.min.value) + int(loop.extent.value))
-            return None
-        parent = parent.parent
+def _span(node: Any, site: Site) -> Span | None:
+    kind = type(node)
+    if kind is tirx.IntImm:
+        return int(node.value), int(node.value)
+    if kind is tirx.Var:
+        return _span_of_variable(node, site)
+    if kind not in _SPANS:
+        return None
+    first, second = _span(node.a, site), _span(node.b, site)
+    return None if first is None or second is None else _SPANS[kind](first, second)
+
+
+def _product(one: Span, other: Span) -> Span:
+    corners = [first * second for first in one for second in other]
+    return min(corners), max(corners)
+
+
+def _quotient(one: Span, other: Span) -> Span | None:
+    return (one[0] // other[0], one[1] // other[0]) if other[0] == other[1] > 0 else None
+
+
+def _remainder(one: Span, other: Span) -> Span | None:
+    if other[0] != other[1] or other[0] <= 0:
+        return None
+    return one if one[0] >= 0 and one[1] < other[0] else (0, other[0] - 1)
+
+
+_SPANS: dict[type, Callable[[Span, Span], Span | None]] = {
+    tirx.Add: lambda one, other: (one[0] + other[0], one[1] + other[1]),
+    tirx.Sub: lambda one, other: (one[0] - other[1], one[1] - other[0]),
+    tirx.Min: lambda one, other: (min(one[0], other[0]), min(one[1], other[1])),
+    tirx.Max: lambda one, other: (max(one[0], other[0]), max(one[1], other[1])),
+    tirx.Mul: _product,
+    tirx.FloorDiv: _quotient,
+    tirx.FloorMod: _remainder,
+}
+
+
+def _span_of_variable(var: Any, site: Site) -> Span | None:
+    """What a loop's variable or a block's axis can be; None for what is neither, or has a bound that is no number."""
+    for above in site.ancestors():
+        node = above.node
+        if type(node) is tirx.For and key(node.loop_var) == key(var):
+            return _between(node.min, node.extent)
+        for axis in array_items(node.iter_vars) if type(node) is s_tir.SBlock else ():
+            if key(axis.var) == key(var):
+                return _between(axis.dom.min, axis.dom.extent)
     return None
+
+
+def _between(low: Any, extent: Any) -> Span | None:
+    if type(low) is not tirx.IntImm or type(extent) is not tirx.IntImm or int(extent.value) <= 0:
+        return None
+    return int(low.value), int(low.value) + int(extent.value) - 1

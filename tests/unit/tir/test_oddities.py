@@ -60,6 +60,11 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
     ("func", "what"),
     [
         (block(value="i ^ 3"), "a binding that is no arithmetic on indices"),
+        (block(value="i % i"), "a divisor that a loop counts"),
+        (
+            bare("for i in range(4):\n    for j in range(8 // (i - 1)):\n        B[i + j] = A[i]"),
+            "a divisor that a loop counts",
+        ),
         (block(value="T.Cast('int32', A[i] > 3)"), "a binding that is no arithmetic on indices"),
         (block(predicate="A[i] < 3"), "a binding that is no arithmetic on indices"),
         (bare("for i in range(n ^ 3):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
@@ -77,6 +82,8 @@ def test_other_than_arithmetic_on_indices_is_odd_where_a_program_says_how_far_it
     "func",
     [
         block(value="i // 4 * 4 + i % 4", predicate="i < 12 and i != 3"),
+        block(predicate="i * 2 + 1 > 30 or i % 4 == 3"),
+        bare("for i in range(4):\n    for j in range(8 // n):\n        B[i * j] = A[8 // (i + 1)]"),
         block(value="T.min(i + 1, 15)"),
         bare("for i in range(A[n], A[n + 1]):\n    B[i] = A[i]"),
         bare("C = T.alloc_buffer((n % 2 + 4, T.max(n, 3)), 'int32')\nB[n] = C[n, 0]"),
@@ -175,6 +182,8 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(T.uint32(4)):\n    B[T.Cast('int32', i)] = 1", "an unsigned loop", "for i in range(4):"),
         ("for i in range(B[0]):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
         ("for i in range(B[3], 8):\n    B[i] = 1", "a bound in memory that is written", "for i in range(2):"),
+        ("for i in range(4):\n    T.break_loop()\n    B[i] = 2", NEVER, "T.break_loop()"),
+        ("for i in range(4):\n    if i + 1 > 4:\n        B[i] = 2\n    B[i] = 1", NEVER, "B[i] = 1"),
         ("for i in range(3):\n    B[n] = A[n]", REPEATS, "B[n] = A[n]"),
         ("for i in range(n):\n    for j in range(4):\n        B[j] = A[j]", REPEATS, "for j in range(4):"),
         ("for i in range(5, 8):\n    B[n] = 2\n    B[n + 1] = A[n]", REPEATS, "B[n + 1] = A[n]"),
@@ -222,6 +231,8 @@ def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:
         ({"predicate": "i < 0"}, NEVER),
         ({"predicate": "i < 12 and i > 15"}, NEVER),
         ({"predicate": "i == 16"}, NEVER),
+        ({"predicate": "4 + i * 2 < 2"}, NEVER),
+        ({"predicate": "i % 4 >= 4 or T.min(i, 3) > i + 3"}, NEVER),
     ],
 )
 def test_odd_blocks(parts: dict[str, str], odd: str) -> None:
