@@ -7,7 +7,7 @@ from collections import Counter
 from tests.property.test_mutators_matrix import CACHE
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import load
-from tzerlike.tir.oddities import oddities
+from tzerlike.tir.odd.forms import oddities
 from tzerlike.tir.seeds import builtin_seeds
 
 

@@ -25,7 +25,7 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.hints import HINTED, hinted
 from tzerlike.tir.interpreter import Verdict
-from tzerlike.tir.oddities import mended, oddities
+from tzerlike.tir.odd.forms import mended, oddities
 from tzerlike.tir.plain import binds_threads, odd_in
 from tzerlike.tir.typecheck import is_well_typed
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tzerlike.systems import tvm_api
-from tzerlike.tir.oddities import mended, oddities
+from tzerlike.tir.odd.forms import mended, oddities
 
 BARE = """
 # from tvm.script import tirx as T

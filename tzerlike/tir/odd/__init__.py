@@ -1,0 +1,1 @@
+"""What hardly anybody would write, by the structure of a program."""

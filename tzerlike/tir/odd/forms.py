@@ -1,0 +1,107 @@
+"""What hardly anybody would write, by the structure of a program, and something plainer to put in its place.
+
+Where `tzerlike.tir.plain` goes by the words of a program, this goes by its form. A fuzzer makes such things by chance,
+and who is shown a bug with one in it will ask whether it takes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tzerlike.core.dtypes import parse
+from tzerlike.systems.tvm_api import array_items, params_of, source_of, tirx, tvm, type_of
+from tzerlike.tir.buffers import like
+from tzerlike.tir.odd import expressions, statements
+from tzerlike.tir.odd.index_form import strange_at, strange_extents
+from tzerlike.tir.odd.other_ways import OTHER_WAYS
+from tzerlike.tir.odd.program import Program, declares
+from tzerlike.tir.order import USUAL_ALIGNMENT
+from tzerlike.tir.reducers.program import Make, buffers_of, number, with_values
+from tzerlike.tir.tree import Kind, Site, Tree, key, uses
+
+MOST_MENDS = 200
+
+_EXTENT = 16
+"""Of memory that is mended: more than most programs of ours use."""
+
+_RULES = {**statements.RULES, **expressions.RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """`ways` make functions without it, the most alike first; None where nothing plainer is known."""
+
+    what: str
+    ways: tuple[Make, ...]
+
+
+def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
+    """What is odd about a function, outermost first. `threads` says whether its target has threads to bind loops to."""
+    tree = Tree(func)
+    used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
+    loads = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
+    read = frozenset((*loads, *map(key, params_of(func))))
+    written = frozenset(key(site.node.buffer) for site in tree.of_type(tirx.BufferStore))
+    program = Program(tree, used, read, written, any(map(declares, tree.sites)), threads)
+    for site in tree.sites:
+        if _is_of_one_bit(site.dtype):
+            yield Oddity("a number of one bit", (partial(_with_node, tree, site, partial(_as_truth, site.node)),))
+        if site.kind is Kind.EXPR and (strange := strange_at(site)):
+            yield Oddity(strange, (partial(_with_node, tree, site, partial(_part_or_number, tree, site)),))
+        rule = _RULES.get(type(site.node))
+        for what, plainer in () if rule is None else rule(program, site):
+            other = OTHER_WAYS.get(what)
+            ways = (partial(_with_node, tree, site, plainer),)
+            yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
+    for buffer in buffers_of(tree):
+        if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
+            aligned = {key(buffer): like(buffer, alignment=USUAL_ALIGNMENT)}
+            yield Oddity("an alignment below that of an element", (partial(with_values, func, aligned),))
+        if strange_extents(buffer):
+            sized = {key(buffer): like(buffer, shape=[_EXTENT] * len(array_items(type_of(buffer).shape)))}
+            yield Oddity("a size that is no arithmetic on indices", (partial(with_values, func, sized),))
+
+
+def mended(func: Any, way: int, *, threads: bool) -> Any | None:
+    """Return a function like this one with nothing odd about its form; None where that cannot be had.
+
+    It need not compute the same. `way` is 0 or 1, where there are two to mend something. Raises what TVM's constructors
+    raise.
+    """
+    for _ in range(MOST_MENDS):
+        odd = next(oddities(func, threads=threads), None)
+        if odd is None:
+            return func
+        func = odd.ways[min(way, len(odd.ways) - 1)]()
+        if func is None:
+            break
+    return None
+
+
+def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
+    node = make()
+    return None if node is None else tree.replace(site, node)
+
+
+def _part_or_number(tree: Tree, site: Site) -> Any | None:
+    """The first part of an expression that is of its type; else a number, where it can be one."""
+    parts = [below.node for below in tree.below(site) if below.parent is site and below.dtype == site.dtype]
+    return parts[0] if parts else number(site.dtype, 1)
+
+
+def _bits(text: str) -> int:
+    """Of one number of a dtype; 0 for what is none."""
+    dtype = parse(text)
+    return 0 if dtype is None else dtype.bits
+
+
+def _is_of_one_bit(text: str) -> bool:
+    dtype = parse(text)
+    return dtype is not None and dtype.base in ("int", "uint") and dtype.bits == 1
+
+
+def _as_truth(node: Any) -> Any | None:
+    return tirx.Cast("bool", node.value) if type(node) is tirx.Cast else None

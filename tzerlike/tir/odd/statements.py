@@ -1,0 +1,225 @@
+"""Odd forms of statements, by the type of the node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from tzerlike.core.dtypes import parse
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.tir.odd.expressions import is_fixed
+from tzerlike.tir.odd.program import (
+    ACCESSES,
+    BOUNDS,
+    NEVER,
+    UNSIGNED,
+    UNSTORED,
+    UNUSED,
+    Odds,
+    Program,
+    buffers_read,
+    declares,
+    within,
+)
+from tzerlike.tir.odd.repetition import only_repeats
+from tzerlike.tir.odd.unreachable import never_holds
+from tzerlike.tir.plain import HINTS
+from tzerlike.tir.reducers.program import block_with, number
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
+from tzerlike.tir.thread_memory import tag_of
+from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, seq, substitute
+
+_PURE = (0, 1)
+"""Effects of calls that compute and do no more."""
+
+_ALIGNMENT = "buffer_dim_align"
+"""An annotation that says nothing of memory that nobody reads."""
+
+
+def _realize(program: Program, site: Site) -> Odds:
+    node, block = site.node, site.node.block
+    values, axes = array_items(node.iter_values), array_items(block.iter_vars)
+    always = partial(s_tir.SBlockRealize, values, _truth(node.predicate), block)
+    if not (type(node.predicate) is tirx.IntImm and int(node.predicate.value)):
+        if site.parent is None:
+            yield "a root block under a condition", always
+        elif is_fixed(node.predicate):
+            yield "a constant condition", always
+        elif never_holds(node.predicate, site):
+            yield NEVER, always
+    for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
+        if not within(value, axis.dom.min, axis.dom.extent):
+            others = [*values[:place], axis.dom.min, *values[place + 1 :]]
+            yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
+    rest = _hints(block.annotations)
+    unread = all(key(source_of(region)) not in program.read for region in array_items(block.writes))
+    if _ALIGNMENT in rest and unread:
+        del rest[_ALIGNMENT]
+    if len(rest) < len(block.annotations):
+        yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
+    own = {key(buffer) for buffer in array_items(block.alloc_buffers)}
+    if own and any(key(source_of(region)) in own for region in (*array_items(block.reads), *array_items(block.writes))):
+        yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
+
+
+def _loop(program: Program, site: Site) -> Odds:
+    node = site.node
+    serial = partial(loop_with, node, kind=SERIAL, thread_binding=None, body=_one_variable(node))
+    dtype = str(type_of(node.extent).dtype)
+    if str(type_of(node.loop_var).dtype).startswith("uint"):
+        yield UNSIGNED, partial(_signed, node)
+    if _at_most_zero(node.extent):
+        yield "a loop that never runs", partial(loop_with, node, extent=number(dtype, 2))
+    bound_to_threads = int(node.kind) == THREAD_BINDING
+    if bound_to_threads and not program.threads:
+        yield "a thread binding", serial
+    elif bound_to_threads and next(buffers_read(program.tree, site, ("extent",)), None) is not None:
+        yield "a number of threads in memory", partial(loop_with, node, extent=number(dtype, 2))
+    elif any(key(buffer) in program.written for buffer in buffers_read(program.tree, site, BOUNDS)):
+        yield (
+            "a bound in memory that is written",
+            partial(loop_with, node, min=number(dtype, 0), extent=number(dtype, 2), step=None),
+        )
+    if program.threads and _is_around_launch(program.tree, site):
+        if any(inner is not site and _is_around_launch(program.tree, inner) for inner in program.tree.below(site)):
+            yield "loops of the host in each other", partial(substitute, node.body, {key(node.loop_var): node.min})
+        elif int(node.kind) not in (SERIAL, UNROLLED):
+            yield "a parallel loop of the host", serial
+    if only_repeats(program.tree, site):
+        yield "a loop that only repeats itself", partial(substitute, node.body, {key(node.loop_var): node.min})
+    if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
+        yield "vectors in a vectorised loop", serial
+    rest = _hints(node.annotations)
+    if len(rest) < len(node.annotations) and not left_early(program.tree, site):
+        yield "an annotation", partial(loop_with, node, annotations=rest)
+
+
+def _at_most_zero(extent: Any) -> bool:
+    """Whether a number that a program calculates is never positive, whatever it calculates with."""
+    if type(extent) is tirx.IntImm:
+        return int(extent.value) <= 0
+    return type(extent) is tirx.Min and (_at_most_zero(extent.a) or _at_most_zero(extent.b))
+
+
+def _is_around_launch(tree: Tree, site: Site) -> bool:
+    """Whether a loop is one of the host's, with kernels in it."""
+    if type(site.node) is not tirx.For or any(tag_of(above.node) for above in (site, *site.ancestors())):
+        return False
+    return any(tag_of(below.node) for below in tree.below(site))
+
+
+def _evaluated(program: Program, site: Site) -> Odds:
+    value = site.node.value
+    effect = value.op.get_attr("TCallEffectKind") if _is_operator_call(value) else None
+    nothing = type(value) is tirx.IntImm and not int(value.value) and dtype_of(value) == "int32"
+    if not (nothing or type(value) is tvm.ir.Call) or effect in _PURE:
+        yield UNSTORED, partial(seq, [])
+
+
+def _is_operator_call(value: Any) -> bool:
+    return type(value) is tvm.ir.Call and isinstance(value.op, tvm.ir.Op)
+
+
+def _store(program: Program, site: Site) -> Odds:
+    """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
+    if program.blocks and not any(map(declares, site.ancestors())):
+        yield "a store beside blocks", partial(seq, [])
+    written = site.node.buffer
+    if not program.threads or str(type_of(written).storage_scope) == "local":
+        return
+    launches = [above for above in site.ancestors() if tag_of(above.node)]
+    if not launches:
+        yield "a store by the host", partial(seq, [])
+    if not launches or any(map(_of_one_block, launches)):
+        return
+    threads = filter(_of_one_block, program.tree.below(launches[-1]))
+    accesses = (other for thread in threads for other in program.tree.below(thread) if type(other.node) in ACCESSES)
+    if any(key(accessed_by(other.node)) == key(written) for other in accesses):
+        yield "a write that is left to all threads", partial(seq, [])
+
+
+def _of_one_block(site: Site) -> bool:
+    """Whether a loop is over the threads of a block."""
+    return tag_of(site.node).startswith("threadIdx")
+
+
+def _branch(program: Program, site: Site) -> Odds:
+    if is_fixed(site.node.condition):
+        yield "a constant condition", lambda: site.node.then_case
+    elif never_holds(site.node.condition, site):
+        yield NEVER, partial(seq, [] if site.node.else_case is None else [site.node.else_case])
+
+
+def _sequence(program: Program, site: Site) -> Odds:
+    stmts = array_items(site.node.seq)
+    jump = next((place for place, stmt in enumerate(stmts) if is_jump(getattr(stmt, "value", stmt))), len(stmts))
+    if jump < len(stmts) - 1:
+        yield NEVER, partial(seq, stmts[: jump + 1])
+
+
+def _bind(program: Program, site: Site) -> Odds:
+    if not is_buffer(site.node.var) and key(site.node.var) not in program.used:
+        yield UNUSED, partial(seq, [])
+
+
+def _attribute(program: Program, site: Site) -> Odds:
+    if not program.threads or not isinstance(site.node.node, tirx.IterVar):
+        yield "an attribute", partial(_without_attribute, site.node)
+
+
+def _assertion(program: Program, site: Site) -> Odds:
+    yield "an assertion", partial(seq, [])
+
+
+def _truth(predicate: Any) -> Any:
+    return tirx.IntImm(type_of(predicate).dtype, 1)
+
+
+def _hints(annotations: Any) -> dict[str, Any]:
+    return {name: value for name, value in dict(annotations or {}).items() if str(name) in HINTS}
+
+
+def _one_variable(loop: Any) -> Any:
+    """The body of a loop over threads, where the thread has a variable of its own, with that of the loop alone."""
+    if loop.thread_binding is None or key(loop.thread_binding.var) == key(loop.loop_var):
+        return loop.body
+    return substitute(loop.body, {key(loop.thread_binding.var): loop.loop_var})
+
+
+def _signed(loop: Any) -> Any | None:
+    """The loop with a signed variable that is cast where it is used; None where its bounds are no numbers."""
+    if any(type(bound) is not tirx.IntImm for bound in (loop.min, loop.extent)):
+        return None
+    old = str(type_of(loop.loop_var).dtype)
+    dtype = "int64" if old == "uint64" else "int32"
+    var = tirx.Var(str(loop.loop_var.name), dtype)
+    low, extent = (number(dtype, int(bound.value)) for bound in (loop.min, loop.extent))
+    body = substitute(loop.body, {key(loop.loop_var): tirx.Cast(old, var)})
+    return loop_with(loop, loop_var=var, min=low, extent=extent, body=body, step=None)
+
+
+def _of_lanes(site: Site) -> bool:
+    """Whether an expression is a vector."""
+    dtype = parse(site.dtype)
+    return dtype is not None and dtype.lanes > 1
+
+
+def _without_attribute(node: Any) -> Any:
+    owner = node.node
+    if not isinstance(owner, tirx.IterVar):
+        return node.body
+    return substitute(node.body, {key(owner.var): tirx.IntImm(type_of(owner.var).dtype, 0)})
+
+
+RULES: Mapping[type, Callable[[Program, Site], Odds]] = {
+    s_tir.SBlockRealize: _realize,
+    tirx.For: _loop,
+    tirx.Evaluate: _evaluated,
+    tirx.IfThenElse: _branch,
+    tirx.SeqStmt: _sequence,
+    tirx.Bind: _bind,
+    tirx.BufferStore: _store,
+    tirx.AttrStmt: _attribute,
+    tirx.AssertStmt: _assertion,
+}
