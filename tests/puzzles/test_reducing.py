@@ -118,6 +118,7 @@ def stored(finding: Finding) -> StoredCase:
 
 
 NUMBERS = [9, 3, 150, 7, 6, 5]
+MANY = [*range(90, 97), 150, *range(40)]
 
 
 @pytest.fixture
@@ -181,17 +182,29 @@ def test_what_may_yet_be_of_the_first_tier_is_reduced_first(campaign: Campaign) 
     assert [item.bundle for item in waiting] == [paths[1].name], "and so it is to the end"
 
 
+def test_the_second_tier_is_reduced_to_the_end_where_little_was_spent(campaign: Campaign) -> None:
+    for tier, ends in ((SECOND_TIER, False), (FIRST_TIER, True)):
+        finding = replace(campaign.finding(MANY, "Unique", "Double", "Sort"), apart=(str(tier),))
+        path = campaign.write(finding)
+        campaign.reductions.found(path, finding, tier)
+        campaign.go_on_until(lambda: all(item.rough for item in campaign.state.to_reduce))
+        campaign.state.reducing = int(0.2 * campaign.state.pairs)
+        for _ in range(100):
+            campaign.reductions.go_on()
+        assert (read_bundle(path / "reduced").stored.case.ir == "[150]") == ends
+        campaign.state.to_reduce.clear()
+
+
 def test_everything_is_reduced_roughly_before_anything_is_reduced_to_the_end(campaign: Campaign) -> None:
-    numbers = [*range(90, 97), 150, *range(40)]
     paths = []
     for mark in ("one", "two"):
-        finding = replace(campaign.finding(numbers, "Unique", "Double", "Sort"), apart=(mark,))
+        finding = replace(campaign.finding(MANY, "Unique", "Double", "Sort"), apart=(mark,))
         paths.append(campaign.write(finding))
         campaign.reductions.found(paths[-1], finding, SECOND_TIER)
     campaign.go_on_until(lambda: all(item.rough for item in campaign.state.to_reduce))
     assert len(campaign.state.to_reduce) == len(paths)
     rough = [read_bundle(path / "reduced").stored.case for path in paths]
-    assert all("150" in case.ir and 1 < len(json.loads(case.ir)) < len(numbers) for case in rough)
+    assert all("150" in case.ir and 1 < len(json.loads(case.ir)) < len(MANY) for case in rough)
     campaign.go_on()
     assert {read_bundle(path / "reduced").stored.case.ir for path in paths} == {"[150]"}
 

@@ -21,7 +21,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Shrinking, Task
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle
+from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.reduction.guilty import guilty_passes
@@ -35,12 +35,12 @@ from tzerlike.findings.sufficing import sufficing
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.plugins import harness_named
 
-REDUCING_SHARE = 0.15
-"""Candidates that are tried, at most, for each case of the campaign itself, where what comes first is a bundle that
-nobody has reduced, or is to be compared with bundles."""
+REDUCING_SHARE = 0.25
+"""Candidates that are tried, at most, for each case of the campaign itself, where what comes first is of the first
+tier, is a bundle that nobody has reduced, or is to be compared with bundles."""
 
 _FINE_SHARE = 0.1
-"""The same where it is a bundle that was reduced roughly."""
+"""The same where it is a bundle of the second tier that was reduced roughly."""
 
 _PATIENCE = 3
 """Candidates of a reducer in a row that come to nothing before a rough search leaves it."""
@@ -123,7 +123,8 @@ class Reductions:
             if not state.to_reduce or spent >= _AT_ONCE:
                 return
             state.to_reduce.sort(key=_turn)
-            share = _FINE_SHARE if state.to_reduce[0].rough else REDUCING_SHARE
+            first = state.to_reduce[0]
+            share = _FINE_SHARE if first.rough and first.tier != FIRST_TIER else REDUCING_SHARE
             if state.reducing >= share * state.pairs:
                 return
             cost = self._step()
@@ -161,9 +162,15 @@ class Reductions:
         del self._under_way[id(item)]
         self._current = None
         if goes_on:
-            item.rough, item.tries = True, 0
+            item.rough, item.tries, item.tier = True, 0, self._tier_by_now(item)
         else:
             del self._state.to_reduce[0]
+
+    def _tier_by_now(self, item: ToReduce) -> int:
+        """The tier of a bundle, or that of its reduced program where that is the better one."""
+        reduced = reduced_in(self._findings / item.bundle)
+        now = 0 if reduced is None else read_record(reduced).tier
+        return min(filter(None, (item.tier, now)), default=0)
 
     def _reduced(self, item: ToReduce) -> Generator[int, None, bool]:
         """Reduce a bundle, or a rival of one; yields what each step cost, in cases.
