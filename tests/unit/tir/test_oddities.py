@@ -186,6 +186,7 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(4):\n    if i + 1 > 4:\n        B[i] = 2\n    B[i] = 1", NEVER, "B[i] = 1"),
         ("for i in range(3):\n    B[n] = A[n]", REPEATS, "B[n] = A[n]"),
         ("for i in range(n):\n    for j in range(4):\n        B[j] = A[j]", REPEATS, "for j in range(4):"),
+        ("for i in range(3):\n    B[n] = T.Cast('int32', T.exp(T.Cast('float32', A[n])))", REPEATS, "B[n] = "),
         ("for i in range(5, 8):\n    B[n] = 2\n    B[n + 1] = A[n]", REPEATS, "B[n + 1] = A[n]"),
         ("T.evaluate(A[n])\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("T.evaluate(T.int8(1))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
@@ -239,6 +240,23 @@ def test_odd_blocks(parts: dict[str, str], odd: str) -> None:
     func = block(**parts)
     assert odd in names(func)
     assert "T.where" not in text_without_oddities(func)
+
+
+def test_a_block_that_is_repeated_is_odd() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+    for i, j in T.grid({rounds}, 16):
+        with T.sblock("b"):
+            vi = T.axis.spatial(16, {value})
+            B[vi] = {stored}
+"""
+    odd = tvm_api.parse_script(text.format(rounds=3, value="j", stored="A[vi]"))
+    assert names(odd) == [REPEATS]
+    assert "for j in range(16):" in text_without_oddities(odd)
+    for usual in ({"value": "i * 3 + j // 16"}, {"rounds": 1}, {"stored": "A[vi] + B[vi]"}):
+        assert names(tvm_api.parse_script(text.format(**{"rounds": 3, "value": "j", "stored": "A[vi]"} | usual))) == []
 
 
 def test_an_unsigned_variable_may_become_a_parameter() -> None:

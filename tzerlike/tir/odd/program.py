@@ -16,6 +16,9 @@ UNFOLDED = "an unfolded constant"
 UNUSED = "an unused name"
 UNSTORED = "a value that nobody uses"
 
+_PURE = (0, 1)
+"""Effects of calls that compute and do no more."""
+
 ACCESSES = (tvm.ir.TensorLoad, tirx.BufferStore)
 
 BOUNDS = ("min", "extent", "step")
@@ -35,6 +38,11 @@ class Program:
 
 
 Odds = Iterator[tuple[str, Make]]
+
+
+def is_pure(call: Any) -> bool:
+    """Whether a call computes and does no more."""
+    return isinstance(call.op, tvm.ir.Op) and call.op.get_attr("TCallEffectKind") in _PURE
 
 
 def declares(site: Site) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tzerlike.systems.tvm_api import source_of, tirx, tvm
+from tzerlike.systems.tvm_api import s_tir, source_of, tirx, tvm
+from tzerlike.tir.odd.program import is_pure
 from tzerlike.tir.scope import THREAD_BINDING
 from tzerlike.tir.tree import Site, Tree, key, uses
 
-_MAY_STAND = (tirx.BufferStore, tirx.For, tirx.SeqStmt)
+_MAY_STAND = (tirx.BufferStore, tirx.For, tirx.SeqStmt, s_tir.SBlockRealize, s_tir.SBlock)
 
 
 def only_repeats(tree: Tree, site: Site) -> bool:
@@ -25,7 +26,7 @@ def only_repeats(tree: Tree, site: Site) -> bool:
     return (
         bool(stored)
         and all(type(node) in _MAY_STAND for node in statements)
-        and not any(type(node) is tvm.ir.Call for node in inside)
+        and all(is_pure(node) for node in inside if type(node) is tvm.ir.Call)
         and not any(key(var) == key(loop.loop_var) for node in inside for var in uses(node))
         and not any(type(node) is tvm.ir.TensorLoad and key(source_of(node)) in stored for node in inside)
     )

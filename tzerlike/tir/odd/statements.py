@@ -20,6 +20,7 @@ from tzerlike.tir.odd.program import (
     Program,
     buffers_read,
     declares,
+    is_pure,
     within,
 )
 from tzerlike.tir.odd.repetition import only_repeats
@@ -29,9 +30,6 @@ from tzerlike.tir.reducers.program import block_with, number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, seq, substitute
-
-_PURE = (0, 1)
-"""Effects of calls that compute and do no more."""
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
@@ -111,14 +109,9 @@ def _is_around_launch(tree: Tree, site: Site) -> bool:
 
 def _evaluated(program: Program, site: Site) -> Odds:
     value = site.node.value
-    effect = value.op.get_attr("TCallEffectKind") if _is_operator_call(value) else None
     nothing = type(value) is tirx.IntImm and not int(value.value) and dtype_of(value) == "int32"
-    if not (nothing or type(value) is tvm.ir.Call) or effect in _PURE:
+    if not nothing and (type(value) is not tvm.ir.Call or is_pure(value)):
         yield UNSTORED, partial(seq, [])
-
-
-def _is_operator_call(value: Any) -> bool:
-    return type(value) is tvm.ir.Call and isinstance(value.op, tvm.ir.Op)
 
 
 def _store(program: Program, site: Site) -> Odds:
