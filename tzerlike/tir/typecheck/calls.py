@@ -40,7 +40,7 @@ _LLVM_CALLS = ("tirx.call_llvm_pure_intrin", "tirx.call_llvm_intrin")
 
 def _intrinsic_called(node: Any, operands: Sequence[str]) -> str | None:
     """The name of the intrinsic that the first operand says, "" where it cannot be told; None where there is none."""
-    number = node.args[0] if operands else None
+    number: Any = node.args[0] if operands else None
     if type(number) is tvm.ir.StringImm:
         return str(number.value)
     return llvm_intrinsic_name(int(number.value)) if type(number) is tirx.IntImm else None
