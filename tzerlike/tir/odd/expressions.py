@@ -117,7 +117,7 @@ def _integer(program: Program, site: Site) -> Odds:
     above = site.parent
     if site.role == "indices" and above is not None and type(above.node) in ACCESSES:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
-        if not within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
+        if not within(site.node, number(site.dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)
     if abs(int(site.node.value)) >= EXTREME and _in_index_or_divisor(site):
         yield "an extreme constant", partial(number, site.dtype, 2)
