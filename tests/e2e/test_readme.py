@@ -1,4 +1,4 @@
-"""The commands of the documents, as they stand but for budgets: each parses, and what a machine alone can run is run."""
+"""The commands of the documents, as they stand but for budgets: each parses, and what can be run here is run."""
 
 from __future__ import annotations
 
