@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,10 +41,11 @@ class Cluster:
             text=True,
         )
         self.address = self._ask("head")
+        self.client = self._ask("client")
         self.nodes = [self.add(), self.add()]
 
-    def add(self) -> str:
-        return self._ask("add")
+    def add(self, **options: object) -> str:
+        return self._ask(f"add {json.dumps(options)}")
 
     def remove(self, node: str) -> None:
         """Take a node away as a power cut would."""
@@ -68,8 +70,8 @@ def cluster() -> Iterator[Cluster]:
     made.close()
 
 
-def fuzz(cluster: Cluster, out: Path, *options: str) -> subprocess.Popen[str]:
-    return start("fuzz", "--cluster", cluster.address, "--out", out, *options)
+def fuzz(cluster: Cluster, out: Path, *options: str, address: str = "") -> subprocess.Popen[str]:
+    return start("fuzz", "--cluster", address or cluster.address, "--out", out, *options)
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
@@ -99,9 +101,11 @@ def launchers() -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["cmdline"]) if command in (one.info["cmdline"] or ())]
 
 
-def test_a_campaign_ends_with_what_both_machines_brought(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("outside", [False, True], ids=["inside", "outside"])
+def test_a_campaign_ends_with_what_both_machines_brought(cluster: Cluster, tmp_path: Path, outside: bool) -> None:
     out = tmp_path / "campaign"
-    ended(fuzz(cluster, out, *FUZZ, "--iterations", "300", "--budget", "1h"))
+    address = cluster.client if outside else cluster.address
+    ended(fuzz(cluster, out, *FUZZ, "--iterations", "300", "--budget", "1h", address=address))
     stats = json.loads((out / "stats.json").read_text())
     assert stats["workers"] == 2 and stats["iterations"] == 300 == sum(iterations(out))
     made = {CampaignDir(out).load_case(case_id).provenance.worker for case_id in CampaignDir(out).corpus_ids()}
@@ -147,8 +151,27 @@ def test_the_coordinator_is_started_again(cluster: Cluster, tmp_path: Path) -> N
     ended(process)
 
 
-def test_a_wrong_address_is_one_line(tmp_path: Path) -> None:
-    done = start("fuzz", "--cluster", "127.0.0.1:9", "--out", tmp_path / "campaign", *FUZZ)
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("127.0.0.1:9", "no Ray cluster at 127.0.0.1:9: .*refused"),
+        ("ray://127.0.0.1:9", "no Ray cluster at ray://127.0.0.1:9: .*refused"),
+        ("http://127.0.0.1:9", "'http://127.0.0.1:9' is neither auto, HOST:PORT nor ray://HOST:PORT"),
+    ],
+)
+def test_a_wrong_address_is_one_line_and_leaves_nothing(address: str, why: str, tmp_path: Path) -> None:
+    done = start("fuzz", "--cluster", address, "--out", tmp_path / "campaign", *FUZZ)
     _, errors = done.communicate(timeout=180)
-    assert done.returncode == 2
-    assert errors.splitlines()[-1].startswith("tzerlike: --cluster: no Ray cluster at 127.0.0.1:9")
+    assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
+    assert re.match(f"tzerlike: --cluster: {why}", errors), errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_address_of_something_else_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
+    head, outside = cluster.address, cluster.client
+    for address in (outside.removeprefix("ray://"), f"ray://{head}"):
+        done = fuzz(cluster, tmp_path / "campaign", *FUZZ, address=address)
+        _, errors = done.communicate(timeout=180)
+        assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
+        assert errors.startswith(f"tzerlike: --cluster: no Ray cluster at {address}: "), errors
+        assert not list(tmp_path.iterdir())

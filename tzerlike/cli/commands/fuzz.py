@@ -122,7 +122,9 @@ _GROUPS = {
     default=None,
     help="Worker processes, on each machine.  [default: physical cores]",
 )
-@click.option("--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or HOST:PORT.")
+@click.option(
+    "--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or [ray://]HOST:PORT."
+)
 @click.option(
     "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
 )
@@ -164,7 +166,8 @@ def fuzz(
     part = _part(config, shard, cluster, given)
     config = replace(config, nodes=config.nodes if cluster else part.nodes)
     directory = CampaignDir(out)
-    config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
+    given |= {"nodes"} if "shard" in given else set()
+    config = resolve(config, directory, resume=resume, given=given, alone=bool(cluster))
     if config.nodes > part.nodes and not cluster:
         raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
     api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
