@@ -116,6 +116,10 @@ ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "call",
         lambda: called("tirx.call_llvm_pure_intrin", "int32", number(0, "uint32"), number(1)),
     ),
+    "intrinsic that LLVM has not": (
+        "call",
+        lambda: called("tirx.call_llvm_pure_intrin", "int32", number(2**32 - 1, "uint32"), number(1)),
+    ),
 }
 """What is wrong with a statement, the rule that it breaks, and the statement."""
 

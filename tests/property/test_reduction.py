@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
@@ -102,6 +103,19 @@ def test_a_reducer_offers_the_same_again_and_each_is_a_program_of_its_own(name: 
         if candidate is not None:
             assert tvm_api.dump_ir(tvm_api.load_ir(candidate.ir)) == candidate.ir
     assert case(name) == start
+
+
+@pytest.mark.parametrize("reducer", REDUCERS)
+def test_what_a_pass_left_with_vectors_for_extents_is_no_trouble(reducer: str) -> None:
+    graph = json.loads(case("statements").ir)
+    nodes = graph["nodes"]
+    vector = next(place for place, node in enumerate(nodes) if node["type"] == "prim.Broadcast")
+    view = [node["data"] for node in nodes if node["type"] == "tirx.BufferType"][-1]
+    nodes[view["shape"]]["data"][0] = vector
+    start = replace(case("statements"), ir=json.dumps(graph))
+    assert HARNESS.odd(start)
+    for attempt in REDUCERS[reducer](start):
+        attempt()
 
 
 @pytest.mark.parametrize("reducer", [name for name in REDUCERS if name != "passes-applied"])

@@ -46,12 +46,13 @@ class Pieces:
 
     `run` takes what the script does, in words, statements, the parameters of the program, and an expression for the
     modules. It returns a script with these statements that then builds each module, runs it on inputs.npz and compares
-    the results.
+    the results. `test` is the bundle's regression test, which has been tried; "" where there is none.
     """
 
     title: str
     program: str
     run: Callable[[str, str, Sequence[Parameter], str], str]
+    test: str = ""
 
 
 @dataclass(frozen=True, slots=True)

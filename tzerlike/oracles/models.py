@@ -24,6 +24,7 @@ _NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _QUOTED = (
     (re.compile(r"(?<=PrimExpr ).*?(?= in function )"), "<expression>"),
     (re.compile(rf"\bR\.\w+{_NESTED}"), "<type>"),
+    (re.compile(rf"(?<=\] ){_NESTED}"), "(<extent>)"),
     (re.compile(r"\b(?:lv|gv|alloc|storage)\d*\b"), "<variable>"),
 )
 """What a message may have of the text of a model, and what stands for it."""

@@ -302,10 +302,18 @@ def shape_arithmetic(expr: Any, sizes: Mapping[Any, int]) -> int | None:
     return None if first is None or second is None else operator(first, second)
 
 
-def llvm_intrinsic_name(number: int) -> str:
-    """Return the name of an intrinsic of the LLVM that is compiled in, `llvm.bswap`; "" where it is not known."""
+@cache
+def llvm_intrinsic_name(number: int) -> str | None:
+    """Return the name of an intrinsic of the LLVM that is compiled in, `llvm.bswap`.
+
+    "" where it cannot be told; None where LLVM has no such number, which it must not be asked about: it reads beyond
+    the end of its table and may kill the process. The table is sorted by name, and ends with those of XCore.
+    """
     name_of = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name", allow_missing=True)
-    return "" if name_of is None else str(name_of(number))
+    last = 0 if name_of is None else int(tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.xcore.zext"))
+    if last == 0:
+        return ""
+    return str(name_of(number)) if 0 < number <= last else None
 
 
 def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:

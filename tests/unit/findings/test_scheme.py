@@ -186,9 +186,11 @@ def test_what_the_fifth_scheme_took_for_several(tmp_path: Path) -> None:
     """What a message quotes of a model; a bundle of before is shown by what is found today."""
     slot = "InternalError: Check failed: (slot->value_computed) is false: PrimExpr {} in function main is not computed"
     kind = "InternalError: Check failed: (opt) is false: The type of {} is {}"
+    extent = "AssertionError: Dimension of updates[1] ({}) must equal dimension of out_shape[0] ({})."
     groups = (
         [slot.format(text) for text in ("k0 * T.int64(2)", "k1 * k2 + T.int64(1)")],
         [kind.format("lv", 'R.Tensor((n,), dtype="int8")'), kind.format("lv1", "R.Tuple(R.Tensor((3, m * 2)))")],
+        [extent.format(text, text) for text in ("T.int64(2) * n", "(m + T.int64(1)) * n")],
     )
     for messages in groups:
         case = Case("{}", harness="graph")

@@ -66,6 +66,8 @@ def text_without_oddities(func: Any, way: int = 0) -> str:
             "a divisor that a loop counts",
         ),
         (block(value="T.Cast('int32', A[i] > 3)"), "a binding that is no arithmetic on indices"),
+        (block(value="T.Cast('int32', T.Cast('uint64', i))"), "a binding that is no arithmetic on indices"),
+        (bare("B[T.Ramp(0, A[0], 4)] = T.Broadcast(2, 4)"), "a stride that memory says"),
         (block(predicate="A[i] < 3"), "a binding that is no arithmetic on indices"),
         (bare("for i in range(n ^ 3):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),
         (bare("for i in range(T.popcount(n)):\n    B[i] = A[i]"), "a bound that is no arithmetic on indices"),

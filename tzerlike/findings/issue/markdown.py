@@ -318,9 +318,14 @@ def _wrong_results(subject: Subject) -> list[str]:
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is one of the passes of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
-        what = "pass" if short_name(results.guilty)[:1].isupper() else "operator"
-        text += f" The cause is the {what} {code(results.guilty)}."
+        text += f" The cause is {_culprit(results.guilty)}."
     return [text]
+
+
+def _culprit(guilty: str) -> str:
+    if " " in guilty:
+        return guilty
+    return f"the {'pass' if short_name(guilty)[:1].isupper() else 'operator'} {code(guilty)}"
 
 
 def _right(ran: Ran) -> bool:

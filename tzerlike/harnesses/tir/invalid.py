@@ -78,10 +78,10 @@ def is_bad(node):
         # The constructor of calls checks nothing: this is the call that was found.
         name, operands = getattr(node.op, "name", ""), [dtype_of(operand) for operand in node.args]
         if name.startswith("tirx.call_llvm") and isinstance(node.args[0], tirx.IntImm):
-            name = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name")(node.args[0].value)
-            operands = operands[1:]
-            if name == "not_intrinsic":
-                return True
+            number, operands = node.args[0].value, operands[1:]
+            if not 0 < number <= tvm_ffi.get_global_func("target.llvm_lookup_intrinsic_id")("llvm.xcore.zext"):
+                return True  # LLVM has no such intrinsic
+            name = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name")(number)
         return CALL == f"{name} of {', '.join(operands) or 'nothing'} typed {dtype_of(node)}"
     if isinstance(node, s_tir.SBlockRealize):
         axes = [(axis, value) for axis, value in zip(node.block.iter_vars, node.iter_values)]

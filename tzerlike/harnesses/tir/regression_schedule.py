@@ -25,6 +25,7 @@ from tzerlike.oracles.metamorphic import LIES
 from tzerlike.oracles.primitives.script import ill_typed_source
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.examiner import UNDECLARED, intrinsics_in
+from tzerlike.oracles.schedules.stray import STRAY, STRAYING
 
 _BEGIN = f"{SCHEDULE} = s_tir.Schedule(Module, debug_mask=0)"
 
@@ -78,22 +79,42 @@ def schedule_tests(
 ) -> Iterator[Regression]:
     """Yield tests of a schedule that makes another program: as calls, which people read, and as a trace.
 
-    `held` has both.
+    `held` has both. What such a program does that it may not is looked for in its loops first, since what it computes
+    may be right by chance.
     """
     calls, trace = needed(held["calls"]), _TRACE.format(trace=json.dumps(held["trace"]))
-    for steps, fewer in ((calls, calls[:-1]), ([trace], [])):
-        yield _of_steps(finding, script, intrinsics_in(held["trace"]), steps, fewer, parameters, archive)
+    intrinsics = intrinsics_in(held["trace"])
+    ways: list[tuple[Sequence[str], Sequence[str]]] = [(calls, calls[:-1]), ([trace], [])]
+    if finding.observation.message.partition(":")[0] in STRAYING:
+        yield from (_of_course(finding, script, intrinsics, *way) for way in ways)
+    for way in ways:
+        yield _of_steps(finding, script, intrinsics, way, parameters, archive)
+
+
+def _of_course(
+    finding: Finding, script: str, intrinsics: str, steps: Sequence[str], fewer: Sequence[str]
+) -> Regression:
+    """The test of what the program does, without running it; cured is that of one step less."""
+    program = pieces_of(script)
+
+    def written(steps: Sequence[str]) -> str:
+        body = "\n".join((_BEGIN, *steps, f'assert stray({SCHEDULE}.mod) == ""\n'))
+        name = f"schedule_{snake_case(finding.observation.pass_name)}_undefined"
+        imports = ["from tvm import s_tir", *program.imports]
+        return pytest_file(name, [program.inside, intrinsics, body], imports, [STRAY, program.outside])
+
+    return Regression(written(steps), written(fewer))
 
 
 def _of_steps(
     finding: Finding,
     script: str,
     intrinsics: str,
-    steps: Sequence[str],
-    fewer: Sequence[str],
+    way: tuple[Sequence[str], Sequence[str]],
     parameters: Sequence[Parameter],
     archive: bytes,
 ) -> Regression:
+    steps, fewer = way
     program, lies = pieces_of(script), finding.observation.message.startswith(LIES)
     if lies:
         run = Run(_DECLARED, UNDECLARED, ("import tvm_ffi", "from tvm import tirx"), _DECLARED)

@@ -66,12 +66,12 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
         parameters = evidence_for(finding.case, finding.observation.results).parameters
         script = printed.script if printed.faithful else ""
         return Texts(printed.script, repro_script(finding, Limits(), script, parameters))
-    pieces = Pieces(quotable(finding.title), program, run)
-    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
     script = printed.script if printed.faithful else ""
     archive = look.archive or b""
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, script))
-    return Texts(printed.script, repro, next(filter(None, tests), ""))
+    pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
+    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
+    return Texts(printed.script, repro, pieces.test)
 
 
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:

@@ -20,9 +20,10 @@ from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
-from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, PADDING, UNINITIALISED, judge_metamorphic
+from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, due_to_schedule, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.stray import STRAY
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -155,42 +156,6 @@ What that does is chance: it may take more than one run, or another machine, to 
 _UNDECLARED = "without declaring it"
 """In what is said of a block that accesses a buffer which it does not declare at all."""
 
-_WITH_BOTH = """
-The memory that the program allocates holds two different numbers to begin with, one after the other: results that
-depend on what nobody has written are wrong with one of them at least.
-"""
-
-FILLED = """
-
-def with_number(module, number):
-    \"\"\"The module with a number in all memory that its blocks allocate, to begin with.\"\"\"
-
-    def filling(buffer):
-        places = [tirx.Var(f"at{n}", extent.ty.dtype) for n, extent in enumerate(buffer.shape)]
-        dtype = str(buffer.dtype)
-        value = number > 0 if dtype == "bool" else number % 256 if dtype.startswith("uint") else number
-        stmt = tirx.BufferStore(buffer, tirx.const(value, dtype), places)
-        for place, extent in zip(reversed(places), reversed(buffer.shape)):
-            stmt = tirx.For(place, tirx.const(0, extent.ty.dtype), extent, tirx.ForKind.SERIAL, stmt)
-        return stmt
-
-    def begun(block):
-        if not block.alloc_buffers:
-            return block
-        body = tirx.SeqStmt([*map(filling, block.alloc_buffers), block.body])
-        parts = block.init, block.alloc_buffers, block.match_buffers, block.annotations
-        return s_tir.SBlock(block.iter_vars, block.reads, block.writes, block.name_hint, body, *parts)
-
-    func = module["main"]
-    body = tvm_ffi.structural_map(func.body, (s_tir.SBlock, begun))
-    return tvm.IRModule({"main": func.with_body(body)})
-
-
-"""
-"""The definition of a function that fills the memory which the blocks of a program allocate."""
-
-_MODULES = "[with_number(module, number) for number in (100, -100)]"
-
 UNDECLARED = """\
 def undeclared(block):
     known, accessed, bounds = [region.source for region in (*block.reads, *block.writes)], [], []
@@ -241,6 +206,29 @@ sys.exit(1 if wrong else 0)
 '''
 
 
+_STRAYS = '''\
+"""{title}
+
+Applies a schedule to a program, and exits non-zero while the outcome accesses memory out of bounds or that nobody has
+written, or executes a block outside its domain, as the original does not. What it computes is chance.
+"""
+
+import sys
+
+import tvm
+from tvm import s_tir
+
+{program}
+{steps}
+
+{stray}
+
+found = stray(module)
+print(found or "the bug does not show")
+sys.exit(1 if found else 0)
+'''
+
+
 def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]) -> str:
     case = finding.case
     parameters = parameters_of(entry_of(load_ir(case.ir)), rng_for(case.input_seed, "inputs")) or ()
@@ -251,10 +239,10 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
     )
     if finding.observation.message.startswith(LIES) and _UNDECLARED in finding.observation.message:
         return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
+    if STRAY in pieces.test:
+        return _STRAYS.format(title=pieces.title, program=pieces.program, steps=steps, stray=STRAY)
     rule = finding.observation.message.partition(":")[0]
     behaviour = _BEHAVIOUR + finding.observation.message
-    if rule in (UNINITIALISED, PADDING):
-        return pieces.run(behaviour + _WITH_BOTH, steps + FILLED, parameters, _MODULES)
     return pieces.run(behaviour + _CHANCE * (rule not in (OTHER_VALUES, LIES)), steps, parameters, "[module]")
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, structural_equal, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, structural_equal, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.odd.program import ACCESSES, BOUNDS, NEVER, UNFOLDED, UNUSED, Odds, Program, within
 from tzerlike.tir.reducers.program import number
@@ -113,11 +113,19 @@ def _let(program: Program, site: Site) -> Odds:
         yield "a name for an expression with a name", lambda: substitute(node.body, {key(node.var): node.value})
 
 
+def _ramp(program: Program, site: Site) -> Odds:
+    loads: list[Any] = []
+    structural_walk(site.node.stride, (tvm.ir.TensorLoad, loads.append))
+    if loads:
+        one = number(dtype_of(site.node.stride), 1)
+        yield "a stride that memory says", lambda: tirx.Ramp(site.node.base, one, site.node.lanes)
+
+
 def _integer(program: Program, site: Site) -> Odds:
     above = site.parent
     if site.role == "indices" and above is not None and type(above.node) in ACCESSES:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
-        if not within(site.node, tirx.IntImm(type_of(extent).dtype, 0), extent):
+        if not within(site.node, number(site.dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)
     if abs(int(site.node.value)) >= EXTREME and _in_index_or_divisor(site):
         yield "an extreme constant", partial(number, site.dtype, 2)
@@ -203,6 +211,7 @@ RULES: Mapping[type, Callable[[Program, Site], Odds]] = {
     tirx.Not: _not,
     tirx.Let: _let,
     tirx.Cast: _cast,
+    tirx.Ramp: _ramp,
     tirx.IntImm: _integer,
     **dict.fromkeys(LOGIC, _logic),
     **dict.fromkeys(ARITHMETIC + BITWISE + COMPARISON, _binary),

@@ -54,8 +54,13 @@ def strange_extents(buffer: Any) -> bool:
 def _is_usual(node: Any, kinds: frozenset[type]) -> bool:
     kind = type(node)
     if kind is tirx.Cast:
-        return _is_whole(dtype_of(node)) and _is_whole(dtype_of(node.value))
+        return _is_signed(dtype_of(node)) and _is_whole(dtype_of(node.value))
     return kind in kinds or (kind is tvm.ir.Call and str(getattr(node.op, "name", "")) == "tirx.if_then_else")
+
+
+def _is_signed(text: str) -> bool:
+    dtype = parse(text)
+    return dtype is not None and (dtype.is_bool or dtype.base == "int")
 
 
 def _is_whole(text: str) -> bool:

@@ -70,8 +70,14 @@ def smaller_buffers(tree: Tree) -> Iterator[Make]:
             yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
         for place, extent in enumerate(shape):
             for shorter in extents_below(extent):
-                changed = [*shape[:place], tirx.IntImm(type_of(extent).dtype, shorter), *shape[place + 1 :]]
-                yield partial(_like, tree, buffer, {"shape": changed})
+                yield partial(_with_extent, tree, buffer, place, shorter)
+
+
+def _with_extent(tree: Tree, buffer: Any, place: int, extent: int) -> Any:
+    shape = array_items(type_of(buffer).shape)
+    # Passes leave buffers with vectors for extents, of which there are no constants.
+    shape[place] = tirx.IntImm(type_of(shape[place]).dtype, extent)
+    return _like(tree, buffer, {"shape": shape})
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:

@@ -8,11 +8,10 @@ makes such calls and infers the type (python/tvm/tirx/op.py, src/tirx/op/op.cc),
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from tzerlike.core.dtypes import DType, parse, with_lanes
-from tzerlike.systems.tvm_api import tirx, tvm, tvm_ffi
+from tzerlike.systems.tvm_api import llvm_intrinsic_name, tirx, tvm
 from tzerlike.tir.typecheck.rule import require
 
 Signature = Callable[[Sequence[str], str], bool]
@@ -24,8 +23,9 @@ def check_call(node: Any, operands: Sequence[str], own: str) -> None:
     name = str(getattr(node.op, "name", ""))
     signature = SIGNATURES.get(name)
     if name in _LLVM_CALLS:
-        name, operands = _intrinsic_called(node, operands), operands[1:]
-        require(name != "", "call", "no intrinsic of LLVM")
+        intrinsic, operands = _intrinsic_called(node, operands), operands[1:]
+        require(intrinsic is not None, "call", "no intrinsic of LLVM")
+        name = intrinsic or "llvm.?"
         signature = LLVM_SIGNATURES.get(name)
     if signature is not None and _known(operands, own):
         require(signature(operands, own), "call", f"{name} of {', '.join(operands) or 'nothing'} typed {own}")
@@ -38,21 +38,12 @@ def _known(operands: Sequence[str], own: str) -> bool:
 _LLVM_CALLS = ("tirx.call_llvm_pure_intrin", "tirx.call_llvm_intrin")
 
 
-def _intrinsic_called(node: Any, operands: Sequence[str]) -> str:
-    """The name of the intrinsic whose number is the first operand; "" where there is none of it."""
-    if not operands:
-        return ""
-    number = node.args[0]
+def _intrinsic_called(node: Any, operands: Sequence[str]) -> str | None:
+    """The name of the intrinsic that the first operand says, "" where it cannot be told; None where there is none."""
+    number: Any = node.args[0] if operands else None
     if type(number) is tvm.ir.StringImm:
         return str(number.value)
-    return _intrinsic(int(number.value)) if type(number) is tirx.IntImm else ""
-
-
-@cache
-def _intrinsic(number: int) -> str:
-    find = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name", allow_missing=True)
-    name = "llvm.?" if find is None else str(find(number))
-    return name if name.startswith("llvm.") else ""
+    return llvm_intrinsic_name(int(number.value)) if type(number) is tirx.IntImm else None
 
 
 def _like_result(count: int) -> Signature:

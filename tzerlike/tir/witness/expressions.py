@@ -44,7 +44,7 @@ _THE_OPERAND = ("prim.likely", "tirx.tvm_thread_invariant", "tirx.ignore_loop_pa
 class Expressions:
     """Writes expressions to `text`; `name_of_intrinsic` is LLVM's name of a number, "" where it is not known."""
 
-    def __init__(self, name_of_intrinsic: Callable[[int], str]) -> None:
+    def __init__(self, name_of_intrinsic: Callable[[int], str | None]) -> None:
         self.text = CText()
         self.buffers = Buffers(self.text, self.whole)
         self.name_of_intrinsic = name_of_intrinsic

@@ -57,7 +57,7 @@ class Written:
     parameters: list[CParameter]
 
 
-def write_program(ir: str, arrays: Arrays, name_of_intrinsic: Callable[[int], str]) -> Written:
+def write_program(ir: str, arrays: Arrays, name_of_intrinsic: Callable[[int], str | None]) -> Written:
     """Write `main` of a module out for the arguments in `arrays`; NotCovered where that cannot be done."""
     func, writer = entry(ir), Statements(name_of_intrinsic)
     params = func.list("params")

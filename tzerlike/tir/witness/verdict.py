@@ -42,7 +42,7 @@ def _no_name(number: int) -> str:
 
 
 def depositions(
-    questions: Sequence[WitnessQuestion], name_of_intrinsic: Callable[[int], str] = _no_name, seconds: int = 5
+    questions: Sequence[WitnessQuestion], name_of_intrinsic: Callable[[int], str | None] = _no_name, seconds: int = 5
 ) -> list[Deposition]:
     """Judge expectations, all in one file of C."""
     written = [_written(question, name_of_intrinsic) for question in questions]
@@ -58,7 +58,7 @@ def depositions(
     ]
 
 
-def _written(question: WitnessQuestion, name_of_intrinsic: Callable[[int], str]) -> Written | Deposition:
+def _written(question: WitnessQuestion, name_of_intrinsic: Callable[[int], str | None]) -> Written | Deposition:
     try:
         return write_program(question.ir, question.arrays, name_of_intrinsic)
     except NotCovered as error:
