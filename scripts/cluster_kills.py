@@ -2,9 +2,9 @@
 
     python scripts/cluster_kills.py --out DIRECTORY --kills 10
 
-Then one node is cut off for a minute, the coordinator is killed, and the command itself, which is resumed. After each
-it says how long the part took to go on elsewhere, and how old the youngest of what was lost is allowed to be: the age
-of the oldest case or bundle of the killed machine that the campaign does not have.
+Before that one node is cut off for a minute, the coordinator is killed, and the command itself, which is resumed. For
+each it says how long the part took to go on elsewhere, and what was lost: the age, when the machine was killed, of the
+oldest case or bundle of it that the campaign does not have.
 """
 
 from __future__ import annotations
@@ -91,25 +91,19 @@ class Trial:
                 return one
         raise LookupError(part)
 
-    def oldest_lost(self, mirrors: list[Path], at: float) -> float:
-        """The age, at a moment, of the oldest case or bundle of these mirrors that the campaign lacks; 0 if none."""
-        have = {path.name for path in (*self.directory.corpus.iterdir(), *self.directory.bundles())}
-        signatures = {signature_in_name(path) for path in self.directory.bundles()}
-        ages = [0.0]
-        for mirror in mirrors:
-            there = CampaignDir(mirror)
-            for path in there.corpus.glob("*.json"):
-                if path.name not in have:
-                    ages.append(at - path.stat().st_mtime)
-            for path in there.bundles():
-                if signature_in_name(path) not in signatures:
-                    ages.append(at - path.stat().st_mtime)
-        return max(ages)
+    def oldest_lost(self, mirror: Path, at: float) -> float:
+        """The age, at a moment, of the oldest case or bundle of a mirror that the campaign lacks; 0 if none."""
+        have = set(self.directory.corpus_ids()) | set(map(signature_in_name, self.directory.bundles()))
+        there = CampaignDir(mirror)
+        files = {path.stem: path for path in there.corpus.glob("*.json")}
+        files |= {signature_in_name(path): path for path in there.bundles()}
+        return max((at - path.stat().st_mtime for name, path in files.items() if name not in have), default=0.0)
 
     def kill_a_node(self) -> str:
         part = self.rng.randrange(NODES)
         node = self.node_of(part)
         before = set(self.mirrors(part))
+        mirror = self.mirrors(part)[-1]
         self.nodes.append(self.cluster.add_node(num_cpus=1))
         time.sleep(self.rng.uniform(0, 20))
         at = time.time()
@@ -122,13 +116,14 @@ class Trial:
         joined = time.time() - at
         until(lambda: self.at_work(part, before))
         works = time.time() - at
-        lost = self.oldest_lost(sorted(before), at)
+        lost = self.oldest_lost(mirror, at)
         return f"part {part + 1}: joined after {joined:5.1f} s, at work after {works:5.1f} s; oldest lost {lost:4.1f} s"
 
     def cut_off_a_node(self) -> str:
         part = self.rng.randrange(NODES)
         node = self.node_of(part)
         before = set(self.mirrors(part))
+        mirror = self.mirrors(part)[-1]
         self.nodes.append(self.cluster.add_node(num_cpus=1))
         fuzzing = {one.pid for one in tree(self.launcher(part).pid)}
         carrying = [one for one in tree(raylet(node)) if one.pid not in fuzzing]
@@ -144,7 +139,7 @@ class Trial:
             with contextlib.suppress(psutil.NoSuchProcess):
                 one.resume()
         time.sleep(30)
-        lost = self.oldest_lost([path for path in before if path.exists()], back)
+        lost = self.oldest_lost(mirror, back)
         alive = [part for part in range(NODES) if not self.at_work(part)]
         self.nodes.remove(node)
         with contextlib.suppress(Exception):
@@ -217,9 +212,8 @@ def main() -> None:
     # Ray would leave its cores.
     os.environ.update({"TMPDIR": str(given.out.resolve()), "RAY_worker_niceness": "0"})  # noqa: TID251
     trial = Trial(given.out.resolve(), given.seed)
-    steps = [("node killed", trial.kill_a_node)] * given.kills
-    steps += [("node cut off", trial.cut_off_a_node), ("coordinator killed", trial.kill_the_coordinator)]
-    steps += [("command killed", trial.kill_the_command)]
+    steps = [("node cut off", trial.cut_off_a_node), ("coordinator killed", trial.kill_the_coordinator)]
+    steps += [("command killed", trial.kill_the_command), *[("node killed", trial.kill_a_node)] * given.kills]
     try:
         until(trial.all_at_work, 600)
         for what, happen in steps:
