@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -91,13 +91,11 @@ class Trial:
                 return one
         raise LookupError(part)
 
-    def oldest_lost(self, mirror: Path, at: float) -> float:
-        """The age, at a moment, of the oldest case or bundle of a mirror that the campaign lacks; 0 if none."""
+    def lost(self, brought: Mapping[str, float], at: float) -> str:
+        """What the campaign lacks of what a machine had brought by a moment."""
         have = set(self.directory.corpus_ids()) | set(map(signature_in_name, self.directory.bundles()))
-        there = CampaignDir(mirror)
-        files = {path.stem: path for path in there.corpus.glob("*.json")}
-        files |= {signature_in_name(path): path for path in there.bundles()}
-        return max((at - path.stat().st_mtime for name, path in files.items() if name not in have), default=0.0)
+        ages = [at - when for name, when in brought.items() if name not in have and when < at]
+        return f"{len(ages)} lost of {len(brought)}, the oldest {max(ages, default=0.0):.1f} s old"
 
     def kill_a_node(self) -> str:
         part = self.rng.randrange(NODES)
@@ -116,8 +114,8 @@ class Trial:
         joined = time.time() - at
         until(lambda: self.at_work(part, before))
         works = time.time() - at
-        lost = self.oldest_lost(mirror, at)
-        return f"part {part + 1}: joined after {joined:5.1f} s, at work after {works:5.1f} s; oldest lost {lost:4.1f} s"
+        lost = self.lost(brought(mirror), at)
+        return f"part {part + 1}: joined after {joined:5.1f} s, at work after {works:5.1f} s; {lost}"
 
     def cut_off_a_node(self) -> str:
         part = self.rng.randrange(NODES)
@@ -134,17 +132,17 @@ class Trial:
         until(lambda: self.at_work(part, before))
         works = time.time() - at
         time.sleep(max(0.0, CUT_OFF - works))
-        back = time.time()
+        back, there = time.time(), brought(mirror)
         for one in carrying:
             with contextlib.suppress(psutil.NoSuchProcess):
                 one.resume()
         time.sleep(30)
-        lost = self.oldest_lost(mirror, back)
+        lost = self.lost(there, back)
         alive = [part for part in range(NODES) if not self.at_work(part)]
         self.nodes.remove(node)
         with contextlib.suppress(Exception):
             self.cluster.remove_node(node, allow_graceful=False)
-        return f"part {part + 1}: at work after {works:5.1f} s; oldest lost when back {lost:4.1f} s; idle {alive}"
+        return f"part {part + 1}: at work after {works:5.1f} s; when back {lost}; idle {alive}"
 
     def kill_the_coordinator(self) -> str:
         at = time.time()
@@ -181,6 +179,14 @@ class Trial:
 
     def _coordinates(self, process: psutil.Process) -> bool:
         return "CoordinatorActor" in " ".join(process.info["cmdline"] or ())
+
+
+def brought(mirror: Path) -> dict[str, float]:
+    """When each case and bundle of a mirror was written."""
+    there = CampaignDir(mirror)
+    paths = {path.stem: path for path in there.corpus.glob("*.json")}
+    paths |= {signature_in_name(path): path for path in there.bundles()}
+    return {name: path.stat().st_mtime for name, path in paths.items()}
 
 
 def raylet(node: Any) -> int:
