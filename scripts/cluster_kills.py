@@ -41,8 +41,18 @@ class Trial:
         self.rng = Random(seed)
         self.directory = CampaignDir(out / "campaign")
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        self.nodes: list[Any] = [self.cluster.add_node(num_cpus=1) for _ in range(NODES)]
+        self.nodes: list[Any] = []
+        for _ in range(NODES):
+            self.add()
         self.command = self.start("--nodes", str(NODES), "--jobs", "1", "--seed", str(seed), "--budget", "3h")
+
+    def add(self) -> None:
+        """Have another node; on a busy machine Ray gives up now and then."""
+        for _ in range(10):
+            with contextlib.suppress(Exception):
+                self.nodes.append(self.cluster.add_node(num_cpus=1))
+                return
+        raise TimeoutError
 
     def start(self, *options: str) -> subprocess.Popen[bytes]:
         words = [
@@ -102,7 +112,7 @@ class Trial:
         node = self.node_of(part)
         before = set(self.mirrors(part))
         mirror = self.mirrors(part)[-1]
-        self.nodes.append(self.cluster.add_node(num_cpus=1))
+        self.add()
         time.sleep(self.rng.uniform(0, 20))
         at = time.time()
         for one in tree(raylet(node)):
@@ -122,7 +132,7 @@ class Trial:
         node = self.node_of(part)
         before = set(self.mirrors(part))
         mirror = self.mirrors(part)[-1]
-        self.nodes.append(self.cluster.add_node(num_cpus=1))
+        self.add()
         fuzzing = {one.pid for one in tree(self.launcher(part).pid)}
         carrying = [one for one in tree(raylet(node)) if one.pid not in fuzzing]
         at = time.time()
@@ -211,6 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="a new directory, with a short path")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--others", action=argparse.BooleanOptionalAction, default=True, help="what comes before them")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     given.out.mkdir(parents=True)
@@ -218,8 +229,10 @@ def main() -> None:
     # Ray would leave its cores.
     os.environ.update({"TMPDIR": str(given.out.resolve()), "RAY_worker_niceness": "0"})  # noqa: TID251
     trial = Trial(given.out.resolve(), given.seed)
-    steps = [("node cut off", trial.cut_off_a_node), ("coordinator killed", trial.kill_the_coordinator)]
-    steps += [("command killed", trial.kill_the_command), *[("node killed", trial.kill_a_node)] * given.kills]
+    steps = [("node killed", trial.kill_a_node)] * given.kills
+    if given.others:
+        others = [("node cut off", trial.cut_off_a_node), ("coordinator killed", trial.kill_the_coordinator)]
+        steps = [*others, ("command killed", trial.kill_the_command), *steps]
     try:
         until(trial.all_at_work, 600)
         for what, happen in steps:
