@@ -86,7 +86,7 @@ class Trial:
         return read_state(path).iterations if path.exists() else 0
 
     def all_at_work(self) -> bool:
-        return all(0 < self.known(part) for part in range(NODES)) and len(self.idle()) == 0
+        return all(self.known(part) > 0 for part in range(NODES)) and len(self.idle()) == 0
 
     def idle(self) -> list[int]:
         """The parts of which no process is at work."""
