@@ -86,7 +86,17 @@ class Trial:
         return read_state(path).iterations if path.exists() else 0
 
     def all_at_work(self) -> bool:
-        return all(self.at_work(part) for part in range(NODES))
+        return all(self.known(part) > 0 for part in range(NODES)) and len(self.idle()) == 0
+
+    def idle(self) -> list[int]:
+        """The parts of which no process is at work."""
+        idle = []
+        for part in range(NODES):
+            try:
+                self.launcher(part)
+            except LookupError:
+                idle.append(part)
+        return idle
 
     def node_of(self, part: int) -> Any:
         """The node that has a part."""
@@ -148,11 +158,10 @@ class Trial:
                 one.resume()
         time.sleep(30)
         lost = self.lost(there, back)
-        alive = [part for part in range(NODES) if not self.at_work(part)]
         self.nodes.remove(node)
         with contextlib.suppress(Exception):
             self.cluster.remove_node(node, allow_graceful=False)
-        return f"part {part + 1}: at work after {works:5.1f} s; when back {lost}; idle {alive}"
+        return f"part {part + 1}: at work after {works:5.1f} s; when back {lost}; idle {self.idle()}"
 
     def kill_the_coordinator(self) -> str:
         at = time.time()
