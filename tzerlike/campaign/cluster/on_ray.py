@@ -89,8 +89,9 @@ class Cluster:
                 self._watch(ray, campaign, at_work, stop)
             except ConnectionError as error:
                 raise UserError(f"--cluster: {self.address} cannot be reached any more; --resume goes on") from error
+            # Of a campaign that has ended the books are added up anew.
+            campaign.end()
             if stop:
-                campaign.end()
                 ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
             stats = campaign.keep_books()
             self._hear(campaign)
