@@ -72,3 +72,12 @@ def test_a_campaign_compares_results_and_ends_well(added: dict[str, str], tmp_pa
     assert (stats["iterations"], stats["coverage_backend"]) == (40, "breakpoint")
     assert stats["stage_seconds"]["compare"] > 0
     assert stats["faults"] == 0
+
+
+def test_the_analyzer_is_asked_for_what_this_version_has(added: dict[str, str], tmp_path: Path) -> None:
+    """Before 0.27 some shifts are not made, and 0.25 has no z3 inside."""
+    options = ("--harness", "arith", "--iterations", "20000", "--jobs", "1", "--seed", "71", "--ui", "plain")
+    done = tzerlike(added, "fuzz", "--tvm", "old", *options, "--out", tmp_path / "campaign")
+    assert done.returncode == 0, done.stderr
+    stats = json.loads((tmp_path / "campaign/stats.json").read_text())
+    assert stats["iterations"] == 20000 and stats["faults"] == 0

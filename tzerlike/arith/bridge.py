@@ -38,6 +38,14 @@ class Unreadable(Exception):
     """TVM returned an expression with something in it that the harness has no meaning for; the message names it."""
 
 
+class Unmakeable(Exception):
+    """This TVM does not make an expression, which the message names."""
+
+
+_BAD_SHIFT = "Shift amount must be"
+"""Releases before 0.27 make no shift by a constant that is negative or as wide as the operand."""
+
+
 @cache
 def _constructor(op: str) -> Any:
     return tvm_api.expression_constructor(op)
@@ -57,11 +65,13 @@ def variable_named(name: str, dtype: str) -> Any:
 def to_tvm(node: Expr) -> Any:
     """Return the expression as TVM's, node for node.
 
-    TzerlikeError where TVM refuses to make it: the harness's expressions are well-typed.
+    Unmakeable where this TVM has no such expressions, TzerlikeError where it refuses another one: they are well-typed.
     """
     try:
         return _made(node)
     except tvm_api.CONSTRUCTION_ERRORS as error:
+        if _BAD_SHIFT in str(error):
+            raise Unmakeable(f"a shift in {node.op}") from error
         raise TzerlikeError(f"TVM does not make {node} ({node.dtype}): {error}") from error
 
 

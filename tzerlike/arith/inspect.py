@@ -6,7 +6,7 @@ import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from tzerlike.arith.bridge import Unreadable
+from tzerlike.arith.bridge import Unmakeable, Unreadable
 from tzerlike.arith.checks import Analysis, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import AssignmentGrid, Mask
@@ -84,6 +84,8 @@ def posed(table: Table, scope: ExitStack) -> Question | AnalysisOutcome:
     """Return the question with a fresh analyzer, or the outcome where TVM raises when it is given the constraints."""
     try:
         return pose(table.problem, scope)
+    except Unmakeable as unknown:
+        return AnalysisOutcome(error=f"{_UNREAD}{unknown}")
     except Exception as error:
         if not raised_in_analysis(error):
             raise
