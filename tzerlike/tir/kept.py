@@ -164,7 +164,7 @@ def _undeclared(tree: Tree) -> Iterator[str]:
         for inner in below:
             accessed = accessed_by(inner.node)
             if accessed is not None and key(accessed) not in known:
-                yield f"{block.name_hint} does not declare {name_of(accessed)}"
+                yield f"{str(block.name_hint) or 'a block'} that does not declare {name_of(accessed)}"
 
 
 def _misfits(tree: Tree) -> Iterator[str]:

@@ -160,6 +160,31 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     assert "TVM's verifiers accept it, and it runs" in text
 
 
+@pytest.mark.parametrize(
+    ("how", "message", "told"),
+    [
+        (
+            "the parser raises",
+            "error: f() no\nerror: thread_binding() got an unexpected keyword argument 'unroll'\n --> <str>:11:32",
+            "TVMScript is not parsed: thread_binding() has no argument 'unroll'",
+        ),
+        (
+            "the printer raises",
+            "InternalError: Check failed: fb->value != <n> (<n> vs. <n>) : Divide by zero",
+            "TVMScript is not printed: Divide by zero",
+        ),
+        (
+            "another program comes back",
+            "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
+            "TVMScript does not round-trip: dtype int32 becomes nothing",
+        ),
+    ],
+)
+def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str) -> None:
+    seen = Observation(Exit.OK, Stage.TEXT, message, how)
+    assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
+
+
 def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -> None:
     origin = Offence(NOT_KEPT, "s_tir.P", "extent", "t of shape (2147483647)")
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
@@ -478,6 +503,11 @@ def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
             "Q fails: unknown intrinsic tirx.atan",
         ),
         ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
+        ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", f"Wrong code (P): {'a' * 42} is wrong"),
+        (
+            "Wrong code (P): " + "a" * 30 + "[0, 0, 0, 0] is 1, not 2",
+            f"Wrong code (P): {'a' * 30}[0, 0, 0, 0] is wrong",
+        ),
     ],
 )
 def test_a_title_that_is_too_long_says_less_and_does_not_break_off(said: str, told: str) -> None:

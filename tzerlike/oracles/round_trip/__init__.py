@@ -46,15 +46,20 @@ def _in_words(seen: Observation) -> str:
     lines = [line.strip() for line in seen.message.splitlines()[1:]]
     said = next((line.partition("error: ")[2] for line in lines if "error: " in line), "")
     if said:
-        return f"TVMScript is not parsed back: {re.sub(r'^Check failed: .* : ', '', said)}"
+        return f"TVMScript is not parsed back: {_CONDITION.sub('', said)}"
     cause = seen.message.partition("\n")[0]
+    if seen.pass_name.startswith("the printer"):
+        return f"TVMScript is not printed: {_CONDITION.sub('', cause)}"
     place, _, change = cause.partition(": ")
     told = [line for line in lines if line.startswith("<root>") and len(line) < _SHORT]
     values = [line.partition(": ")[2] or "nothing" for line in told]
-    if len(values) == _BEFORE_AND_AFTER and " becomes " in change:
+    if len(values) == _BEFORE_AND_AFTER and re.search(r" becomes\b", change):
         change = " becomes ".join(values)
     return f"TVMScript does not round-trip: {place} {change}".rstrip()
 
+
+_CONDITION = re.compile(r"^(?:\w+: )?Check failed: .* : ")
+"""In front of what a check says."""
 
 _SHORT = 120
 _BEFORE_AND_AFTER = 2
