@@ -114,6 +114,19 @@ def test_an_operator_that_tvm_has_no_code_for_is_no_finding() -> None:
     assert (seen.rejection and seen.rejection.label) == "documented-refusal"
 
 
+def test_a_shape_that_no_operator_is_lowered_for_is_no_finding() -> None:
+    """Squeezed of all its axes of extent 1, a matrix of any extents may have any number of them."""
+    kind = TensorType((2, 2), "float32")
+    squeezed = Vertex("squeeze:all", (0,), {"axis": None}, (kind,))
+    order = {"axis": -2, "descending": True, "dtype": "int64"}
+    argsort = Vertex("argsort", (1,), order, (TensorType((2, 2), "int64"),))
+    model = Model((Origin(kind),), (squeezed, argsort), (2,), variables=((2, 8, 7),), written=(VaryingExtent(2, (0,)),))
+    case = case_of(model)
+    seen = observed(case)
+    assert "only supports Tensor that has ShapeExpr shape" in seen.message
+    assert judge_errors(case, seen) is None
+
+
 def test_the_pass_is_named_that_made_what_a_later_one_fails_on() -> None:
     wide, small = TensorType((2, 9, 3), "float16"), TensorType((4, 1), "uint8")
     vertices = (

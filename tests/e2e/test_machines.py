@@ -17,10 +17,10 @@ FUZZ = ("fuzz", "--jobs", "1", "--oracles", "crash", "--ui", "plain")
 def test_two_machines_share_a_directory(tmp_path: Path, tzerlike: Command) -> None:
     out = tmp_path / "campaign"
     machines = [
-        start(*FUZZ, "--seed", "5", "--iterations", "400", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
+        start(*FUZZ, "--seed", "5", "--iterations", "240", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
         for part in (1, 2)
     ]
-    ends = [machine.communicate(timeout=300) for machine in machines]
+    ends = [machine.communicate(timeout=900) for machine in machines]
     assert [machine.returncode for machine in machines] == [0, 0], ends
     directory = CampaignDir(out)
     assert directory.worker_numbers() == [0, 1]

@@ -1,4 +1,4 @@
-"""The commands of README, as they stand but for budgets: each parses, and each that a machine alone can run is run."""
+"""The commands of the documents, as they stand but for budgets: each parses, and what can be run here is run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from tests.e2e.conftest import ROOT, environment
 from tzerlike.cli.main import cli
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN = ("README.md", "docs/guide.md", "docs/forks.md", "docs/research.md")
 ELSEWHERE = {
     "mine": "a plug-in or a build of the reader's: tests/e2e/test_plugins.py, test_system.py, test_toy_harness.py",
     "tvm build": "half an hour each: tests/e2e/test_tvm_build.py",
     "--python": "environments of other versions: tests/e2e/test_versions.py",
     "--harness graph": "tests/e2e/test_tutorial.py",
+    "tvm add": "tests/e2e/test_added_tvms.py",
+    "--tvm all": "what was added: tests/e2e/test_added_tvms.py",
 }
 """What is not run here, by what is in the line, and what runs it."""
 
@@ -72,7 +75,7 @@ def main(A: T.Buffer((N,), "float32"), B: T.Buffer((N,), "float32")):
 
 
 @pytest.mark.long
-def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
+def test_every_command_of_readme_and_guides_runs(tmp_path: Path) -> None:
     """In a directory with a small campaign under each name that README gives to one."""
     (tmp_path / "my_module.py").write_text(OWN)
     (tmp_path / "known.toml").write_text("")
@@ -92,13 +95,13 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
 
     first = "tzerlike fuzz --iterations 60 --jobs 1 --seed 5 --out nightly"
     assert call(first).returncode == 0
-    for other in ("nightly-1", "nightly-2", "monday", "tuesday", "lastweek"):
+    for other in ("nightly-1", "nightly-2", "monday", "tuesday", "lastweek", "paper-1"):
         shutil.copytree(tmp_path / "nightly", tmp_path / other)
     bundles = sorted((tmp_path / "nightly" / "findings").iterdir())
     shutil.copytree(bundles[0], tmp_path / "mended" / bundles[0].name)
     shutil.copytree(tmp_path / "nightly", tmp_path / "campaign-x")
     bad = []
-    for line in commands(ROOT / "README.md"):
+    for line in dict.fromkeys(line for page in RUN for line in commands(ROOT / page)):
         if any(mark in line for mark in ELSEWHERE):
             continue
         short = re.sub(r"--budget \w+", "--budget 5s", line).replace("--jobs 8", "--jobs 2")
