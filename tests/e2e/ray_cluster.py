@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from fnmatch import fnmatch
 from pathlib import Path
 
 from tests.e2e.conftest import ROOT, environment
@@ -65,11 +66,11 @@ class Cluster:
 
 
 def python_without(where: Path, *packages: str) -> Path:
-    """Make a Python environment with all that this one has but what begins like this; returns its interpreter."""
+    """Make a Python environment with all that this one has but what is called like this; returns its interpreter."""
     venv.create(where, symlinks=True)
     site = next(where.glob("lib/python*/site-packages"))
     for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if not path.name.startswith(packages):
+        if not any(fnmatch(path.name, package) for package in packages):
             (site / path.name).symlink_to(path)
     return where / "bin" / "python"
 

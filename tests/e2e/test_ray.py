@@ -113,7 +113,7 @@ def test_the_coordinator_is_started_again(cluster: Cluster, tmp_path: Path) -> N
 
 
 def test_a_node_without_tvm_is_one_line(empty_cluster: Cluster, tmp_path: Path) -> None:
-    empty_cluster.join(python_without(tmp_path / "environment", "tvm", "apache_tvm-"))
+    empty_cluster.join(python_without(tmp_path / "environment", "tvm", "apache_tvm-*"))
     done = fuzz(empty_cluster, tmp_path / "campaign", "--nodes", "1", "--jobs", "1", "--budget", "5m", "--ui", "none")
     _, errors = done.communicate(timeout=300)
     assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
