@@ -41,7 +41,13 @@ _SHORTER = (
     (r"parsed back: error: ", "parsed back: "),
     (r"TVMScript does not round-trip: ", "TVMScript round trip: "),
     (r"the compiled function\b", "the function"),
+    (r" in (?:\w+::)+(\w+::\w+)$", r" in \1"),
     (r" \((?:which|also|with) [^()]*\)", ""),
+    (r": The (?=[a-z])", ": "),
+    (r" now only supports ", " supports only "),
+    (r" that has (?=[A-Z])", " with "),
+    (r"Buffer alias source \w+", "buffer alias source"),
+    (r"Dimension of (\w+\[\d+\]) \(.*\) must equal dimension of (\w+\[\d+\]) .*", r"\1 and \2 differ"),
     (r" (?:for now|yet)$", ""),
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
@@ -106,7 +112,8 @@ def title(label: str, text: str, instead: str = "") -> str:
         good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
-    for other in (f"[Bug][{label}] {words}" for words in (instead, instead.partition(" in ")[0])):
+    inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
+    for other in (f"[Bug][{label}] {words}" for words in (instead, inner, instead.partition(" in ")[0])):
         if instead and len(other) <= _TITLE:
             return other
     head = whole[: said - 2] if 1 < said <= _TITLE + 2 else ""
