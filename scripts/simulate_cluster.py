@@ -85,39 +85,38 @@ def renamed(parcel: Parcel, first: int, jobs: int) -> PiecesByPath:
     return pieces
 
 
-def play(messages: Path, jobs: int, begin: float, seconds: float) -> None:
-    """Double the machines until the coordinator takes longer than they leave it."""
+def play(messages: Path, jobs: int, begin: float, seconds: float, sizes: list[int]) -> None:
+    """Play so many machines; where none are given, twice as many each time until the coordinator cannot follow."""
     recorded = msgspec.msgpack.decode(messages.read_bytes(), type=list[tuple[float, Parcel]])
     part = [parcel for at, parcel in recorded if at >= begin][: int(seconds / EVERY)]
-    print(f"{'workers':>8} {'machines':>8} {'busy':>6} {'msg/s':>7} {'in MB/s':>8} {'out MB/s':>8}")
-    machines = 1
-    while True:
-        busy, sent, came = measured(part, machines, jobs)
+    print(f"{'workers':>8} {'machines':>8} {'busy':>6} {'msg/s':>7} {'in MB/s':>8} {'out MB/s':>8} {'files/s':>8}")
+    for machines in sizes or (2**power for power in range(11)):
+        busy, sent, came, files = measured(part, machines, jobs)
         rate = machines / EVERY
         span = len(part) * EVERY
         print(
             f"{machines * jobs:8} {machines:8} {busy / span:6.2f} {rate:7.1f} {came / span / 1e6:8.2f} "
-            f"{sent / span / 1e6:8.2f}",
+            f"{sent / span / 1e6:8.2f} {files / span:8.0f}",
             flush=True,
         )
-        if busy > span or machines > 1000:
+        if busy > span and not sizes:
             return
-        machines *= 2
 
 
-def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, int, int]:
-    """Seconds that the coordinator is busy with so many machines, and the bytes that it sends and gets."""
+def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, int, int, int]:
+    """Seconds of processor time that the coordinator is busy with so many machines, the bytes that it sends and gets,
+    and the files that it gets."""
     with tempfile.TemporaryDirectory() as root:
         coordinator = campaign(Path(root) / "campaign", CampaignConfig(seed=1, nodes=machines, jobs=jobs))
         answers = [News() for _ in range(machines)]
         epochs = [coordinator.join(node).epoch for node in range(machines)]
-        busy, sent, came = 0.0, 0, 0
+        busy, sent, came, files = 0.0, 0, 0, 0
         for turn, parcel in enumerate(parcels):
             for node in range(machines):
                 last = answers[node]
-                message = as_bytes(
-                    replace(parcel, pieces=renamed(parcel, node * jobs, jobs), heard=last.heard, wishes=())
-                )
+                pieces = renamed(parcel, node * jobs, jobs)
+                files += len(pieces)
+                message = as_bytes(replace(parcel, pieces=pieces, heard=last.heard, wishes=()))
                 came += len(message)
                 began = time.process_time()
                 answer = as_bytes(coordinator.exchange(node, epochs[node], from_bytes(Parcel, message)))
@@ -128,7 +127,7 @@ def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, in
                 began = time.process_time()
                 coordinator.keep_books()
                 busy += time.process_time() - began
-        return busy, sent, came
+        return busy, sent, came, files
 
 
 def main() -> None:
@@ -141,13 +140,14 @@ def main() -> None:
     player = commands.add_parser("play", help="send them from more and more workers")
     player.add_argument("messages", type=Path)
     player.add_argument("--workers-per-machine", type=int, default=16)
+    player.add_argument("--machines", type=int, nargs="+", default=[], help="so many at once, in place of doubling")
     player.add_argument("--begin", type=float, default=0, help="second of the recording to begin with")
     player.add_argument("--seconds", type=float, default=10, help="how much of the recording is played")
     given = parser.parse_args()
     if given.command == "record":
         record(given.out, given.seconds, given.seed)
     else:
-        play(given.messages, given.workers_per_machine, given.begin, given.seconds)
+        play(given.messages, given.workers_per_machine, given.begin, given.seconds, given.machines)
 
 
 if __name__ == "__main__":

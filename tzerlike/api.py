@@ -23,7 +23,6 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.progress import Steps, untold
-from tzerlike.core.storage import write_atomic
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
@@ -281,16 +280,13 @@ def fuzz_on_cluster(
 ) -> Fuzzed:
     """Run a campaign on `config.nodes` machines of the Ray cluster at `address`, or go on with the one in `out`.
 
-    "auto" is the cluster that this machine is in. UserError where Ray is not installed, there is no such cluster, or
-    no machine of it can take part.
+    "auto" is the cluster that this machine is in, and ray://HOST:PORT one that it is not in. UserError where Ray is not
+    installed, there is no such cluster, or no machine of it can take part.
     """
     from tzerlike.campaign.cluster.on_ray import Cluster
 
     directory = CampaignDir(out)
-    config = resolve(config, directory, resume=directory.config.exists(), given=FREE_ON_RESUME)
-    directory.create(0)
-    if not directory.config.exists():
-        write_atomic(directory.config, config.to_toml())
+    config = resolve(config, directory, resume=directory.config.exists(), given=FREE_ON_RESUME, alone=True)
 
     def seen(stats: Mapping[str, Any]) -> None:
         show(View(config, directory, stats, tuple(read_curve(directory.coverage_csv)[0]), "fuzzing"))

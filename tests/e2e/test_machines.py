@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
+import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.e2e.conftest import Command, start
+from tests.e2e.conftest import Command, environment, start
+from tests.e2e.ray_cluster import python_without
 from tzerlike.campaign.directory import CampaignDir
 
-WITHOUT_RAY = importlib.util.find_spec("ray") is None
 FUZZ = ("fuzz", "--jobs", "1", "--oracles", "crash", "--ui", "plain")
 
 
 def test_two_machines_share_a_directory(tmp_path: Path, tzerlike: Command) -> None:
     out = tmp_path / "campaign"
     machines = [
-        start(*FUZZ, "--seed", "5", "--iterations", "400", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
+        start(*FUZZ, "--seed", "5", "--iterations", "240", "--shard", f"{part}/2", "--out", out, cwd=tmp_path)
         for part in (1, 2)
     ]
-    ends = [machine.communicate(timeout=300) for machine in machines]
+    ends = [machine.communicate(timeout=900) for machine in machines]
     assert [machine.returncode for machine in machines] == [0, 0], ends
     directory = CampaignDir(out)
     assert directory.worker_numbers() == [0, 1]
@@ -65,8 +63,26 @@ def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Comma
     assert "this machine cannot join: its cpu is" in done.stderr and "the campaign's is Another" in done.stderr
 
 
-@pytest.mark.skipif(not WITHOUT_RAY, reason="Ray is installed")
-def test_without_ray_there_is_one_line(tmp_path: Path, tzerlike: Command) -> None:
-    done = tzerlike(*FUZZ, "--cluster", "auto", "--nodes", "2", "--out", tmp_path / "campaign")
+def test_a_campaign_at_a_uri_is_resumed_and_fetched(tmp_path: Path, tzerlike: Command) -> None:
+    uri = f"file://{tmp_path}/kept"
+    first = tzerlike(*FUZZ, "--seed", "5", "--iterations", "2", "--out", uri)
+    assert first.returncode == 0 and f"tzerlike cluster fetch {uri} DIRECTORY" in first.stdout, first.stderr
+    again = tzerlike(*FUZZ, "--seed", "5", "--out", uri)
+    assert again.returncode == 2 and f"--out: {uri} is not empty" in again.stderr
+    more = tzerlike("fuzz", "--resume", "--iterations", "4", "--out", uri, "--ui", "plain")
+    assert more.returncode == 0, more.stderr
+    assert tzerlike("cluster", "fetch", uri, tmp_path / "copy").returncode == 0
+    directory = CampaignDir(tmp_path / "copy")
+    assert json.loads(directory.stats.read_text())["iterations"] == 4 and directory.corpus_ids()
+    assert tzerlike("report", directory.root).returncode == 0
+    shared = tzerlike(*FUZZ, "--shard", "1/2", "--out", uri)
+    assert shared.returncode == 2 and "--out: a directory that all machines see" in shared.stderr
+
+
+def test_without_ray_there_is_one_line(tmp_path: Path) -> None:
+    words = [python_without(tmp_path / "environment", "ray"), "-m", "tzerlike", *FUZZ]
+    words += ["--cluster", "auto", "--nodes", "2", "--out", tmp_path / "campaign"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines() == ["tzerlike: --cluster: Ray is not installed; pip install 'tzerlike[ray]'"]
+    assert not (tmp_path / "campaign").exists()

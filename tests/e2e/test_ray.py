@@ -2,74 +2,48 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
+import re
+import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.e2e.conftest import ROOT, environment, start
+from tests.e2e.conftest import start
+from tests.e2e.ray_cluster import Cluster, python_without
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.state import read_state
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra `ray`"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
 ]
 
 FUZZ = ("--jobs", "1", "--nodes", "2", "--seed", "3", "--oracles", "crash", "--ui", "plain")
 
 
-class Cluster:
-    """A head without cores, and nodes of one core each, in a process of their own."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.ray_cluster"],
-            cwd=ROOT,
-            env=environment(PYTHONPATH=os.pathsep.join([str(ROOT), *filter(None, sys.path)])),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.address = self._ask("head")
-        self.nodes = [self.add(), self.add()]
-
-    def add(self) -> str:
-        return self._ask("add")
-
-    def remove(self, node: str) -> None:
-        """Take a node away as a power cut would."""
-        self._ask(f"remove {node}")
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-
-    def _ask(self, command: str) -> str:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-        return next(line for line in self._process.stdout if line.startswith("> ")).removeprefix("> ").strip()
-
-
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    made = Cluster()
+    made = Cluster(2)
     yield made
     made.close()
 
 
-def fuzz(cluster: Cluster, out: Path, *options: str) -> subprocess.Popen[str]:
-    return start("fuzz", "--cluster", cluster.address, "--out", out, *options)
+@pytest.fixture
+def empty_cluster() -> Iterator[Cluster]:
+    made = Cluster(0)
+    yield made
+    made.close()
+
+
+def fuzz(cluster: Cluster, out: Path, *options: str, address: str = "") -> subprocess.Popen[str]:
+    return start("fuzz", "--cluster", address or cluster.address, "--out", out, *options)
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
@@ -97,15 +71,6 @@ def ended(process: subprocess.Popen[str]) -> None:
 def launchers() -> list[psutil.Process]:
     command = "tzerlike.campaign.cluster.launcher"
     return [one for one in psutil.process_iter(["cmdline"]) if command in (one.info["cmdline"] or ())]
-
-
-def test_a_campaign_ends_with_what_both_machines_brought(cluster: Cluster, tmp_path: Path) -> None:
-    out = tmp_path / "campaign"
-    ended(fuzz(cluster, out, *FUZZ, "--iterations", "300", "--budget", "1h"))
-    stats = json.loads((out / "stats.json").read_text())
-    assert stats["workers"] == 2 and stats["iterations"] == 300 == sum(iterations(out))
-    made = {CampaignDir(out).load_case(case_id).provenance.worker for case_id in CampaignDir(out).corpus_ids()}
-    assert made == {0, 1}
 
 
 def test_a_part_goes_on_when_its_machine_is_lost(cluster: Cluster, tmp_path: Path) -> None:
@@ -147,8 +112,79 @@ def test_the_coordinator_is_started_again(cluster: Cluster, tmp_path: Path) -> N
     ended(process)
 
 
-def test_a_wrong_address_is_one_line(tmp_path: Path) -> None:
-    done = start("fuzz", "--cluster", "127.0.0.1:9", "--out", tmp_path / "campaign", *FUZZ)
+def test_a_node_without_tvm_is_one_line(empty_cluster: Cluster, tmp_path: Path) -> None:
+    empty_cluster.join(python_without(tmp_path / "environment", "tvm", "apache_tvm-"))
+    done = fuzz(empty_cluster, tmp_path / "campaign", "--nodes", "1", "--jobs", "1", "--budget", "5m", "--ui", "none")
+    _, errors = done.communicate(timeout=300)
+    assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
+    assert errors.startswith("tzerlike: --cluster: no machine could take part; machine 1 of 1: TVM is not installed")
+
+
+def test_a_node_with_another_tvm_is_one_line_and_the_others_go_on(empty_cluster: Cluster, tmp_path: Path) -> None:
+    python = python_without(tmp_path / "environment", "tvm")
+    another_tvm(next(python.parents[1].glob("lib/python*/site-packages")))
+    empty_cluster.add()
+    empty_cluster.join(python)
+    out = tmp_path / "campaign"
+    done = fuzz(empty_cluster, out, *FUZZ, "--budget", "5m", "--iterations", "40")
+    printed, errors = done.communicate(timeout=400)
+    assert done.returncode == 0, printed + errors
+    refused = re.findall("^machine .*: its .*", printed, re.MULTILINE)
+    assert len(refused) == 1, printed
+    assert re.match(
+        r"machine [12] of 2: its compiler_library is [0-9a-f]+, and the campaign's is [0-9a-f]+ \(on ", refused[0]
+    )
+    assert sum(iterations(out)) == 20
+
+
+def another_tvm(site: Path) -> None:
+    """Leave TVM in `site`, with a compiler whose file is another one."""
+    (original,) = find_spec("tvm").submodule_search_locations or ()
+    (site / "tvm" / "lib").mkdir(parents=True)
+    for path in Path(original).iterdir():
+        if path.name != "lib":
+            (site / "tvm" / path.name).symlink_to(path)
+    for path in (Path(original) / "lib").iterdir():
+        if path.name.startswith("libtvm_compiler"):
+            shutil.copy(path, site / "tvm" / "lib" / path.name)
+            with (site / "tvm" / "lib" / path.name).open("ab") as file:
+                file.write(b"another")
+        else:
+            (site / "tvm" / "lib" / path.name).symlink_to(path)
+
+
+def test_cuda_parts_go_where_a_gpu_is(empty_cluster: Cluster, tmp_path: Path) -> None:
+    with_gpu = [empty_cluster.add(num_gpus=1) for _ in range(2)]
+    empty_cluster.add()
+    assert with_gpu == ["0", "1"]
+    done = fuzz(empty_cluster, tmp_path / "campaign", *FUZZ, "--target", "cuda", "--budget", "5m")
+    until(lambda: len(launchers()) == 2, "no machine began")
+    given = [one.environ().get("CUDA_VISIBLE_DEVICES") for one in launchers()]
+    os.killpg(done.pid, signal.SIGKILL)
+    assert given == ["0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("127.0.0.1:9", "no Ray cluster at 127.0.0.1:9: .*refused"),
+        ("ray://127.0.0.1:9", "no Ray cluster at ray://127.0.0.1:9: .*refused"),
+        ("http://127.0.0.1:9", "'http://127.0.0.1:9' is neither auto, HOST:PORT nor ray://HOST:PORT"),
+    ],
+)
+def test_a_wrong_address_is_one_line_and_leaves_nothing(address: str, why: str, tmp_path: Path) -> None:
+    done = start("fuzz", "--cluster", address, "--out", tmp_path / "campaign", *FUZZ)
     _, errors = done.communicate(timeout=180)
-    assert done.returncode == 2
-    assert errors.splitlines()[-1].startswith("tzerlike: --cluster: no Ray cluster at 127.0.0.1:9")
+    assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
+    assert re.match(f"tzerlike: --cluster: {why}", errors), errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_address_of_something_else_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
+    head, outside = cluster.address, cluster.client
+    for address in (outside.removeprefix("ray://"), f"ray://{head}"):
+        done = fuzz(cluster, tmp_path / "campaign", *FUZZ, address=address)
+        _, errors = done.communicate(timeout=180)
+        assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
+        assert errors.startswith(f"tzerlike: --cluster: no Ray cluster at {address}: "), errors
+        assert not list(tmp_path.iterdir())

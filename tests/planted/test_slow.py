@@ -41,14 +41,26 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 """
 
 
-def program() -> str:
+COPY = """
+@T.prim_func
+def main({parameters}):
+    for i in range(8):
+        A1[i] = A0[i]
+"""
 
-    return dump_ir(module_of(parse_script("# from tvm.script import tirx as T\n" + PROGRAM)))
+
+def program(text: str = PROGRAM) -> str:
+    return dump_ir(module_of(parse_script("# from tvm.script import tirx as T\n" + text)))
+
+
+@pytest.mark.parametrize(("buffers", "grows"), [(2, True), (7, False)])
+def test_a_program_grows_as_long_as_there_are_inputs_for_it(buffers: int, grows: bool) -> None:
+    parameters = ", ".join(f'A{number}: T.Buffer((8,), "float32")' for number in range(buffers))
+    assert (enlarged(program(COPY.format(parameters=parameters)), 0) is not None) == grows
 
 
 def compilation(planted: Callable[[Any], Any] | None) -> Any:
     """The passes of the default pipeline, the planted one behind those that share and move memory."""
-
     steps = list(steps_of(default_pipeline().passes))
     place = next(index for index, (name, _) in enumerate(steps) if name == "tirx.AnnotateEntryFunc")
     if planted is not None:

@@ -217,6 +217,31 @@ def test_what_a_pass_leaves_is_one_cause_be_it_refused_later_or_another_value(re
     assert not stored.suspects
 
 
+KEPT = """
+t = T.sblock_alloc_buffer((8,), "{dtype}")
+for i in range(8):
+    t[i] = T.Cast("{dtype}", A[i])
+for i in range(8):
+    kept: T.let[T.float32] = T.Cast("float32", t[i])
+    B[i] = kept
+"""
+NARROW = """
+for i in range(8):
+    narrow: T.let[T.bfloat16] = T.Cast("bfloat16", A[i])
+    B[i] = T.Cast("float32", narrow + narrow)
+"""
+
+
+def test_what_legalisers_leave_is_one_cause_be_it_refused_by_a_verifier_or_where_it_is_left(real: ForkExecutor) -> None:
+    bodies = (ROUNDED, KEPT.format(dtype="bfloat16"), KEPT.format(dtype="float8_e4m3fn"), NARROW)
+    given = [case('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', body) for body in bodies]
+    seen = real.run(given, count=False)
+    assert {one.exit for one in seen} == {Exit.REJECTED}
+    assert len({one.pass_name for one in seen}) > 2
+    causes = {cause_of("ice-on-valid", one, named_by(one)) for one in seen}
+    assert [str(cause) for cause in causes] == ["BF16ComputeLegalize: leftover in Bind"]
+
+
 COUNTED = """
 N = T.alloc_buffer((), "int32")
 N[()] = A[0]

@@ -402,18 +402,19 @@ def _confirming(crew: Crew, states: Iterable[WorkerState]) -> bool:
 
 
 def resolve(
-    config: CampaignConfig, directory: CampaignDir, *, resume: bool, given: Collection[str] = ()
+    config: CampaignConfig, directory: CampaignDir, *, resume: bool, given: Collection[str] = (), alone: bool = False
 ) -> CampaignConfig:
     """Return the configuration to run.
 
     A resumed campaign keeps its own configuration but for what is in FREE_ON_RESUME, where `given`; one of several
-    machines has that of the first that came to the directory, where it is written here. UserError when an
-    oracle is unknown, a new campaign's directory is not empty, or a resumed one is none or would have to change.
+    machines, unless it is `alone` with the directory, has that of the first that came to it, where it is written here.
+    UserError when an oracle is unknown, a new campaign's directory is not empty, or a resumed one is none or would have
+    to change.
     """
     if harness_named(config.harness).has_cases:
         make_oracles(config.oracles, config.harness)
     root = directory.root
-    shared = config.nodes > 1 and not resume
+    shared = config.nodes > 1 and not resume and not alone
     if resume or (shared and directory.config.exists()):
         stored = CampaignConfig.from_toml(directory.config)
         for name, value in asdict(stored).items():

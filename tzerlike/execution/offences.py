@@ -175,6 +175,10 @@ class OriginWatch:
             self._hold_to_promise(name, module)
             self._blame(self._ill_typed or self._left.get(_CODE_GENERATION))
 
+    def left_by(self, name: str) -> Offence | None:
+        """What a pass has left that it is there to remove, as far as nothing after it has taken that away."""
+        return next((offence for offence in self._left.values() if offence.pass_name == name), None)
+
     def _look_at_types(self, name: str, module: Any) -> None:
         bad = self._checker.check_module(module) if self._sound else None
         if bad is None:

@@ -99,7 +99,9 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     maker = _maker_of_ill_formed(case, item["of source"], watch)
     if maker is None:
         return
-    origin = Offence(ILL_FORMED, maker, "well-formed", "") if maker else watch.offence
+    left = watch.left_by(maker)
+    rule = "well-formed" if left is None else left.rule
+    origin = Offence(ILL_FORMED, maker, rule, "") if maker else watch.offence
     if not item["of source"]:
         origin = borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
     internal = Rejection(Label.INTERNAL_ERROR.value, well_formed=True)

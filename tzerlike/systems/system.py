@@ -16,8 +16,8 @@ class Code:
     paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
     through: in a signature they would hide one failure behind another. `shared` matches the names of functions that
     passes share and that are at fault themselves when they fail: the analyzer and the folding of constants. `constants`
-    matches those that make a constant, `simplifiers` those by which simplification is entered, and `arithmetic` is
-    found in those that visit a node of arithmetic.
+    matches those that make a constant, `simplifiers` those by which simplification is entered, `analysis` those of the
+    analyzer, and `arithmetic` is found in those that visit a node of arithmetic.
     """
 
     library: str
@@ -27,6 +27,7 @@ class Code:
     shared: str = r"(?!)"
     constants: str = r"(?!)"
     simplifiers: str = r"(?!)"
+    analysis: str = r"(?!)"
     arithmetic: str = r"(?!)"
 
     def owns(self, frame: Frame) -> bool:

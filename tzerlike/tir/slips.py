@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, name_of, params_of, s_tir, tirx, tvm
-from tzerlike.tir.tree import Site, Tree, accessed_by
+from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, tirx, tvm
+from tzerlike.tir.tree import Site, Tree, accessed_by, key, variables_in
 
 _CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
 _CHOICE_CALL = "if_then_else"
@@ -52,16 +52,40 @@ def _guarded(tree: Tree, wanted: bool) -> set[str]:
 
 
 def _is_guarded(site: Site) -> bool:
-    """Whether an access is made under a condition."""
+    """Whether an access is made under a condition on what it accesses: one on other loops decides how often."""
+    return any(
+        _loops_in([condition], above) & _loops_in(_places_of(site), site) for condition, above in _conditions(site)
+    )
+
+
+def _conditions(site: Site) -> Iterator[tuple[Any, Site]]:
+    """The conditions above a site, and where they are made."""
     below = site
     for above in site.ancestors():
         node = above.node
-        if below.role in _CHOICES.get(type(node), ()) or (_is_choice(node) and below.index > 0):
-            return True
-        if type(node) is s_tir.SBlockRealize and type(node.predicate) is not tirx.IntImm:
-            return True
+        if below.role in _CHOICES.get(type(node), ()):
+            yield node.condition, above
+        elif _is_choice(node) and below.index > 0:
+            yield node.args[0], above
+        elif type(node) is s_tir.SBlockRealize and type(node.predicate) is not tirx.IntImm:
+            yield node.predicate, above
         below = above
-    return False
+
+
+def _places_of(site: Site) -> list[Any]:
+    return list(array_items(site.node.indices))
+
+
+def _loops_in(exprs: Iterable[Any], site: Site) -> set[int]:
+    """The variables in expressions at a site, the loops that blocks bind their axes to in place of the axes."""
+    found = {key(var) for expr in exprs for var in variables_in(expr)}
+    for above in site.ancestors():
+        if type(above.node) is s_tir.SBlockRealize:
+            axes = zip(array_items(above.node.block.iter_vars), array_items(above.node.iter_values), strict=True)
+            bound = {key(axis.var): value for axis, value in axes}
+            inner = found & bound.keys()
+            found = (found - inner) | {key(var) for axis in inner for var in variables_in(bound[axis])}
+    return found
 
 
 def _is_choice(node: Any) -> bool:
@@ -69,19 +93,22 @@ def _is_choice(node: Any) -> bool:
 
 
 def _fewer_iterations(before: Tree, after: Tree) -> set[str]:
-    """Blocks that loops run over fewer times, by the numbers that they have for extents."""
+    """Blocks with the axes that they had that loops run over fewer times, by the numbers that they have for extents."""
     runs, left = _runs(before), _runs(after)
-    return {name for name in runs.keys() & left.keys() if left[name] < runs[name]}
+    same = (name for name in runs.keys() & left.keys() if runs[name][1] == left[name][1])
+    return {name for name in same if left[name][0] < runs[name][0]}
 
 
-def _runs(tree: Tree) -> dict[str, int]:
-    """How often each block is run at most, where it has a name of its own and all loops around it have numbers."""
-    found: dict[str, int] = {}
+def _runs(tree: Tree) -> dict[str, tuple[int, Counter[str]]]:
+    """How often each block is run at most, and its axes, where it has a name of its own and all loops around it have
+    numbers."""
+    found: dict[str, tuple[int, Counter[str]]] = {}
     names = Counter(str(site.node.name_hint) for site in tree.of_type(s_tir.SBlock))
     for site in tree.of_type(s_tir.SBlock):
         extents = [above.node.extent for above in site.ancestors() if type(above.node) is tirx.For]
         if names[str(site.node.name_hint)] == 1 and all(type(extent) is tirx.IntImm for extent in extents):
-            found[str(site.node.name_hint)] = math.prod(int(extent.value) for extent in extents)
+            axes = Counter(f"{axis.iter_type} of {axis.dom}" for axis in array_items(site.node.iter_vars))
+            found[str(site.node.name_hint)] = math.prod(int(extent.value) for extent in extents), axes
     return found
 
 

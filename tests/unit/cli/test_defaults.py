@@ -34,7 +34,7 @@ def test_the_nearest_file_says_what_is_not_on_the_command_line(tmp_path: Path) -
     assert parsed(map_, "-j", "5")["jobs"] == 5
     (tmp_path / "a" / "tzerlike.toml").write_text("[fuzz]\nplugin = ['mine']\nout = 'night'\n[ci.batch]\njobs = 2\n")
     map_ = defaults_for(cli, below)
-    assert (parsed(map_)["plugins"], parsed(map_)["out"]) == (("mine",), Path("night"))
+    assert (parsed(map_)["plugins"], parsed(map_)["out"]) == (("mine",), "night")
     assert parsed(map_)["jobs"] is None, "one file, not a mixture"
     assert map_["ci"] == {"batch": {"jobs": 2}}
 

@@ -51,7 +51,7 @@ def test_every_option_of_fuzz_is_in_a_group_with_a_line_of_help() -> None:
 @pytest.mark.parametrize(
     ("words", "variables", "expected"),
     [
-        (["-o", "x", "-j", "3", "-s", "7", "-q"], {}, {"out": Path("x"), "jobs": 3, "seed": 7, "quiet": True}),
+        (["-o", "x", "-j", "3", "-s", "7", "-q"], {}, {"out": "x", "jobs": 3, "seed": 7, "quiet": True}),
         (["-v"], {}, {"verbose": True}),
         ([], {"TZERLIKE_FUZZ_BUDGET": "90", "TZERLIKE_FUZZ_JOBS": "2"}, {"budget": "90", "jobs": 2}),
         (["--jobs", "5"], {"TZERLIKE_FUZZ_JOBS": "2"}, {"jobs": 5}),

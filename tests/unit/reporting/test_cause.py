@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.bundles import crashed, program, refused, wrong
-from tzerlike.core.observation import LEFTOVER, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
 from tzerlike.reporting.triage.cause import cause_of, failed_check, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
@@ -122,7 +122,9 @@ def test_a_constant_that_does_not_fit_is_the_fault_of_who_asks_for_it() -> None:
     folded = visits.format("ExprMutator", "prim::Cast")
     assert cast == ice("a.B", "RuntimeError: Cannot convert infinity to BigInt", BIG_INT, CAST, folded)
     own = (CAST, "tvm::prim::detail::BinaryOpMatchTypes(tvm::PrimExpr&, tvm::PrimExpr&, tvm::Span)", "tvm::mul(x)")
-    for asked in (own, (CAST, visits.format("tirx::StmtExprMutator", "tirx::For"))):
+    region = "tvm::sym::EstimateRegionUpperBound(x)"
+    assert cast == ice("a.B", unsigned, UNSIGNED, CAST, "tvm::operator-(tvm::PrimExpr)", region)
+    for asked in (own, (*own, NARROW, region), (CAST, visits.format("tirx::StmtExprMutator", "tirx::For"))):
         assert ice("a.B", unsigned, UNSIGNED, *asked) not in (cast, ice("a.C", unsigned, UNSIGNED, *asked))
     assert cast != ice("a.B", below, FLOAT_IMM, NARROW)
     assert cast != ice("a.B", "InternalError: Check failed: lanes == 1 (2 vs. 1) :", CAST, SIMPLIFY)
@@ -309,6 +311,25 @@ def test_what_a_pass_left_is_a_cause_where_it_is_known_which_statement_has_it() 
     assert first != cause_of("ice-on-valid", left("no bfloat16 in BufferStore"), "Legalize")
     assert first != cause_of("ice-on-valid", left("no bfloat16"), "Legalize")
     assert first != cause_of("ice-on-valid", left("no bfloat16 in Bind", "tirx.Other"), "Other")
+    refused_by_verifier = replace(left("x"), origin=Offence(ILL_FORMED, "tirx.Legalize", "no bfloat16 in Bind", ""))
+    assert first == cause_of("ice-on-valid", refused_by_verifier, "Legalize")
+
+
+def test_what_a_legaliser_left_is_one_cause_whichever_dtype_it_is_for_and_however_it_shows() -> None:
+    def left(name: str, rule: str) -> object:
+        origin = Offence(LEFTOVER, f"tirx.{name}", rule, "x")
+        return cause_of("ice-on-valid", replace(refused("tirx.Other", CHECK, NARROW), origin=origin), name)
+
+    made = "tvm::tirx::{0}::{0}(tvm::Var, tvm::Expr, tvm::Span)".format
+    text = "InternalError: Check failed: (value->ty == var->ty) is false: "
+    wide, narrow = "BF16ComputeLegalize", "FP8ComputeLegalize"
+    first = left(wide, "no bfloat16 in Bind")
+    assert first is not None
+    assert first == left(narrow, "no float8 in Bind") != left(narrow, "no float8 in BufferStore")
+    for name in (wide, narrow):
+        assert first == ice(f"tirx.{name}", text, made("Bind"), VISIT) != ice(f"tirx.{name}", text, made("Let"))
+        assert first != ice(f"tirx.{name}", text, NARROW)
+    assert ice("tirx.Other", text, made("Bind")) not in (first, ice("tirx.Another", text, made("Bind")))
 
 
 def test_a_stack_overflow_is_the_classes_of_its_recursion() -> None:
@@ -419,6 +440,7 @@ def test_wrong_code_needs_a_guilty_pass_and_a_reduced_program() -> None:
     assert first != cause_of("wrong-code", wrong("unwritten"), "tirx.Unroll", shape)
     assert first != cause_of("wrong-code", wrong("value"), "tirx.Other", shape)
     assert first != cause_of("wrong-code", wrong("value"), "tirx.Unroll", shape_of(program("tirx.For")))
+    assert first == cause_of("wrong-code", wrong("value"), "tirx.Unroll", (*shape, "prim.Cast"))
 
 
 def test_a_shape_is_the_kinds_of_nodes() -> None:

@@ -67,6 +67,13 @@ def split(sch: Any) -> None:
     sch.split(sch.get_loops(sch.get_sblock("B"))[1], [None, 5])
 
 
+def rows_split(sch: Any) -> None:
+    split(sch)
+    sch.reorder(*reversed(sch.get_loops(sch.get_sblock("B"))))
+    sch.split(sch.get_loops(sch.get_sblock("B"))[2], [None, 4])
+    sch.reorder(*(sch.get_loops(sch.get_sblock("B"))[n] for n in (2, 3, 0, 1)))
+
+
 def factored(sch: Any) -> None:
     sch.rfactor(sch.get_loops(sch.get_sblock("B"))[2], 0)
 
@@ -89,7 +96,7 @@ def nothing(sch: Any) -> None:
         (PAD, nothing, reindexed, ["guard"]),
         (TURNED, cached, reindexed, ["order"]),
         (PAD, cached, reindexed, ["order", "guard"]),
-        (SUM, split, factored, ["guard"]),
+        (SUM, rows_split, factored, ["guard"]),
         (SUM, nothing, parted, ["beginning"]),
         (TWO, nothing, moved, ["iterations"]),
     ],
@@ -104,6 +111,11 @@ def test_what_a_primitive_did_wrong(program: str, first: Step, step: Step, words
 )
 def test_what_is_well_shows_nothing(program: str, steps: list[Step]) -> None:
     assert slips_of(after_steps(program), after_steps(program, *steps)) == ()
+
+
+def test_a_condition_on_how_much_is_summed_up_guards_no_element_of_the_sum() -> None:
+    """The last block of rfactor adds up what the first one has made of all steps: it needs none."""
+    assert slips_of(after_steps(SUM, split), after_steps(SUM, split, factored)) == ()
 
 
 def test_every_slip_has_words() -> None:

@@ -22,6 +22,7 @@ EVERY = 1.0
 """Seconds between two parcels."""
 
 _TO_END = 60.0
+_TO_READ = 5.0
 
 
 class Unreachable(Exception):
@@ -50,18 +51,20 @@ def work(part: Part, link: Link) -> str:
     try:
         mirror.begin(welcome.pieces)
         with _launched(root, part) as process:
-            lines = _lines(process)
+            output = _Output(process)
             answer = News()
             while process.poll() is None and not answer.end and not answer.stop:
                 time.sleep(EVERY)
                 answer = _exchange(mirror, link, welcome.epoch)
-                _tell(link, lines)
+                output.tell(link)
         until = time.monotonic() + _TO_END
         stopped = answer.stop
         while not answer.end and mirror.parcel(everything=True).pieces and time.monotonic() < until:
             answer = _exchange(mirror, link, welcome.epoch, everything=True)
-        _tell(link, lines)
-        return answer.end or ("" if stopped or process.returncode == 0 else f"status {process.returncode}")
+        output.finish(link)
+        if stopped or process.returncode == 0:
+            return answer.end
+        return answer.end or output.error or f"status {process.returncode}"
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -105,25 +108,38 @@ def _launched(root: Path, part: Part) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[str]:
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-
-    def read() -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.put(line.decode(errors="replace").rstrip())
-
-    threading.Thread(target=read, daemon=True).start()
-    return lines
-
-
-_SAID = ("tzerlike: ", "worker ", "the zygote", "the runner", "paused", "there is room")
+_SAID = ("worker ", "the zygote", "the runner", "paused", "there is room")
 """How the lines of a machine begin that are of use where the campaign was started."""
 
+_ERROR = "tzerlike: "
 
-def _tell(link: Link, lines: queue.SimpleQueue[str]) -> None:
-    with contextlib.suppress(queue.Empty):
-        while True:
-            line = lines.get_nowait()
-            if line.startswith(_SAID):
-                link.tell(line)
+
+class _Output:
+    """What the command says, line by line; `error` is why it ended, "" if it has not said so."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.error = ""
+
+    def tell(self, link: Link) -> None:
+        """Pass on what has come and is of use."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                line = self._lines.get_nowait()
+                if line.startswith(_SAID):
+                    link.tell(line)
+                elif line.startswith(_ERROR):
+                    self.error = line.removeprefix(_ERROR)
+
+    def finish(self, link: Link) -> None:
+        """Pass on the last of it, of a command that has ended."""
+        self._reader.join(_TO_READ)
+        self.tell(link)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.decode(errors="replace").rstrip())

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +30,9 @@ ANOTHER = "another machine has this part of the campaign now"
 
 MOST_CASES = 64
 """Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
+
+_LOOKED_AT = 8 * MOST_CASES
+"""Of how many new cases those of others are looked for: a machine's own are among them."""
 
 _REMEMBERED = 4096
 _BOOKS_SHARE = 10
@@ -54,8 +56,9 @@ class Coordinator:
         self._stats: dict[str, Any] = {}
         self._ended = False
         self._epochs = self._read_epochs()
-        self._corpus: dict[str, int] = {name: -1 for name in directory.corpus_ids()}
-        """The order in which cases came, and the machine that each is from."""
+        self._corpus = [(name, -1) for name in directory.corpus_ids()]
+        """The cases in the order in which they came, and the machine that each is from."""
+        self._known = {name for name, _ in self._corpus}
         self._name = secrets.token_hex(8)
         self._rng = Random(self._name)
         self._coverage = Merged(path.read_bytes() for path in sorted(directory.root.glob("workers/*/coverage.bits")))
@@ -95,10 +98,7 @@ class Coordinator:
         holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
-        unheard = list(self._unheard(node, parcel.heard))
-        if len(unheard) > MOST_CASES:
-            unheard = self._rng.sample(unheard, MOST_CASES)
-        pieces = {path: self._packed(path) for path in unheard}
+        pieces = {path: self._packed(path) for path in self._news_for(node, parcel.heard)}
         merged = self._coverage.merged
         if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
             pieces[self.directory.merged_coverage.name] = merged
@@ -141,7 +141,9 @@ class Coordinator:
             elif path.startswith(_CORPUS):
                 lay_down(self.directory.root, path, piece)
                 self._remember(path, piece)
-                self._corpus.setdefault(Path(path).stem, node)
+                if (case_id := Path(path).stem) not in self._known:
+                    self._known.add(case_id)
+                    self._corpus.append((case_id, node))
             elif current and not lay_down(self.directory.root, path, piece):
                 yield path
             elif current and path.endswith(_COVERAGE):
@@ -161,12 +163,17 @@ class Coordinator:
         for inner, piece in files.items():
             lay_down(target, inner, piece)
 
-    def _unheard(self, node: int, heard: Heard) -> Iterator[str]:
-        """The cases of others that a machine has not heard of: all of them where another coordinator told it."""
+    def _news_for(self, node: int, heard: Heard) -> list[str]:
+        """Cases of others that a machine has not heard of, MOST_CASES at most: of all cases where another coordinator
+        told it."""
         name, count, _ = heard
-        for case_id in islice(self._corpus, count if name == self._name else 0, None):
-            if self._corpus[case_id] != node:
-                yield f"{_CORPUS}{case_id}.json"
+        new: Sequence[int] = range(count if name == self._name else 0, len(self._corpus))
+        if len(new) > _LOOKED_AT:
+            new = self._rng.sample(new, _LOOKED_AT)
+        cases = [case_id for case_id, owner in map(self._corpus.__getitem__, new) if owner != node]
+        if len(cases) > MOST_CASES:
+            cases = self._rng.sample(cases, MOST_CASES)
+        return [f"{_CORPUS}{case_id}.json" for case_id in cases]
 
     def _remember(self, path: str, piece: Piece) -> None:
         self._recent[path] = piece

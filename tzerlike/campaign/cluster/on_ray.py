@@ -1,32 +1,29 @@
-"""A campaign on the machines of a Ray cluster: an actor for each machine's part, and one that has the directory."""
+"""A campaign on the machines of a Ray cluster, from the side of whoever began it."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import platform
+import os
+import re
 import secrets
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from tzerlike.campaign.cluster.at_work import Unreachable, work
-from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome, as_bytes, from_bytes
+from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
+from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.storage import write_atomic
 from tzerlike.processes.signals import StopRequest
 
-_NAMESPACE = "tzerlike"
-
-_ANSWER_SECONDS = 20.0
-"""How long a machine waits for an answer before it goes on without."""
-
+_CLIENT = "ray://"
+_ADDRESS = re.compile(r"auto|(?:ray://)?([^:/]+):([0-9]{1,5})")
 _CONNECT_SECONDS = 5.0
 _LOOK_EVERY = 1.0
 _WAITS = 60.0
@@ -37,18 +34,22 @@ _TO_END = 60.0
 Show = Callable[[Mapping[str, Any]], None]
 
 
-def imported() -> Any:
-    """Return the module `ray`; UserError where it is not installed."""
-    try:
-        import ray
-    except ImportError as error:
-        raise UserError("--cluster: Ray is not installed; pip install 'tzerlike[ray]'") from error
-    return ray
+class _Campaign(Protocol):
+    """The coordinator, wherever it runs."""
+
+    def keep_books(self) -> dict[str, Any]:
+        """Add up and save; StorageError where that cannot be written."""
+
+    def end(self) -> None: ...
+
+    def told(self) -> list[str]:
+        """The lines that have come to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Runs a campaign on the cluster at `address`: "auto" for the one that this machine is in, or HOST:PORT.
+    """Runs a campaign on the cluster at `address`: "auto" for the one that this machine is in, HOST:PORT of its head,
+    or ray://HOST:PORT of one that this machine is not in.
 
     `tell` is called with a line for each event, `show` about once a second with the contents of stats.json.
     """
@@ -62,40 +63,52 @@ class Cluster:
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
 
-        UserError where there is no such cluster, or none of its machines can take part.
+        UserError where there is no such cluster, and then nothing is left behind; where it cannot be reached any more,
+        or none of its machines can take part.
         """
         ray = imported()
         with StopRequest() as stop, _connected(ray, self.address):
+            self.directory.create(0)
+            if not self.directory.config.exists():
+                write_atomic(self.directory.config, self.config.to_toml())
             name = f"tzerlike {secrets.token_hex(8)}"
-            here = ray.get_runtime_context().get_node_id()
-            pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-            coordinator = (
-                ray.remote(CoordinatorActor)
-                .options(name=name, num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=pinned)
-                .remote(str(self.directory.root.resolve()))
-            )
-            machine = ray.remote(MachineActor).options(
-                num_cpus=self.config.jobs,
-                max_restarts=-1,
-                max_task_retries=-1,
-                scheduling_strategy="SPREAD",
-            )
-            parts = [Part(self.config.jobs, node, self.config.nodes) for node in range(self.config.nodes)]
-            actors = [machine.remote(part.jobs, part.node, part.nodes, name) for part in parts]
-            at_work = {actor.work.remote(): part for actor, part in zip(actors, parts, strict=True)}
-            self._watch(ray, coordinator, at_work, stop)
+            root = self.directory.root.resolve()
+            campaign: _Campaign
+            if self.address.startswith(_CLIENT):
+                post = ray.remote(Post).options(**_lasting(name)).remote()
+                ray.get(post.__ray_ready__.remote())
+                campaign = Outside(ray, root, post)
+            else:
+                campaign = _Inside(ray, root, name)
+            at_work = self._begin(ray, name)
+            try:
+                self._watch(ray, campaign, at_work, stop)
+            except ConnectionError as error:
+                raise UserError(f"--cluster: {self.address} cannot be reached any more; --resume goes on") from error
             if stop:
-                ray.get(coordinator.end.remote(), timeout=_ANSWER_SECONDS)
+                campaign.end()
                 ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
-            stats: dict[str, Any] = ray.get(coordinator.keep_books.remote(), timeout=_ANSWER_SECONDS)
-            self._hear(ray, coordinator)
+            stats = campaign.keep_books()
+            self._hear(campaign)
             return stats, stop.number
 
-    def _watch(self, ray: Any, coordinator: Any, at_work: dict[Any, Part], stop: StopRequest) -> None:
+    def _begin(self, ray: Any, name: str) -> dict[Any, Part]:
+        """Have each part done on a machine of its own; of CUDA kernels as many with a GPU as there are."""
+        machine = ray.remote(MachineActor)
+        gpus = _gpus(ray.nodes(), self.config.jobs) if self.config.target == "cuda" else 0
+        at_work = {}
+        for node in range(self.config.nodes):
+            part = Part(self.config.jobs, node, self.config.nodes)
+            needs = {"num_cpus": part.jobs, "num_gpus": int(node < gpus)}
+            actor = machine.options(**needs, **_RESTARTED, scheduling_strategy="SPREAD").remote(part, name)
+            at_work[actor.work.remote()] = part
+        return at_work
+
+    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], stop: StopRequest) -> None:
         """Say and show what happens until every part has come to its end, or a signal asks for an end."""
         failed: list[str] = []
         total = len(at_work)
-        began, waiting = time.monotonic(), True
+        began, waiting, unsaved = time.monotonic(), True, False
         while at_work and not stop:
             done, _ = ray.wait(list(at_work), timeout=_LOOK_EVERY)
             for reference in done:
@@ -107,116 +120,96 @@ class Cluster:
                 waiting = False
                 if missing := [part for part in at_work.values() if not self.directory.node(part.node).exists()]:
                     self.tell(f"{len(missing)} of {total} parts wait for a machine with {self.config.jobs} free cores")
-            with contextlib.suppress(ray.exceptions.RayError):
-                self.show(ray.get(coordinator.keep_books.remote(), timeout=_ANSWER_SECONDS))
-                self._hear(ray, coordinator)
+            try:
+                with contextlib.suppress(ray.exceptions.RayError):
+                    self.show(campaign.keep_books())
+                    self._hear(campaign)
+                unsaved = False
+            except StorageError as error:
+                if not unsaved:
+                    self.tell(f"paused: {error}")
+                unsaved = True
         if len(failed) == total:
             raise UserError(f"--cluster: no machine could take part; {failed[0]}")
 
-    def _hear(self, ray: Any, coordinator: Any) -> None:
-        with contextlib.suppress(ray.exceptions.RayError):
-            for line in ray.get(coordinator.told.remote(), timeout=_ANSWER_SECONDS):
-                self.tell(line)
+    def _hear(self, campaign: _Campaign) -> None:
+        for line in campaign.told():
+            self.tell(line)
 
 
-class CoordinatorActor:
-    """The coordinator, on the machine that has the directory; where it dies, Ray starts it again from the directory."""
+class _Inside:
+    """The coordinator as an actor on this machine, which has the directory."""
 
-    def __init__(self, root: str) -> None:
-        self._coordinator = Coordinator(CampaignDir(Path(root)))
-        self._lines: list[str] = []
-        gauge = importlib.import_module("ray.util.metrics").Gauge
-        self._gauges = {name: gauge(f"tzerlike_{name}", description=what) for name, what in _METRICS.items()}
-
-    def join(self, node: int) -> bytes:
-        return as_bytes(self._coordinator.join(node))
-
-    def exchange(self, node: int, epoch: int, parcel: bytes) -> bytes:
-        return as_bytes(self._coordinator.exchange(node, epoch, from_bytes(Parcel, parcel)))
+    def __init__(self, ray: Any, root: Path, name: str) -> None:
+        self._ray = ray
+        here = ray.get_runtime_context().get_node_id()
+        pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
+        options = {**_lasting(name), "scheduling_strategy": pinned}
+        self._actor = ray.remote(CoordinatorActor).options(**options).remote(str(root))
 
     def keep_books(self) -> dict[str, Any]:
-        stats = self._coordinator.keep_books()
-        for name, gauge in self._gauges.items():
-            gauge.set(_number(stats.get(name, 0)))
-        return stats
+        try:
+            return dict(self._answer(self._actor.keep_books))
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, StorageError):
+                raise error.cause from error
+            raise
 
     def end(self) -> None:
-        self._coordinator.end()
-
-    def tell(self, line: str) -> None:
-        self._lines.append(line)
+        self._answer(self._actor.end)
 
     def told(self) -> list[str]:
-        lines, self._lines = self._lines, []
-        return lines
+        return list(self._answer(self._actor.told))
+
+    def _answer(self, method: Any) -> Any:
+        return self._ray.get(method.remote(), timeout=ANSWER_SECONDS)
 
 
-_METRICS = {
-    "iterations": "cases tried, on all machines",
-    "coverage": "blocks of the compiler that were reached",
-    "corpus": "cases in the corpus",
-    "findings": "bundles",
-    "faults": "faults of tzerlike's own",
-}
-"""What Ray's dashboard and Prometheus show of a campaign, of all that stats.json has."""
+_RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
-def _number(value: Any) -> float:
-    return float(sum(value.values()) if isinstance(value, dict) else value)
+def _lasting(name: str) -> dict[str, Any]:
+    """How an actor of that name runs that needs no core, and is begun again where it is lost."""
+    return {"name": name, "namespace": NAMESPACE, "num_cpus": 0, **_RESTARTED}
 
 
-class MachineActor:
-    """A machine at work on one part; where it is lost, Ray has another machine begin with the part again."""
-
-    def __init__(self, jobs: int, node: int, nodes: int, coordinator: str) -> None:
-        self._part = Part(jobs, node, nodes)
-        self._coordinator = coordinator
-
-    def work(self) -> str:
-        return work(self._part, _RayLink(imported().get_actor(self._coordinator, _NAMESPACE), self._part.node))
-
-
-class _RayLink:
-    """Messages as calls of the coordinator's actor."""
-
-    def __init__(self, coordinator: Any, node: int) -> None:
-        self._coordinator = coordinator
-        self._node = node
-
-    def join(self) -> Welcome:
-        return from_bytes(Welcome, self._ask(self._coordinator.join, self._node))
-
-    def exchange(self, epoch: int, parcel: Parcel) -> News:
-        return from_bytes(News, self._ask(self._coordinator.exchange, self._node, epoch, as_bytes(parcel)))
-
-    def tell(self, line: str) -> None:
-        self._coordinator.tell.remote(f"machine {self._node + 1} ({platform.node()}): {line}")
-
-    def _ask(self, method: Any, *what: object) -> bytes:
-        ray = imported()
-        try:
-            answer: bytes = ray.get(method.remote(*what), timeout=_ANSWER_SECONDS)
-        except (ray.exceptions.GetTimeoutError, ray.exceptions.RayActorError, ray.exceptions.RaySystemError) as error:
-            raise Unreachable(str(error)) from error
-        return answer
+def _gpus(nodes: list[dict[str, Any]], jobs: int) -> int:
+    """How many parts of so many workers find a machine that has a GPU for each."""
+    alive = [node["Resources"] for node in nodes if node["Alive"]]
+    return sum(min(int(has.get("GPU", 0)), int(has.get("CPU", 0)) // jobs) for has in alive)
 
 
 @contextlib.contextmanager
 def _connected(ray: Any, address: str) -> Iterator[None]:
-    if address.startswith("ray://"):
-        raise UserError("--cluster: run tzerlike on a machine of the cluster, with --cluster auto or HOST:PORT")
-    host, _, port = address.rpartition(":")
+    form = _ADDRESS.fullmatch(address)
+    if form is None:
+        raise UserError(f"--cluster: {address!r} is neither auto, HOST:PORT nor ray://HOST:PORT")
     try:
-        if port.isdecimal():
+        if address != "auto":
             # Ray itself would try for minutes.
-            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
-        ray.init(address=address, namespace=_NAMESPACE, logging_level="ERROR", log_to_driver=False)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        raise UserError(f"--cluster: no Ray cluster at {address}: {_first_line(error)}") from error
+            socket.create_connection((form[1], int(form[2])), _CONNECT_SECONDS).close()
+        with _unheard():
+            ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, ValueError, RuntimeError, ImportError, OSError) as error:
+        raise UserError(f"--cluster: no Ray cluster at {address}: {_last_line(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Within, what Ray's libraries write to standard error, a line for each try, is dropped."""
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
 
 
 def _outcome(ray: Any, reference: Any) -> str:
@@ -224,10 +217,10 @@ def _outcome(ray: Any, reference: Any) -> str:
     try:
         why: str = ray.get(reference)
     except ray.exceptions.RayError as error:
-        return _first_line(error)
+        return _last_line(error)
     return why
 
 
-def _first_line(error: object) -> str:
+def _last_line(error: object) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

@@ -11,9 +11,11 @@ import click
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.machines import Machine, machines
+from tzerlike.campaign.remote import fetch, is_uri
 from tzerlike.campaign.state import WorkerState
 from tzerlike.cli.commands.shared import print_table
 from tzerlike.core.config import CampaignConfig
+from tzerlike.core.errors import UserError
 
 _SILENT = 60.0
 """Seconds without a word after which a machine counts as silent."""
@@ -42,6 +44,17 @@ def cluster_status(campaign: Path, as_json: bool) -> None:
         click.echo(json.dumps(rows))
     else:
         print_table(("part", "machine", "last word", "iterations", "per s", "findings", "faults", "restarts"), rows)
+
+
+@cluster.command("fetch")
+@click.argument("uri")
+@click.argument("directory", type=click.Path(path_type=Path))
+def cluster_fetch(uri: str, directory: Path) -> None:
+    """Copy the campaign that is kept at URI to a new DIRECTORY, where every other command takes it."""
+    if not is_uri(uri):
+        raise UserError(f"{uri}: not a URI like s3://bucket/campaign")
+    fetch(uri, directory)
+    click.echo(f"{directory}: {len(CampaignDir(directory).corpus_ids())} cases")
 
 
 def _row(part: str, machine: Machine | None, states: list[WorkerState]) -> dict[str, object]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from rich.console import Console
 from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.remote import is_uri, working_directory
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.supervisor import resolve
 from tzerlike.cli.commands.ending import ending
@@ -43,6 +45,7 @@ from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
 from tzerlike.oracles import default_oracles, missing_for, owns_oracles
 from tzerlike.plugins import harness_named
+from tzerlike.processes.caller import cache_directory
 from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
@@ -69,7 +72,11 @@ _GROUPS = {
 @click.option("--budget", default="4h", show_default=True, help="Time for all of it: 90s or 90, 30m, 4h, 1h30m.")
 @click.option("--iterations", type=int, default=None, help="Stop after so many pairs.")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), default=Path("campaign"), show_default=True, help="Directory."
+    "--out",
+    "-o",
+    default="campaign",
+    show_default=True,
+    help="Directory, or a URI of fsspec (s3://, gs://, file://, ...).",
 )
 @click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
 @click.option(
@@ -122,7 +129,9 @@ _GROUPS = {
     default=None,
     help="Worker processes, on each machine.  [default: physical cores]",
 )
-@click.option("--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or HOST:PORT.")
+@click.option(
+    "--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or [ray://]HOST:PORT."
+)
 @click.option(
     "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
 )
@@ -147,7 +156,7 @@ _GROUPS = {
 @click.option("--quiet", "-q", is_flag=True, help="The same as --ui none.")
 @click.option("--verbose", "-v", is_flag=True, help="The same as --ui plain: a line for everything that happens.")
 def fuzz(
-    out: Path,
+    out: str,
     resume: bool,
     cluster: str,
     shard: str,
@@ -162,34 +171,48 @@ def fuzz(
     given = _given()
     config, left_out = _configured(campaign, given)
     part = _part(config, shard, cluster, given)
+    if not part.alone and is_uri(out):
+        raise UserError("--out: a directory that all machines see goes with --shard, and no URI")
     config = replace(config, nodes=config.nodes if cluster else part.nodes)
-    directory = CampaignDir(out)
-    config = resolve(config, directory, resume=resume, given=given | {"nodes"} if "shard" in given else given)
-    if config.nodes > part.nodes and not cluster:
-        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
-    api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
     console = Console(stderr=False)
     screen = make_screen(ui, console)
-    if ui != "none":
-        console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
-        for name, why in left_out.items():
-            print_line(console, f"without the oracle {name}: {why}")
-    how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
-    with screen:
-        if cluster:
-            done = api.fuzz_on_cluster(config, out, cluster, **how)
-        else:
-            here: dict[str, Any] = {"resume": resume, "node": part.node, "unconfined": unconfined}
-            done = api.fuzz(config, out, wishes=screen.wishes, **here, **how)
-    if ui != "none":
-        for line in _summary(directory, done.stats):
-            print_line(console, line)
+    with _working_directory(out, screen.tell) as root:
+        directory = CampaignDir(root)
+        given |= {"nodes"} if "shard" in given else set()
+        config = resolve(config, directory, resume=resume, given=given, alone=bool(cluster))
+        if config.nodes > part.nodes and not cluster:
+            raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
+        api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
+        if ui != "none":
+            console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
+            for name, why in left_out.items():
+                print_line(console, f"without the oracle {name}: {why}")
+        how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
+        with screen:
+            if cluster:
+                done = api.fuzz_on_cluster(config, root, cluster, **how)
+            else:
+                here: dict[str, Any] = {"resume": resume, "node": part.node, "unconfined": unconfined}
+                done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
+        if ui != "none":
+            for line in _summary(directory, done.stats, out):
+                print_line(console, line)
     if done.stopped_by:
         if ui != "none":
             where = f" --cluster {cluster}" if cluster else "" if part.alone else f" --shard {shard}"
-            go_on = f"tzerlike fuzz --out {shlex.quote(str(out))} --resume{where}"
+            go_on = f"tzerlike fuzz --out {shlex.quote(out)} --resume{where}"
             print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
+
+
+@contextlib.contextmanager
+def _working_directory(out: str, tell: Callable[[str], None]) -> Iterator[Path]:
+    """The directory to work in: `out` itself, or a copy of what is kept at that URI."""
+    if is_uri(out):
+        with working_directory(out, cache_directory(), tell) as root:
+            yield root
+    else:
+        yield Path(out)
 
 
 def _configured(options: Mapping[str, Any], given: frozenset[str]) -> tuple[CampaignConfig, dict[str, str]]:
@@ -286,14 +309,17 @@ def known_file(path: Path) -> Path:
     return path.resolve()
 
 
-def _summary(directory: CampaignDir, stats: Mapping[str, Any]) -> Iterator[str]:
+def _summary(directory: CampaignDir, stats: Mapping[str, Any], out: str) -> Iterator[str]:
     yield stats_line(stats)
     for label, count in stats["known"].items():
         yield f"known, not bundled: {label} (seen {count} time{'' if count == 1 else 's'})"
     for problem in stats["problems"]:
         yield f"problem: {problem}"
     if faults := tally(stats):
-        yield f"faults of tzerlike's own: {faults}, kept in {directory.faults}; please report them"
+        yield f"faults of tzerlike's own: {faults}, kept in {out.rstrip('/')}/faults; please report them"
     if line := warning(stats):
         yield line
-    yield from ending(directory)
+    if is_uri(out):
+        yield f"to report and triage it, copy it here: tzerlike cluster fetch {shlex.quote(out)} DIRECTORY"
+    else:
+        yield from ending(directory)

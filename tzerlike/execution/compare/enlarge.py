@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.effort import THOROUGH_STEPS, Effort
+from tzerlike.core.rng import rng_for
+from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -26,7 +28,6 @@ _TRIAL = Effort(steps=400_000)
 """What a program twice as large is interpreted with."""
 
 _SERIAL = 0
-_MOST_ELEMENTS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def enlarged(ir: str, input_seed: int) -> Large | None:
     """Return a program of the kind of `ir` that takes long enough to be timed; None where there is none."""
     for unit in _units(json.loads(ir)):
         twice = scaled(ir, unit, 2)
-        small, cost = _cost(ir), _cost(twice)
+        small, cost = _cost(ir, input_seed), _cost(twice, input_seed)
         if not small or not cost or cost <= small:
             continue
         _, _, results = interpret_seeded(tvm_api.entry_of(tvm_api.load_ir(twice)), input_seed, _TRIAL)
@@ -49,7 +50,7 @@ def enlarged(ir: str, input_seed: int) -> Large | None:
             continue
         doublings = math.log(0.9 * _STEPS[1] / small) / math.log(cost / small)
         large = scaled(ir, unit, int(2**doublings))
-        if _STEPS[0] <= (_cost(large) or 0) <= _STEPS[1]:
+        if _STEPS[0] <= (_cost(large, input_seed) or 0) <= _STEPS[1]:
             return Large(large, results.attempts)
     return None
 
@@ -94,13 +95,12 @@ def _units(graph: Any) -> Iterator[int]:
     yield from (unit for unit in sorted(serial, reverse=True) if unit > 1 and all(n % unit for n in fixed))
 
 
-def _cost(ir: str) -> int | None:
+def _cost(ir: str, input_seed: int) -> int | None:
     """A bound on the scalar operations of a program; None where there is none, or no room for its arguments."""
     try:
         func = tvm_api.entry_of(ask_compiler(lambda: tvm_api.load_ir(ir)))
     except CompilerRefused:
         return None
-    shapes = [shape for _, shape in tvm_api.parameter_types(func) if shape is not None]
-    if any(math.prod(extent or 1 for extent in shape) > _MOST_ELEMENTS for shape in shapes):
+    if parameters_of(func, rng_for(input_seed, "inputs")) is None:
         return None
     return interpreter.prepare(func).cost

@@ -6,14 +6,16 @@ are no chains of likenesses. It says
 - the kind: kinds never mix, but that an error on ill-typed IR is the ill-typed IR, that what a pass left which it is
   there to remove may fail later or give other values, and that a null pointer may be found out by a check or followed;
 - the culprit pass: what bisection found, else the pass under way when it happened; none where what failed is the
-  analyzer or the folding of constants, which all passes share; of two schedule primitives that are each other's mirror
-  image always the first, where what failed is none of the function of its own that each has;
+  analyzer or the folding of constants, which all passes share; of two passes that are one implementation always the
+  first; of two schedule primitives that are each other's mirror image always the first, where what failed is none of
+  the function of its own that each has;
 - what failed, and where (tzerlike.reporting.triage.site):
   ill-typed IR by the rule that it breaks, and of a call how its type differs from its operands';
   an internal error by the condition that did not hold (else the message without names) and the deepest telling
   function, of a node's constructor also the shared function that called it, of a constant that does not fit by who
   asked for it; a program that does not come back from its text by the construct that does not;
-  what a pass left that it is there to remove, by that;
+  what a pass left that it is there to remove, by the kind of node that holds it, be it found out by a later pass, by a
+  verifier, or where the pass makes that node of parts that no longer fit;
   a null pointer in a schedule primitive by the function;
   a crash in a pass by its signal and the deepest telling function of TVM, or the deepest three where no instruction
   failed, as with abort(), unless it says which check did; a stack overflow by the classes that its recursion goes
@@ -21,7 +23,8 @@ are no chains of likenesses. It says
   wrong code by what the pass does to the program: the rule that is broken behind it, and the kinds of statements that
   there are fewer of; of a schedule by what the primitive did, or else by what is wrong with the outcome;
   slow code, lack of memory, and what no more is known of, which fail nowhere in particular, by how
-  the result is wrong and the kinds of nodes of the reduced program, and only where a culprit pass was found.
+  the result is wrong and the kinds of nodes of the reduced program but for casts, which are its types, and only where
+  a culprit pass was found.
 
 A finding that says less has no cause and stays with its signature.
 """
@@ -31,7 +34,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tzerlike.core.dtypes import parse
@@ -43,7 +46,7 @@ from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
 from tzerlike.reporting.triage.construct import lost_construct
-from tzerlike.reporting.triage.site import is_shared, raised_in, recursion, refused_constant, telling
+from tzerlike.reporting.triage.site import is_shared, made_in, raised_in, recursion, refused_constant, telling
 from tzerlike.systems import under_test
 
 _MOST_FRAMES = 3
@@ -68,8 +71,19 @@ of its buffer or not."""
 _IN = " in "
 """Before the kind of node that holds what was left; bundles of before do not say it."""
 
+_LEAVING = (LEFTOVER, ILL_FORMED)
+"""What was left may keep a program from being well-formed."""
+
 _PRIMITIVE = "Schedule."
 """What the name of a schedule primitive begins with; one that makes loops of another width leaves many nodes so."""
+
+_TWINS = {"FP8ComputeLegalize": "BF16ComputeLegalize", "FP8StorageLegalize": "BF16StorageLegalize"}
+"""Passes that are what another one is, for another dtype (TVM: src/tirx/transform/unsupported_dtype_legalize.cc)."""
+
+_LEGALISERS = frozenset((*_TWINS, *_TWINS.values()))
+
+_TYPES_ALONE = {"prim.Cast"}
+"""Kinds of nodes that a program has for the sake of its types."""
 
 _MIRRORED = {"cache_write": "cache_read", "reverse_compute_at": "compute_at"}
 """Primitives that do what another one does, for the other end of a buffer; they share what they call."""
@@ -116,9 +130,22 @@ def cause_of(
     blank in it), or "", and `deed` what that pass does; `shape` is the reduced program's; `marks` and `slips` are
     those of the finding.
     """
+    cause = _told(kind, seen, guilty, shape, deed, marks, slips)
+    return None if cause is None else replace(cause, guilty=_TWINS.get(cause.guilty, cause.guilty))
+
+
+def _told(
+    kind: str,
+    seen: Observation,
+    guilty: str,
+    shape: Sequence[str],
+    deed: Sequence[str],
+    marks: Sequence[str],
+    slips: Sequence[str],
+) -> Cause | None:
     named = guilty if " " in guilty else short_name(guilty)
     origin = seen.origin
-    if kind in ("ice-on-valid", "crash") and origin and origin.check == LEFTOVER and _IN in origin.rule:
+    if kind in ("ice-on-valid", "crash") and origin and origin.check in _LEAVING and _IN in origin.rule:
         return _left(origin.pass_name, origin.rule)
     if kind == "ice-on-valid":
         return _ill_typed(origin) if origin and origin.check == Check.TYPES else _internal_error(kind, seen, named)
@@ -145,7 +172,7 @@ def cause_of(
     if not (named and shape):
         return None
     how = _how_wrong(seen.results) if kind == "wrong-code" and seen.results is not None else kind
-    return Cause(kind, named, how, shape=tuple(sorted(set(shape))))
+    return Cause(kind, named, how, shape=tuple(sorted(set(shape) - _TYPES_ALONE)))
 
 
 def named_by(seen: Observation) -> str:
@@ -168,7 +195,7 @@ def _ill_typed(offence: Offence) -> Cause:
 
 
 def _left(pass_name: str, rule: str) -> Cause:
-    return Cause("invalid-ir", short_name(pass_name), f"{LEFTOVER}: {rule}")
+    return Cause("invalid-ir", short_name(pass_name), f"{LEFTOVER} in {rule.rpartition(_IN)[2]}")
 
 
 def _of_two_widths(where: str) -> bool:
@@ -184,6 +211,8 @@ def _internal_error(kind: str, seen: Observation, named: str) -> Cause | None:
     if not where:
         return None
     said, site = failed_check(seen.refusal), raised_in(seen.backtrace)
+    if where in _LEGALISERS and (made := made_in(site)):
+        return _left(where, made)
     shared = bool(site) and is_shared(site[-1])
     asked, simplifying = refused_constant(seen.backtrace)
     if asked:

@@ -3,7 +3,7 @@
 A function stands for all of its overloads. Visitors, which every pass goes through, do not tell. Nor does the function
 that makes a constant, where that does not fit its type: which bound it exceeds, and which type has it, is the
 program's. Who asked for it is at fault, and where that is a simplifier, or the visit of an arithmetic node, it is the
-simplification that all passes share. So it is where the folding of casts asked on their behalf.
+simplification that all passes share. So it is where the folding of casts asked on their behalf, or on the analyzer's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Frame
@@ -48,12 +49,22 @@ def refused_constant(frames: Sequence[Frame]) -> tuple[str, bool]:
     )
     if re.fullmatch(code.simplifiers, asked) or _simplifies(names[makers : makers + 1]):
         return SIMPLIFICATION, True
-    return asked, is_shared(asked) and _simplifies(names[place + 1 : place + 2])
+    callers = (name for name in names[place + 1 :] if not is_shared(name) or _analyses(name))
+    return asked, is_shared(asked) and any(_simplifies([name]) or _analyses(name) for name in islice(callers, 1))
 
 
 def _simplifies(caller: Sequence[str]) -> bool:
     code = under_test().code
     return any(re.search(code.arithmetic, name) or re.fullmatch(code.simplifiers, name) for name in caller)
+
+
+def _analyses(name: str) -> bool:
+    return re.match(under_test().code.analysis, name) is not None
+
+
+def made_in(site: Sequence[str]) -> str:
+    """The kind of node whose constructor failed, `Bind` of `tvm::tirx::Bind::Bind`; "" where it was no constructor."""
+    return site[0].rpartition("::")[2] if site and _is_constructor(site[0]) else ""
 
 
 def is_shared(function: str) -> bool:
