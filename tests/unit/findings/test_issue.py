@@ -491,3 +491,53 @@ def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
     )
     for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
         assert plain_calls(other) == other
+
+
+def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> None:
+    test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\n'
+    told = replace(subject("wrong-code", wrong(), test=test), inputs="A = [1, 2]", files={"inputs.npz": b"x"})
+    text = report(told)
+    assert text.index("A[0] = 1") < text.index("<details><summary>test_regression.py") < text.index("A = [1, 2]")
+
+
+def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> None:
+    test = "CASE = 1\nmod = tvm.ir.load_json(CASE)\n"
+    told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11), test=test)
+    assert "TVMScript does not give this program back, so the test loads it from JSON." in report(told)
+    assert "TVM cannot print this program, so the test loads it from JSON." in report(replace(told, script=""))
+    listed = replace(told, test="", script="# %0: float32[1] = input\n", original_lines=9)
+    assert "In the notation of tzerlike it is:\n\n```\n# %0: float32[1] = input\n```" in report(listed)
+    assert "reduced from" not in report(replace(told, script="", original_lines=9))
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        (
+            "does not end within 60 s of processor time, where half the extents take 0.05 s",
+            "is still running after 60 s of CPU time; with all extents halved it takes 0.05 s.",
+        ),
+        (
+            "does not end, but dies, with extents 4 times less within 6 s of processor time, with all loops small",
+            "does not end but dies with extents 4 times less within 6 s of CPU time, although all its loops are short.",
+        ),
+    ],
+)
+def test_what_does_not_end_is_told_with_what_it_was_compared_to(stored: str, told: str) -> None:
+    assert told in report(subject("hang", Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")))
+
+
+def test_what_a_pass_leaves_is_told_in_words() -> None:
+    where = "buffer_dim_align of b, which meant A and means nothing"
+    origin = Offence(NOT_KEPT, "s_tir.P", "meaning", where)
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
+    text = report(subject("ice-on-valid", seen))
+    assert text.startswith("# [Bug][TIR] P leaves a stale buffer_dim_align\n")
+    assert "it leaves `buffer_dim_align of the block b, whose index no longer stands for A`." in text
+    undeclared = replace(seen, origin=replace(origin, where=" does not declare S"))
+    assert "P leaves IR that Q fails on: a block that does not declare S" in report(subject("ice-on-valid", undeclared))
+
+
+def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None:
+    close = replace(OFF, dtype="float64", got="-2.8639982299023465", expected="-2.8639981215112127", bound="1.1e-11")
+    assert headline(subject("wrong-code", wrong(difference=close))).endswith("B[0, 2] is -2.8639982, not -2.8639981")

@@ -144,7 +144,7 @@ def _death(subject: Subject) -> str:
     # Only what ends in abort() says why; the last words of others are any warning that went before.
     words = words.removeprefix("what():").strip()
     if name == "SIGABRT" and words:
-        return f"{name}: {words}"
+        return f"{name}: {words.rstrip(' :')}"
     return name or "the process dies"
 
 
@@ -292,7 +292,7 @@ def _without_end(seen: Observation) -> str:
 _ENDLESS = (
     (
         r"^does not end, but dies,(.*) within (\S+) s of processor time",
-        r"does not end by itself:\1 it dies within \2 s",
+        r"does not end but dies\1 within \2 s of CPU time",
     ),
     (r"^does not end(.*) within (\S+) s of processor time", r"is still running\1 after \2 s of CPU time"),
     (r", with all loops small", ", although all its loops are short"),
@@ -304,7 +304,23 @@ _ENDLESS = (
 def _left(origin: Offence) -> str:
     """What is wrong with the program that a pass leaves, as what it has."""
     said = ill_typed.wrong_in_words(_first_line(origin.where))
-    return re.sub(r"^\w* ?does not declare ", "a block that does not declare ", said)
+    for stored, told in _LEFT:
+        said = re.sub(stored, told, said)
+    return said
+
+
+_LEFT = (
+    (r"^\w* ?does not declare ", "a block that does not declare "),
+    (
+        r"^(\w+) of (\w+), which meant (\w+) and means nothing$",
+        r"\1 of the block \2, whose index no longer stands for \3",
+    ),
+    (
+        r"^(\w+) of (\w+), which meant (\w+) and means (\w+)$",
+        r"\1 of the block \2, whose index now stands for \4, not \3",
+    ),
+)
+"""What observations say of the program that a pass leaves, and how a report says it."""
 
 
 def _origin(origin: Offence) -> str:

@@ -18,7 +18,7 @@ _ALWAYS = (
     (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
-    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of \w+, which .* means nothing$", r" leaves a stale \1"),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
 
