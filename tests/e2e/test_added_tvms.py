@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def added(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def tzerlike(variables: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tzerlike", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=900, check=False)
+
+
+def test_the_release_that_is_installed_is_added_with_a_copy_of_its_own(tmp_path: Path) -> None:
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = tzerlike(variables, "tvm", "add", "same", "--wheel", f"apache-tvm=={metadata.version('apache-tvm')}")
+    if "cannot install" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("tzerlike/**/env/lib/*/site-packages/tvm/__init__.py"))
 
 
 def test_a_program_is_interpreted_there(added: dict[str, str], tmp_path: Path) -> None:

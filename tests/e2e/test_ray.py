@@ -117,7 +117,7 @@ def test_a_node_without_tvm_is_one_line(empty_cluster: Cluster, tmp_path: Path) 
     done = fuzz(empty_cluster, tmp_path / "campaign", "--nodes", "1", "--jobs", "1", "--budget", "5m", "--ui", "none")
     _, errors = done.communicate(timeout=300)
     assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
-    assert errors.startswith("tzerlike: --cluster: no machine could take part; machine 1 of 1: TVM is not installed")
+    assert errors.startswith("tzerlike: --cluster: no machine could take part; machine 1 of 1: apache-tvm (missing)")
 
 
 def test_a_node_with_another_tvm_is_one_line_and_the_others_go_on(empty_cluster: Cluster, tmp_path: Path) -> None:

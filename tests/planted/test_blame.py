@@ -30,6 +30,9 @@ BUGS = {
 }
 """The passes that docs/bugs are due to."""
 
+MISLED = {"floormod_of_a_difference": ("sym.iter_map_simplify",)}
+"""What those go by that is wrong."""
+
 
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
     """Walk along the whole pipeline at LLVM level 0, with one pass more at its beginning."""
@@ -89,6 +92,27 @@ def test_known_bugs_are_named(path: Path) -> None:
     walk = walked(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(path.read_text()))))
     assert walk.suspects == BUGS[path.stem]
     assert walk.unjudged == ()
+    assert walk.misled[:1] == MISLED.get(path.stem, ())
+
+
+@pytest.mark.parametrize(
+    ("index", "told"), [("A[(7 - i) // 2]", "sym.iter_map_simplify"), ("A[i % 4]", ""), ("A[N[0] - N[0]]", "")]
+)
+def test_what_misleads_flattening_is_named_where_it_is_wrong_about_an_index(index: str, told: str) -> None:
+    from tzerlike.execution.diagnosis.iterators import misled
+    from tzerlike.systems import tvm_api
+
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        B[i] = {index}
+"""
+    func = tvm_api.parse_script(text)
+    found = misled("tirx.FlattenBuffer", func)
+    assert (found[:2] if found else ("",)) == ((told, index[2:-1]) if told else ("",))
+    assert misled("tirx.RemoveNoOp", func) is None
 
 
 def test_a_pass_that_has_bounds_read_again_is_named_though_readings_of_what_it_leaves_differ() -> None:

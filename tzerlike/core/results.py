@@ -106,7 +106,8 @@ class Results:
     (tzerlike.execution.diagnosis.walk). What has a blank in it is no pass: "LLVM optimisation", "code generation",
     "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
     where that is not the host: cuda. `misused` is a pass of the case's own that was given what its preconditions
-    exclude, by the time that the culprit had run.
+    exclude, by the time that the culprit had run. `misled` is what the culprit goes by that is wrong itself, an
+    expression, and what it makes of that.
     """
 
     verdict: Text
@@ -123,6 +124,7 @@ class Results:
     device: Text = ""
     deed: tuple[Text, ...] = ()
     misused: Text = ""
+    misled: tuple[Text, ...] = ()
 
     @property
     def defined(self) -> bool:

@@ -132,6 +132,18 @@ def test_the_target_stands_beside_the_versions(target: str, words: str) -> None:
     assert words in report(replace(told, case=replace(told.case, target=target)))
 
 
+def test_what_misled_a_pass_is_named_with_what_it_is_wrong_about() -> None:
+    found = wrong()
+    assert found.results is not None
+    led = replace(found.results, guilty="FlattenBuffer", misled=("sym.iter_map_simplify", "(1 - i) % 2", "i % -2 * -1"))
+    words = (
+        " The cause is the pass `FlattenBuffer`. It goes by `sym.iter_map_simplify`, which is wrong: "
+        "that makes `i % -2 * -1` of `(1 - i) % 2`."
+    )
+    assert words in report(subject("wrong-code", replace(found, results=led)))
+    assert "It goes by" not in report(subject("wrong-code", replace(found, results=replace(led, misled=()))))
+
+
 def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)

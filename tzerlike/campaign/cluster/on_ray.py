@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -28,6 +29,9 @@ _CONNECT_SECONDS = 5.0
 _LOOK_EVERY = 1.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
+
+_SILENT = 120.0
+"""Seconds without a word after which a part is waited for no longer, where all others have come to their end."""
 
 _TO_END = 60.0
 
@@ -85,8 +89,9 @@ class Cluster:
                 self._watch(ray, campaign, at_work, stop)
             except ConnectionError as error:
                 raise UserError(f"--cluster: {self.address} cannot be reached any more; --resume goes on") from error
+            # Of a campaign that has ended the books are added up anew.
+            campaign.end()
             if stop:
-                campaign.end()
                 ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
             stats = campaign.keep_books()
             self._hear(campaign)
@@ -109,6 +114,7 @@ class Cluster:
         failed: list[str] = []
         total = len(at_work)
         began, waiting, unsaved = time.monotonic(), True, False
+        last_end = math.inf
         while at_work and not stop:
             done, _ = ray.wait(list(at_work), timeout=_LOOK_EVERY)
             for reference in done:
@@ -129,8 +135,18 @@ class Cluster:
                 if not unsaved:
                     self.tell(f"paused: {error}")
                 unsaved = True
+            if done:
+                last_end = time.monotonic()
+            if time.monotonic() - last_end > _SILENT and at_work and all(map(self._silent, at_work.values())):
+                self.tell(f"{len(at_work)} of {total} parts have no machine any more, and the others are done")
+                break
         if len(failed) == total:
             raise UserError(f"--cluster: no machine could take part; {failed[0]}")
+
+    def _silent(self, part: Part) -> bool:
+        """Whether no machine is at work on a part, for all that is known here."""
+        last = self.directory.node(part.node)
+        return not last.exists() or time.time() - last.stat().st_mtime > _SILENT
 
     def _hear(self, campaign: _Campaign) -> None:
         for line in campaign.told():

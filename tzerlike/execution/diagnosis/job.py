@@ -18,6 +18,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
+from tzerlike.execution.diagnosis.iterators import misled
 from tzerlike.execution.diagnosis.kernel import KernelMeaning, kernel_turns
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
@@ -134,6 +135,7 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: boo
         seen.detail,
         seen.difference,
         statements=change_of(tvm_api.dump_ir(before), tvm_api.dump_ir(after)),
+        misled=(len(suspects) == 1 and misled(trail.names[suspects[0].index], tvm_api.entry_of(before))) or (),
     )
     return walk, (before, after)
 

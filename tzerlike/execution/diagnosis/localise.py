@@ -83,7 +83,7 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk, bas
         results = replace(results, guilty=_of_wrong_code(at_fault, run, walk, _marginal(results.blamed)))
         if walk is not None:
             deed = walk.deed if len(walk.suspects) == 1 else ()
-            results = replace(results, deed=deed, misused=walk.misused)
+            results = replace(results, deed=deed, misused=walk.misused, misled=walk.misled)
         return replace(seen, results=results)
 
     def faulty(other: Case) -> bool:

@@ -49,6 +49,8 @@ class Walk:
     included. `detail` says what is wrong behind it: rule and place, or message. `diff` is the TIR before and after,
     as a unified diff, where that was asked for, and `statements` what that changes (`tir.shape.change_of`).
     `misused` is the first of the case's own passes that was given what its preconditions exclude, if that was no later.
+    `misled` is what the culprit goes by that is wrong itself (tzerlike.execution.diagnosis.iterators), an expression,
+    and what it makes of that; empty where nothing is known to be.
     """
 
     passes: Count
@@ -61,6 +63,7 @@ class Walk:
     unjudged: tuple[Text, ...] = ()
     misused: Text = ""
     statements: tuple[Text, ...] = ()
+    misled: tuple[Text, ...] = ()
 
     @property
     def deed(self) -> tuple[str, ...]:

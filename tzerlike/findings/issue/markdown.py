@@ -375,6 +375,9 @@ def _wrong_results(subject: Subject) -> list[str]:
         text += " The cause is a pass of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
         text += f" The cause is {_culprit(results.guilty)}."
+    if results.misled:
+        by, given, made = results.misled
+        text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
     return [text]
 
 

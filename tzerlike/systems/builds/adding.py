@@ -192,7 +192,16 @@ class Adder:
     def _install(self, build: BuildDir, wheel: Wheel) -> None:
         wanted = [wheel.requirement, f"apache-tvm-ffi=={wheel.ffi}"]
         pip = [sys.executable, "-m", "pip", "--python", str(build.python)]
-        command = [*pip, "install", "--no-deps", "--no-cache-dir", "--only-binary", ":all:", *wanted]
+        command = [
+            *pip,
+            "install",
+            "--no-deps",
+            "--ignore-installed",
+            "--no-cache-dir",
+            "--only-binary",
+            ":all:",
+            *wanted,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(self.environment), check=False)
         if done.returncode:
             raise UserError(_reason(done.stderr or done.stdout, f"cannot install {' with '.join(wanted)}"))

@@ -1,0 +1,75 @@
+"""Whether a pass that made an index wrong was misled by the simplification of iterators that it goes by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+from tzerlike.systems.tvm_api import array_items, part, source_of, tirx, tvm, type_of
+from tzerlike.tir.tree import Site, Tree, key, substitute, variables_in
+
+GOES_BY: Mapping[str, str] = {"tirx.FlattenBuffer": "sym.iter_map_simplify"}
+"""By its name in TVM, what a pass has its indices simplified by (src/tirx/transform/flatten_buffer.cc)."""
+
+_POINTS = 256
+"""How many points of the loops are looked at."""
+
+
+def misled(pass_name: str, given: Any) -> tuple[str, str, str] | None:
+    """Return what misled a pass about an index of the function that it is given: its name, an index, and what it makes
+    of that, which has another value at some point of the loops around.
+
+    None where it is right about all indices, or the pass goes by nothing of the kind.
+    """
+    if pass_name not in GOES_BY:
+        return None
+    for site in Tree(given).of_type(tvm.ir.TensorLoad, tirx.BufferStore):
+        loops = dict(_loops(site))
+        for index in _indices(site.node):
+            variables = {key(var): var for var in variables_in(index)}
+            if variables and variables.keys() <= loops.keys():
+                made = _simplified(index, {var: loops[name].extent for name, var in variables.items()}, loops)
+                if made is not None and _differ(index, made, {name: loops[name] for name in variables}):
+                    return GOES_BY[pass_name], str(index), str(made)
+    return None
+
+
+def _loops(site: Site) -> Iterator[tuple[int, Any]]:
+    """The loops around a site whose bounds are numbers, by their variables."""
+    for above in site.ancestors():
+        node = above.node
+        if type(node) is tirx.For and type(node.min) is tirx.IntImm and type(node.extent) is tirx.IntImm:
+            yield key(node.loop_var), node
+
+
+def _indices(node: Any) -> Iterator[Any]:
+    """The indices of an access, and the offset that they come to where the buffer is compact."""
+    buffer = node.buffer if type(node) is tirx.BufferStore else source_of(node)
+    indices, shape = array_items(node.indices), array_items(type_of(buffer).shape)
+    yield from indices
+    if len(indices) == len(shape) > 1:
+        yield sum(index * math.prod(shape[axis + 1 :]) for axis, index in enumerate(indices))
+
+
+def _simplified(index: Any, extents: Mapping[Any, Any], loops: Mapping[int, Any]) -> Any | None:
+    ranges = {var: tvm.ir.Range.from_min_extent(loops[key(var)].min, extent) for var, extent in extents.items()}
+    try:
+        return part("sym").iter_map_simplify([index], ranges)[0]
+    except tvm.error.TVMError:
+        return None
+
+
+def _differ(first: Any, second: Any, loops: Mapping[int, Any]) -> bool:
+    """Whether two expressions have other values at one of the first points of the loops."""
+    simplify = part("sym").Analyzer().simplify
+    each = [range(int(loop.min), int(loop.min) + int(loop.extent)) for loop in loops.values()]
+    for point in islice(product(*each), _POINTS):
+        at = {
+            name: tirx.IntImm(str(type_of(loops[name].loop_var).dtype), n) for name, n in zip(loops, point, strict=True)
+        }
+        values = [simplify(substitute(expr, at)) for expr in (first, second)]
+        if all(type(value) is tirx.IntImm for value in values) and int(values[0].value) != int(values[1].value):
+            return True
+    return False
