@@ -12,6 +12,9 @@ import pytest
 
 from tzerlike.execution.cuda.device import devices
 
+collect_ignore = ["data/reports"]
+"""Bundles have tests of their own, which fail as long as TVM has their bugs."""
+
 
 def pytest_configure() -> None:
     """Have SIGHUP work in what tests start, also where the tests themselves were started by nohup.

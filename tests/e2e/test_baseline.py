@@ -100,7 +100,7 @@ def test_a_program_that_needs_such_a_pass_has_no_baseline(monkeypatch: pytest.Mo
 
 
 def test_reports_say_what_the_baseline_is() -> None:
-    assert in_words(next(iter(DISPENSABLE))).startswith("LLVM level 0, loops not vectorised, without ")
+    assert in_words(next(iter(DISPENSABLE))).startswith("LLVM level 0, loops not vectorized, without ")
     assert "StorageRewrite" in in_words(next(iter(DISPENSABLE)))
     for unknown in (LEVELS, "1.0", None, 3):
         assert in_words(unknown) == "opt_level 0, which leaves out no pass, and LLVM level 0"

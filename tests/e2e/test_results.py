@@ -133,7 +133,7 @@ def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path
     report = (bundle / "report.md").read_text()
     assert "The cause is the pass `StorageRewrite`." in report
     assert (data["witness"], data["witness_reason"]) == ("confirms", "")
-    assert "Written out as C and run under gcc's sanitizers it computes the same." in report
+    assert "Translated to C and run under GCC's sanitizers, it computes the same result." in report
     assert (bundle / "test_regression.py").read_text() in report
 
 

@@ -17,6 +17,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.titles import title
 
 _VALUES = 8
+_NEVER = "False"
 _ROOM = 66
 """Characters of a title behind what all have in front."""
 
@@ -29,8 +30,8 @@ _SPOKEN = {
 """Checks that are not called as what they ask."""
 
 _TIERS = {
-    1: " It takes signed index types and small numbers; TVM's passes ask for this with default options.",
-    2: " It takes numbers near a type's limits, constants that fold, or an option that is seldom used.",
+    1: " Signed index types and small numbers are enough to show it, and TVM's passes ask the analyzer for this.",
+    2: " It was only seen with numbers near the limits of a type, with constants that fold, or with a rare option.",
 }
 
 
@@ -47,7 +48,7 @@ def arith_report(
 ) -> str:
     """Return the text of report.md; `runs` and `same` count the confirming runs and those that showed it again."""
     wrong = None if outcome is None else outcome.wrong
-    ending = {"crash": "it takes pytest down with it", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
+    ending = {"crash": "the crash ends pytest", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
     parts = [
         [f"# {title('Arith', _headline(finding, case, wrong), _in_short(finding, case))}"],
         fenced(test, "python"),
@@ -57,7 +58,7 @@ def arith_report(
         [
             "### Steps to reproduce",
             "",
-            f"Save the test above as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug is there.",
+            f"Save the test above as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug exists.",
         ],
         TRIAGE,
         [found_by(environment, finding.signature, runs, same) + _TIERS.get(tier, "")],
@@ -110,14 +111,15 @@ def _where(wrong: Counterexample) -> str:
 
 def _expected(wrong: Counterexample | None) -> str:
     if wrong is None:
-        return "The analysis ends with an answer: the expression is defined for all values of its variables."
-    value = f"At {_at(wrong)} the value is" if wrong.assignment else "The value is"
+        return "The analysis returns an answer: the expression is defined for all values of its variables."
+    value = f"At {_at(wrong)} the value of the expression is" if wrong.assignment else "The value of the expression is"
     return f"{value} {wrong.expected}. Nothing overflows or divides by zero there."
 
 
 def _then(wrong: Counterexample) -> str:
     """What an answer comes to at the counterexample."""
-    return f", which is {wrong.got} at {_at(wrong)}" if wrong.assignment else f", which would be {wrong.got}"
+    at = f" at {_at(wrong)}" if wrong.assignment else ""
+    return f". This gives {code(str(wrong.got))}{at}, where the value is {code(str(wrong.expected))}"
 
 
 def _at(wrong: Counterexample) -> str:
@@ -125,9 +127,10 @@ def _at(wrong: Counterexample) -> str:
 
 
 def _problem(case: ArithCase) -> list[str]:
+    given = map(str, case.problem.constraints)
     roots = [f"- expression: {code(str(root))}, {root.dtype}" for root in case.problem.roots]
     variables = [f"- variable: {code(each.name)}, {each.dtype}, {_reported(each)}" for each in case.problem.variables]
-    constraints = [f"- under the constraint {code(str(each))}" for each in case.problem.constraints]
+    constraints = [f"- under the constraint {code(_NEVER if said == '0' else said)}" for said in given]
     notes = ["", "`//` is floordiv, `%%` floormod, `/` truncdiv and `%` truncmod."]
     text = "".join(map(str, (*case.problem.roots, *case.problem.constraints)))
     return [*roots, *variables, *constraints, *(notes if "/" in text or "%" in text else [])]
@@ -136,21 +139,23 @@ def _problem(case: ArithCase) -> list[str]:
 def _reported(variable: Variable) -> str:
     values = list(variable.values)
     shown = str(values) if len(values) <= _VALUES else f"{values[0]}, {values[1]}, ... {values[-1]}"
+    if len(values) == 1 and variable.told in ("range", "steps"):
+        return f"bound to {values[0]}"
     if variable.told == "range":
         return f"bound to the range from {values[0]} to {values[-1]}"
     return f"bound to the range and modular set of {shown}" if variable.told == "steps" else "unbound"
 
 
 def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> list[str]:
-    analysis = f"{spoken(case.check)} of {code('tvm.sym')}"
+    analysis = f"{code(spoken(case.check))} of {code('tvm.sym')}"
     if wrong is not None:
-        return [f"{analysis} says {code(wrong.claim)}{_then(wrong)}."]
+        return [f"{analysis} claims {code(wrong.claim)}{_then(wrong)}."]
     if finding.kind == "ice-on-valid":
         lines = [f"{analysis} raises:", "", *fenced(cut(seen.message, 10))]
     elif finding.kind == "crash":
         lines = [f"{analysis} kills the process:", "", *fenced(cut(seen.message or "no message", 4))]
     elif finding.kind == "hang":
-        lines = [f"{analysis} is still at work after {seen.elapsed:.0f} s of processor time."]
+        lines = [f"{analysis} is still running after {seen.elapsed:.0f} s of CPU time."]
     else:
         lines = [f"{analysis} runs out of memory."]
     if shown := trace(seen.backtrace):

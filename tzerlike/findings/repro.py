@@ -14,7 +14,7 @@ def limit():
 _REPLAYING = '''\
 """{title}
 
-Exits 1 when the bug shows, 0 when it does not, and otherwise when that cannot be told; it takes tzerlike to show it.
+Needs tzerlike. Exits 1 if the bug shows, 0 if it does not, and with another status if that cannot be told.
 """
 
 import importlib.util
@@ -41,9 +41,9 @@ def replaying(title: str) -> str:
 
 def manner_of(repro: str) -> str:
     """Return in a few words what the text of a repro.py takes, and how it ends."""
-    needs = "it takes tzerlike" if '"tzerlike"' in repro else "tvm and numpy alone"
-    zero = "prints the lowered kernel and always exits 0, since it takes a GPU to see the bug"
-    return f"({needs}); it {zero if ALWAYS_ZERO in repro else 'exits non-zero when the bug shows'}"
+    needs = "it needs tzerlike" if '"tzerlike"' in repro else "it needs only tvm and numpy"
+    zero = "prints the lowered kernel and always exits 0, because the bug only shows on a GPU"
+    return f"({needs}); it {zero if ALWAYS_ZERO in repro else 'exits non-zero if the bug is present'}"
 
 
 def quotable(text: str) -> str:

@@ -88,7 +88,7 @@ def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:
 
 def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
     return Account(
-        expected="The schedule primitive works, or raises an exception. It does not take the process with it.",
+        expected="The schedule primitive works or raises an exception; it does not crash.",
         place="".join(finding.parts[1:2]),
     )
 

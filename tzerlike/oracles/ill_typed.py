@@ -18,15 +18,17 @@ from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
 _EXPECTED = {
-    "strides": "A buffer has as many strides as dimensions, or none: TVM's own Buffer.offset_of insists on that.",
-    "axis": "An axis of a block is given values of its own dtype, since passes put these in its place.",
+    "strides": "A buffer has as many strides as dimensions, or none: `Buffer.offset_of` requires that.",
+    "axis": "The value bound to a block axis has the dtype of the axis: passes substitute one for the other.",
 }
 """What no constructor of TVM's holds a program to, by rule."""
 
 
 def expected_of(rule: str, maker: str) -> str:
     """What a report expects of what a `maker`, such as "a pass", leaves."""
-    usual = f"In what {maker} leaves of a well-typed program, the types of each node and of its parts go together."
+    usual = (
+        f"After {maker}, a well-typed program is still well-typed: the dtype of each node fits those of its operands."
+    )
     return _EXPECTED.get(rule, usual)
 
 

@@ -31,8 +31,8 @@ def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
 
 def account_of_changed_input(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} changes the module that it is given",
-        expected="A pass returns another module, and leaves the one that it is given as it is while somebody holds it.",
+        headline=f"{short_name(found.pass_name)} modifies its input module in place",
+        expected="A pass returns a new module, and does not modify its input while there are other references to it.",
         place=found.pass_name,
-        actual="changes its input: the structural hash of that module is another one after the pass.",
+        actual="modifies its input in place: the structural hash of the input module is not the same after the pass.",
     )

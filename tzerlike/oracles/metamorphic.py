@@ -35,9 +35,9 @@ HELD = "schedule"
 
 _MADE = {
     OTHER_VALUES: "computes something else",
-    LIES: "does not declare what its blocks access",
+    LIES: "declares wrong reads and writes for its blocks",
     PADDING: "writes garbage to elements that the original never writes",
-    UNINITIALISED: "reads memory that nobody has written",
+    UNINITIALISED: "reads uninitialized memory",
     "out-of-bounds": "accesses memory out of bounds",
     "block-domain": "executes a block outside its domain",
     "negative-extent": "has a negative extent",
@@ -56,13 +56,13 @@ _TITLED = {
 
 SLIPPED = {
     "order": "{} is read before anything writes it",
-    "guard": "{} is accessed without the condition that it was accessed under",
+    "guard": "{} is no longer guarded by its predicate",
     "iterations": "{} is executed fewer times",
-    "beginning": "{} is begun more than once",
+    "beginning": "{} is initialized more than once",
 }
 """What a primitive did to a buffer or a block, by the word for it (tzerlike.tir.slips)."""
 
-_CHANCE = ", so what it computes is chance"
+_CHANCE = ", so its results are arbitrary"
 
 
 def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
@@ -91,18 +91,31 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     rule, _, where = said.partition(":")
     where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 is \1", where)
     made = _MADE.get(rule, f"breaks the rule {rule}")
-    kept = "declares what its blocks access" if rule == LIES else "leaves what the program computes as it was"
+    kept = "declares correctly what its blocks access" if rule == LIES else "preserves what the program computes"
+    name = _method(seen.pass_name)
     return Account(
         expected=f"The schedule primitive {kept}.",
-        place=seen.pass_name,
-        actual=f"makes a program that {made}{_CHANCE if rule not in (OTHER_VALUES, LIES) else ''}:{where}.",
-        headline=f"{seen.pass_name} {_TITLED.get(rule, f'makes a program that {made}')}"
-        if rule != OTHER_VALUES
-        else "",
+        place=name,
+        actual=f"makes a program that {made}{_CHANCE if rule not in (OTHER_VALUES, LIES) else ''}:{_rounded(where)}.",
+        headline=f"{name} {_TITLED.get(rule, f'makes a program that {made}')}" if rule != OTHER_VALUES else "",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=60,
     )
+
+
+def _method(kind: str) -> str:
+    """The method of Schedule behind a kind of instruction: `Schedule.cache_write` of CacheWrite."""
+    words = {"ReIndex": "reindex", "RFactor": "rfactor"}.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    return f"Schedule.{words}"
+
+
+def _rounded(where: str) -> str:
+    """A place without digits that tell nothing: a bound of zero, and what is behind seven digits of a number."""
+    where = re.sub(r" ± (\S+)", lambda off: "" if float(off[1]) == 0 else f" ± {float(off[1]):.2g}", where)
+    short = re.sub(r"-?\d+\.\d{7,}(?:e[-+]\d+)?", lambda number: f"{float(number[0]):.7g}", where)
+    got = re.search(r" is (\S+), not (\S+)", short)
+    return where if got is not None and got[1] == got[2] else short.replace(" (1 of 1 elements)", "")
 
 
 def _check(environment: Environment) -> None:

@@ -29,8 +29,8 @@ def judge_refusals(case: Case, observation: Observation) -> Finding | None:
 
 def account_of_refusal(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} does not refuse a wrong call cleanly ({found.rule})",
-        expected="A call that is wrong is refused, by an error that says what is wrong.",
+        headline=f"{found.pass_name} does not reject an invalid call cleanly ({found.rule})",
+        expected="An invalid call is rejected with an error that says what is wrong with it.",
         place=f"relax.op.{found.pass_name}",
         actual="says:",
         quoted=found.where,

@@ -49,19 +49,19 @@ def _breach(oracle: str, check: str, case: Case, observation: Observation) -> Fi
 
 def account_of_signature(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} changes the type of a model",
-        expected="What goes into `main`, and what comes out, has the same type after a pass.",
+        headline=f"{short_name(found.pass_name)} changes the signature of main",
+        expected="A pass does not change the types of the parameters and the result of `main`.",
         place=found.pass_name,
-        actual="leaves another type:",
+        actual="changes it to:",
         quoted=found.where,
     )
 
 
 def account_of_text(found: Offence) -> Account:
     return Account(
-        headline=f"a module of Relax is read as another one ({short_name(found.pass_name)})",
-        expected="A module that was written down, with its metadata, is read as it was.",
+        headline=f"A Relax module changes when it is written and read ({short_name(found.pass_name)})",
+        expected="A module that is written with its metadata is read back unchanged.",
         place=found.pass_name,
-        actual="gives a module that is structurally another one, first in",
+        actual="gives a module that is not structurally equal to the original; the first difference is",
         quoted=found.where,
     )

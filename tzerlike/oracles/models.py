@@ -81,9 +81,8 @@ def judge_form(case: Case, observation: Observation) -> Finding | None:
 
 def account_of_form(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} leaves ill-formed Relax",
-        expected="What a pass leaves of a well-formed module is well-formed.",
+        headline=f"{short_name(found.pass_name)} leaves an ill-formed module",
+        expected="After a pass, a well-formed module is still well-formed.",
         place=found.pass_name,
-        actual="leaves what relax.analysis.check_well_formed refuses:",
-        quoted=f"{found.rule}: {found.where}",
+        actual="leaves a module that `relax.analysis.check_well_formed` rejects.",
     )

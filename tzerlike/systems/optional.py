@@ -72,4 +72,4 @@ def in_words(baseline: object) -> str:
     if not left_out:
         return "opt_level 0, which leaves out no pass, and LLVM level 0"
     names = dict.fromkeys(name.rpartition(".")[2] for name in left_out)
-    return f"LLVM level 0, loops not vectorised, without {', '.join(names)}"
+    return f"LLVM level 0, loops not vectorized, without {', '.join(names)}"

@@ -44,14 +44,14 @@ def test_a_title_fits_and_names_the_function(kind: str, depth: int) -> None:
 def test_wrong_answers_are_told_with_the_value_and_the_counterexample() -> None:
     text = told("wrong-code", "simplify", quotient(), OFF)
     assert text.startswith("# [Bug][Arith] simplify gives -1, not 0, for x // 2147483646 at x = 1\n")
-    assert "says `(x // 2147483646) == -1`, which is -1 at `x = 1`." in text
-    assert "At `x = 1` the value is 0. Nothing overflows" in text
+    assert "claims `(x // 2147483646) == -1`. This gives `-1` at `x = 1`, where the value is `0`." in text
+    assert "At `x = 1` the value of the expression is 0. Nothing overflows" in text
 
 
 def test_without_variables_no_place_is_told() -> None:
     text = told("wrong-code", "can_prove_symbolic", const(1, "int32"), Counterexample({}, "1 == 2", "1", "2"))
     assert text.startswith("# [Bug][Arith] can_prove with SYMBOLIC_BOUND gives 2, not 1, for 1\n")
-    assert "The value is 1. Nothing overflows" in text
+    assert "The value of the expression is 1. Nothing overflows" in text
 
 
 @pytest.mark.parametrize("tier", [1, 2])

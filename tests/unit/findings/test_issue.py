@@ -70,11 +70,12 @@ def test_wrong_code_that_dies_or_strays_says_so() -> None:
     outside = replace(OFF, nature="outside", expected="", got="", bound="")
     told = report(subject("wrong-code", wrong("both", outside)))
     assert "The compiled function writes outside of buffer B." in told
-    assert "give or take" not in told
+    assert "writes only to its own buffers" in told
+    assert "to within" not in told
 
 
 def test_a_bound_is_told_where_there_is_one() -> None:
-    assert "is 7, give or take 0.5 for rounding." in report(
+    assert "is 7, to within 0.5 (rounding)." in report(
         subject("wrong-code", wrong("both", replace(OFF, bound="0.5", dtype="float32")))
     )
 
@@ -149,14 +150,14 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     text = report(subject("crash", seen))
     assert text.startswith("# [Bug][TIR] CompactBufferAllocation leaves IR with a buffer laid out by int32x8\n")
     assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
-    assert "The cause is `s_tir.CompactBufferAllocation`: the program that it leaves is ill-typed" in text
+    assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-typed: `a buffer" in text
     left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
-    assert "still has what it is there to remove, `T.Cast(...)`." in report(
+    assert "its output still has what that pass should remove: `T.Cast(...)`." in report(
         subject("ice-on-valid", replace(seen, exit=Exit.REJECTED, origin=left))
     )
     made = replace(seen, exit=Exit.REJECTED, origin=replace(origin, check=ILL_FORMED, where=""))
     text = report(subject("ice-on-valid", replace(made, rejection=Rejection("internal-error", True, "defined"))))
-    assert "The cause is `s_tir.CompactBufferAllocation`: the program that it leaves is ill-formed." in text
+    assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-formed." in text
     assert "TVM's verifiers accept it, and it runs" in text
 
 
@@ -190,7 +191,7 @@ def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
     text = report(subject("ice-on-valid", seen))
     assert "P leaves IR that Q fails on: t of shape (2147483647)" in text
-    assert "`s_tir.P`: it leaves `t of shape (2147483647)`. Without that pass this does not happen." in text
+    assert "`s_tir.P`: it leaves `t of shape (2147483647)`. Without that pass there is no failure." in text
 
 
 def test_that_nobody_is_known_to_be_guilty_is_said() -> None:
@@ -247,7 +248,7 @@ def test_a_test_that_reads_files_says_which() -> None:
 
 def test_what_does_not_always_show_is_no_promise() -> None:
     told = subject("wrong-code", wrong(), test="def test_x(): pass")
-    assert "it fails as long as the bug is there." in report(told)
+    assert "it fails as long as the bug exists." in report(told)
     assert "it fails when the bug shows, not in every run." in report(replace(told, same=1))
 
 
@@ -256,7 +257,7 @@ def test_a_reduced_program_says_what_it_was() -> None:
     assert "The program was reduced from 80 lines to 3." in report(told)
     assert "With the attached `test_regression.py`" in report(replace(told, test="x = 1\n" * 999))
     for_a_gpu = replace(told, test='pytest.importorskip("cuda.bindings")\n')
-    assert "with tvm, numpy and cuda-bindings: it fails" in report(for_a_gpu)
+    assert "It needs tvm, numpy and cuda-bindings; it fails" in report(for_a_gpu)
 
 
 def test_nothing_in_a_program_ends_its_block() -> None:
@@ -292,9 +293,9 @@ def test_a_trace_keeps_what_tells_and_counts_the_rest() -> None:
         )
     )
     assert shown == [
-        "... 2 frames of visitors or without symbols",
+        "... 2 unnamed or generic frames",
         "tvm::tirx::Planner::Mutate_",
-        "... 1 frame of visitors or without symbols",
+        "... 1 unnamed or generic frame",
         "tvm::tirx::Rewrite",
     ]
 
@@ -328,9 +329,9 @@ def test_a_kernel_that_no_gpu_ran_is_said_to_be_interpreted() -> None:
 @pytest.mark.parametrize(
     ("repro", "words"),
     [
-        ("import tvm\n", "`python repro.py` (tvm and numpy alone); it exits non-zero when the bug shows."),
-        (replaying("x"), "attached `repro.py` (it takes tzerlike); it exits non-zero when the bug shows."),
-        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "always exits 0, since it takes a GPU to see the bug."),
+        ("import tvm\n", "`python repro.py` (it needs only tvm and numpy); it exits non-zero if the bug is present."),
+        (replaying("x"), "attached `repro.py` (it needs tzerlike); it exits non-zero if the bug is present."),
+        (f'"""It takes a GPU, {ALWAYS_ZERO}."""', "always exits 0, because the bug only shows on a GPU."),
     ],
 )
 def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: str) -> None:
@@ -383,7 +384,7 @@ def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
 def test_wrong_numbers_are_rounded_as_long_as_they_differ() -> None:
     text = report(subject("wrong-code", OF_EACH_KIND["wrong-code"]))
     assert "B[0, 2] is 7.32079e+16, not 252.0" in text
-    assert "give or take 8.2e-07 for rounding" in text
+    assert "to within 8.2e-07 (rounding)" in text
     close = replace(OFF, dtype="float64", got="1.0000000000000002", expected="1.0000000000000004")
     assert "is 1.0000000000000002, not 1.0000000000000004" in report(subject("wrong-code", wrong("both", close)))
 
@@ -532,3 +533,53 @@ def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
     )
     for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
         assert plain_calls(other) == other
+
+
+def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> None:
+    test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\n'
+    told = replace(subject("wrong-code", wrong(), test=test), inputs="A = [1, 2]", files={"inputs.npz": b"x"})
+    text = report(told)
+    assert text.index("A[0] = 1") < text.index("<details><summary>test_regression.py") < text.index("A = [1, 2]")
+
+
+def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> None:
+    test = "CASE = 1\nmod = tvm.ir.load_json(CASE)\n"
+    told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11), test=test)
+    assert "TVMScript does not give this program back, so the test loads it from JSON." in report(told)
+    assert "TVM cannot print this program, so the test loads it from JSON." in report(replace(told, script=""))
+    listed = replace(told, test="", script="# %0: float32[1] = input\n", original_lines=9)
+    assert "In the notation of tzerlike it is:\n\n```\n# %0: float32[1] = input\n```" in report(listed)
+    assert "reduced from" not in report(replace(told, script="", original_lines=9))
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        (
+            "does not end within 60 s of processor time, where half the extents take 0.05 s",
+            "is still running after 60 s of CPU time; with all extents halved it takes 0.05 s.",
+        ),
+        (
+            "does not end, but dies, with extents 4 times less within 6 s of processor time, with all loops small",
+            "does not end but dies with extents 4 times less within 6 s of CPU time, although all its loops are short.",
+        ),
+    ],
+)
+def test_what_does_not_end_is_told_with_what_it_was_compared_to(stored: str, told: str) -> None:
+    assert told in report(subject("hang", Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")))
+
+
+def test_what_a_pass_leaves_is_told_in_words() -> None:
+    where = "buffer_dim_align of b, which meant A and means nothing"
+    origin = Offence(NOT_KEPT, "s_tir.P", "meaning", where)
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
+    text = report(subject("ice-on-valid", seen))
+    assert text.startswith("# [Bug][TIR] P leaves a stale buffer_dim_align\n")
+    assert "it leaves `buffer_dim_align of the block b, whose index no longer stands for A`." in text
+    undeclared = replace(seen, origin=replace(origin, where=" does not declare S"))
+    assert "P leaves IR that Q fails on: a block that does not declare S" in report(subject("ice-on-valid", undeclared))
+
+
+def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None:
+    close = replace(OFF, dtype="float64", got="-2.8639982299023465", expected="-2.8639981215112127", bound="1.1e-11")
+    assert headline(subject("wrong-code", wrong(difference=close))).endswith("B[0, 2] is -2.8639982, not -2.8639981")

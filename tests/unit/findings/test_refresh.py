@@ -67,8 +67,8 @@ def test_a_fresh_report_is_the_one_that_was_written(bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (Deposition(WitnessWord.CONFIRMS), "it computes the same."),
-        (Deposition(WitnessWord.CANNOT_SAY, "call of x"), "could not be checked by writing it out as C (call of x)."),
+        (Deposition(WitnessWord.CONFIRMS), "it computes the same result."),
+        (Deposition(WitnessWord.CANNOT_SAY, "call of x"), "could not be checked by a translation to C (call of x)."),
         (None, ""),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_report_says_what_the_witness_says(tmp_path: Path, said: Deposition | 
     )
     assert path is not None
     assert words in report_of(path)
-    assert ("as C" in report_of(path)) is (said is not None)
+    assert ("to C" in report_of(path)) is (said is not None)
     assert read_record(path).confirmed == Confirmation(2, 2, witness=said)
     assert json.loads((path / "observation.json").read_text()).get("witness") == (said.word if said else None)
 

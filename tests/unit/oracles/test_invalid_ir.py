@@ -11,6 +11,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.offences import SHARES, checks_due
 from tzerlike.oracles import account_of, effort_for, judged, make_oracles
+from tzerlike.passes.naming import short_name
 from tzerlike.reporting.triage.cause import cause_of
 
 CASE = Case('{"nodes": []}')
@@ -49,7 +50,7 @@ def test_a_bundle_says_what_its_own_pass_did() -> None:
         (offence,) = finding.observation.offences
         account = account_of(finding, finding.observation, {})
         assert account.place == offence.pass_name
-        assert offence.pass_name in account.headline
+        assert short_name(offence.pass_name) in account.headline
         again = Observation.from_json(json.loads(json.dumps(finding.observation.to_json())))
         assert again.offences == (offence,)
         cause = cause_of(finding.kind, again)

@@ -63,7 +63,7 @@ def trace(frames: Sequence[Frame]) -> list[str]:
         if len(shown) == _FRAMES:
             break
         if skipped:
-            lines.append(f"... {skipped} frame{'s' * (skipped > 1)} of visitors or without symbols")
+            lines.append(f"... {skipped} unnamed or generic frame{'s' * (skipped > 1)}")
         skipped = 0
         shown.add(name)
         lines.append(name)
@@ -108,14 +108,13 @@ def environment_lines(environment: Mapping[str, Any], target: str = "") -> list[
 
 
 _TIERS = {
-    1: " It takes no more than the default pipeline and options, or one schedule primitive, on an ordinary program.",
-    2: " The default pipeline with default options was not seen to show it on an ordinary program.",
+    1: " The default pipeline and options, or a single schedule primitive, are enough to show it.",
+    2: " It was only seen with an unusual program, or with passes or options other than the defaults.",
 }
 
 
 def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int, tier: int = 0) -> str:
     """Return the line that says where a report comes from, how often it was seen, and what it takes."""
     version = environment.get("tzerlike", "")
-    runs_said = f"{runs} run{'s' * (runs > 1)}"
-    again = f"Reproduced in {'every one' if same == runs > 1 else same} of {runs_said}."
+    again = f"Reproduced in {same} of {runs} run{'s' * (runs > 1)}."
     return f"Found by the fuzzer tzerlike {version}".rstrip() + f" ({signature}). {again}" + _TIERS.get(tier, "")

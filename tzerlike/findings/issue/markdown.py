@@ -40,6 +40,8 @@ _DIFF_LINES = 60
 _MESSAGE_LINES = 10
 
 _CASE_FILE = "case.json"
+_ARCHIVE = "inputs.npz"
+_LOADS_JSON = "tvm.ir.load_json(CASE"
 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
@@ -75,12 +77,15 @@ def headline(subject: Subject) -> str:
     if account.headline:
         text = account.headline
     elif kind == "wrong-code":
-        culprit = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-        due = f" ({short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
-        text = f"Wrong code{due}: {_wrong(_blamed(subject))}"
+        culprit = (subject.guilt.guilty if subject.guilt else "") or (
+            seen.results.guilty if seen.results else account.place
+        )
+        due = f" ({account.place or short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        ran = _blamed(subject)
+        text = f"Wrong code{due}: {_wrong(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
-        where = ill_typed.wrong_in_words(_first_line(seen.origin.where)) or "it is ill-formed"
+        where = _left(seen.origin) or "it is ill-formed"
         failing = "code generation" if place == _STAGES[Stage.BUILD] else place
         text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where}"
     elif kind == "crash":
@@ -137,8 +142,9 @@ def _death(subject: Subject) -> str:
         return _first_line(seen.message)
     name, _, words = " ".join(seen.message.split()).partition(" ")
     # Only what ends in abort() says why; the last words of others are any warning that went before.
+    words = words.removeprefix("what():").strip()
     if name == "SIGABRT" and words:
-        return f"{name}: {words.removeprefix('what(): ')}"
+        return f"{name}: {words.rstrip(' :')}"
     return name or "the process dies"
 
 
@@ -175,23 +181,31 @@ def _expected(subject: Subject) -> str:
         return f"TVM compiles the program: {_why_valid(subject)}."
     if kind == "wrong-code":
         difference = _blamed(subject).difference
-        value = ""
+        value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
-            off = "" if float(difference.bound or 0) == 0 else f", give or take {bound(difference.bound)} for rounding"
+            off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
             place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
             value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
         if subject.case.harness == GRAPH:
-            return f"{value}That is what the model computes in NumPy, without an overflow or an infinity on the way."
+            return f"{value}NumPy computes the model without an overflow or an infinity on the way."
         return (
-            f"{value}The program is defined on its inputs: an interpreter of TIR runs it without an overflow, "
-            "an access out of bounds, a race, a division by zero or a read of what was never written."
+            f"{value}The program has no undefined behavior on these inputs: an interpreter of TIR finds no overflow, "
+            "out-of-bounds access, data race, division by zero or read of uninitialized memory."
             + _second_reading(subject)
         )
     return {
-        "hang": "TVM compiles the program, or refuses it, in reasonable time.",
-        "oom": "TVM compiles the program, or refuses it, in reasonable memory.",
-        "slow-code": "Optimisation makes the program faster, or at least not slower.",
-    }.get(kind, "TVM compiles the program, or refuses it with an exception. It does not crash.")
+        "hang": "TVM compiles or rejects the program in a reasonable time.",
+        "oom": "TVM compiles or rejects the program in a reasonable amount of memory.",
+        "slow-code": "Optimization makes the program faster, or at least no slower.",
+    }.get(kind, "TVM compiles the program or rejects it with an exception; it does not crash.")
+
+
+def _well_behaved(subject: Subject) -> str:
+    """What is expected of a function that dies, raises or writes elsewhere."""
+    ran = _blamed(subject)
+    if ran.difference is not None:
+        return "The compiled function writes only to its own buffers. "
+    return "" if ran.ending is Ending.UNDEFINED else "The compiled function returns. "
 
 
 def _second_reading(subject: Subject) -> str:
@@ -199,23 +213,28 @@ def _second_reading(subject: Subject) -> str:
     if subject.witness is None:
         return ""
     if subject.witness.word is WitnessWord.CONFIRMS:
-        return " Written out as C and run under gcc's sanitizers it computes the same."
-    return f" It could not be checked by writing it out as C ({one_line(subject.witness.reason)})."
+        return " Translated to C and run under GCC's sanitizers, it computes the same result."
+    return f" It could not be checked by a translation to C ({one_line(subject.witness.reason)})."
+
+
+_WITHOUT_THEM = ", and compiles without the passes that are run before the default pipeline"
 
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
     if subject.case.harness == GRAPH:
-        return "it is well-typed and well-formed" + (", and builds without these passes" if subject.case.passes else "")
+        return "it is well-typed and well-formed" + (
+            ", and compiles without the passes that are run before the default pipeline" if subject.case.passes else ""
+        )
     if seen.exit is Exit.OK:
-        return "it is defined on its inputs, and the optimised build compiles"
+        return "it is defined on its inputs, and its optimized build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""
     more = {
-        "defined": ", and it runs without undefined behaviour in an interpreter of TIR",
+        "defined": ", and it runs without undefined behavior in an interpreter of TIR",
         "builds": f", and its baseline build compiles ({brief(in_words(subject.environment.get('baseline')))})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
-    given = "" if broken or not seen.pass_name else " and what the failing pass was given"
+    given = "" if broken or not seen.pass_name else " and the input of the failing pass"
     return f"TVM's verifiers accept it{given}{more}"
 
 
@@ -243,13 +262,13 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
         if seen.message.startswith(SANITIZER):
             report = seen.message.partition("\n")[2]
-            lines += ["", "Of a TVM that is built with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
+            lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
     elif kind == "hang":
         lines = [f"{_place(subject)} {_without_end(seen)}."]
     else:
         lines = [f"{_place(subject)} runs out of memory."]
     if subject.memcheck:
-        lines += ["", "NVIDIA's compute-sanitizer says of it:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
+        lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
     elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
@@ -263,20 +282,56 @@ def _actual(subject: Subject) -> list[str]:
 def _without_end(seen: Observation) -> str:
     """The evidence that something is without end, which bundles of before do not have."""
     if seen.message.startswith("does not end"):
-        said = seen.message.replace("does not end, but dies,", "does not end by itself: it dies")
-        return said + (". All stacks that were taken have the frames below in common" * bool(seen.backtrace))
-    return f"is still at work after {seen.elapsed:.0f} s of processor time"
+        said = seen.message
+        for stored, told in _ENDLESS:
+            said = re.sub(stored, told, said)
+        return said + (". All sampled stacks have the frames below in common" * bool(seen.backtrace))
+    return f"is still running after {seen.elapsed:.0f} s of CPU time"
+
+
+_ENDLESS = (
+    (
+        r"^does not end, but dies,(.*) within (\S+) s of processor time",
+        r"does not end but dies\1 within \2 s of CPU time",
+    ),
+    (r"^does not end(.*) within (\S+) s of processor time", r"is still running\1 after \2 s of CPU time"),
+    (r", with all loops small", ", although all its loops are short"),
+    (r", where half the extents take (\S+) s", r"; with all extents halved it takes \1 s"),
+)
+"""What observations of what is without end say, and how a report says it."""
+
+
+def _left(origin: Offence) -> str:
+    """What is wrong with the program that a pass leaves, as what it has."""
+    said = ill_typed.wrong_in_words(_first_line(origin.where))
+    for stored, told in _LEFT:
+        said = re.sub(stored, told, said)
+    return said
+
+
+_LEFT = (
+    (r"^\w* ?does not declare ", "a block that does not declare "),
+    (
+        r"^(\w+) of (\w+), which meant (\w+) and means nothing$",
+        r"\1 of the block \2, whose index no longer stands for \3",
+    ),
+    (
+        r"^(\w+) of (\w+), which meant (\w+) and means (\w+)$",
+        r"\1 of the block \2, whose index now stands for \4, not \3",
+    ),
+)
+"""What observations say of the program that a pass leaves, and how a report says it."""
 
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
-    said = ill_typed.wrong_in_words(_first_line(origin.where))
+    said = _left(origin)
     where = code(said) if said else ""
     if origin.check == NOT_KEPT:
-        return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass this does not happen."
-    wrongs = {LEFTOVER: "still has what it is there to remove", ILL_FORMED: "is ill-formed"}
+        return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
+    wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, "is ill-typed")
-    return f"The cause is {code(origin.pass_name)}: the program that it leaves {what}{where and f', {where}'}."
+    return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}."
 
 
 def _place(subject: Subject) -> str:
@@ -296,27 +351,28 @@ def _wrong_results(subject: Subject) -> list[str]:
     results, ran = subject.seen.results, _blamed(subject)
     wrong = _wrong(ran)
     if ran.difference is not None and ran.difference.nature != "outside":
-        text = f"{wrong}; {ran.difference.count} of {ran.difference.size} elements differ."
+        count, size = ran.difference.count, ran.difference.size
+        text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
     else:
         text = f"{wrong[0].upper()}{wrong[1:]}."
     if results is None:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
-        text += " An interpreter of TIR says so of the kernel after the device passes; no GPU ran it."
+        text += " This is what an interpreter of TIR finds in the kernel after the device passes; no GPU ran it."
     words = (
-        "legalised and lowered only"
+        "legalized and lowered only"
         if subject.case.harness == GRAPH
         else brief(in_words(subject.environment.get("baseline")))
     )
     baseline = f"baseline build ({words})"
     text += {
-        "both": f" The {baseline} is wrong as well.",
+        "both": f" The {baseline} is also wrong.",
         "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
         "reference": f" This is the {baseline}"
-        + ("; the optimised one is right." if _right(results.optimised) else "."),
+        + ("; the optimized one is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
     if results.guilty == DEFAULT_PIPELINE:
-        text += " The cause is one of the passes of the default pipeline; which one is not known."
+        text += " The cause is a pass of the default pipeline; which one is not known."
     elif results.guilty and subject.guilt is None:
         text += f" The cause is {_culprit(results.guilty)}."
     if results.misled:
@@ -338,10 +394,10 @@ def _right(ran: Ran) -> bool:
 def _speeds(subject: Subject) -> list[str]:
     timing = subject.seen.results.timing if subject.seen.results is not None else None
     if timing is None:
-        return ["The optimised build is slower."]
+        return ["The optimized build is slower."]
     first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
     text = (
-        f"Median of {len(timing.optimised)} runs each, in turn on one core: {first:.1f} us without "
+        f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
         f"{_slower_with(subject)}, "
         f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
     )
@@ -398,8 +454,10 @@ def _program_first(subject: Subject) -> bool:
 
 
 def _test_first(subject: Subject) -> bool:
-    """Whether the report begins with the test: it is short, and has the program in it."""
-    return _says_program(subject) and _inline(subject.test) and bool(_whole_test(subject))
+    """Whether the report begins with the test: it is short, and has the program and its inputs in it as text."""
+    return (
+        _says_program(subject) and _ARCHIVE not in subject.test and _inline(subject.test) and bool(_whole_test(subject))
+    )
 
 
 def _says_program(subject: Subject) -> bool:
@@ -413,14 +471,16 @@ def _whole_test(subject: Subject) -> str:
 def _steps(subject: Subject) -> list[str]:
     lines: list[str] = []
     shorter = len(subject.script.splitlines())
-    if subject.original_lines >= _FAR_SHORTER * shorter:
+    if subject.original_lines >= _FAR_SHORTER * shorter > 0:
         lines += [f"The program was reduced from {subject.original_lines} lines to {shorter}.", ""]
     if subject.test:
         lines += _test_lines(subject)
     else:
         lines += _script_lines(subject)
-    if not subject.script:
-        lines += ["", f"TVM cannot print the program; {_CASE_FILE} has it."]
+    if not subject.script and _LOADS_JSON not in subject.test:
+        lines += ["", f"TVM cannot print the program; the attached {_CASE_FILE} has it."]
+    elif subject.script and not pasted(subject.script):
+        lines += ["", "TVM cannot print the program. In the notation of tzerlike it is:", "", *fenced(subject.script)]
     elif not _program_first(subject) and not _says_program(subject) and pasted(subject.script):
         lines += ["", f"The program ({shorter} lines) is in the attached module.py."]
     return lines
@@ -438,13 +498,16 @@ def _script_lines(subject: Subject) -> list[str]:
 
 def _test_lines(subject: Subject) -> list[str]:
     what = {
-        "crash": "it takes pytest down with it",
+        "crash": "the crash ends pytest",
         "hang": "an alarm ends it",
-        "oom": "it runs into a limit of memory",
+        "oom": "it hits a memory limit",
     }.get(subject.finding.kind, "it fails")
-    moment = "as long as the bug is there" if subject.same == subject.runs else "when the bug shows, not in every run"
-    needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "tvm and numpy alone"
-    run = f"run `pytest {TEST_FILE}`, with {needs}: {what} {moment}."
+    moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
+    needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
+    run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
+    if _LOADS_JSON in subject.test:
+        run += f" {'TVMScript does not give this program back' if subject.script else 'TVM cannot print this program'},"
+        run += " so the test loads it from JSON."
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
     whole = _whole_test(subject)

@@ -18,7 +18,7 @@ _ALWAYS = (
     (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
-    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of \w+, which .* means nothing$", r" leaves a stale \1"),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
 
@@ -43,7 +43,13 @@ _SHORTER = (
     (r"TVMScript is not parsed back: ", "TVMScript is not parsed: "),
     (r"TVMScript does not round-trip: ", "TVMScript round trip: "),
     (r"the compiled function\b", "the function"),
+    (r" in (?:\w+::)+(\w+::\w+)$", r" in \1"),
     (r" \((?:which|also|with) [^()]*\)", ""),
+    (r": The (?=[a-z])", ": "),
+    (r" now only supports ", " supports only "),
+    (r" that has (?=[A-Z])", " with "),
+    (r"Buffer alias source \w+", "buffer alias source"),
+    (r"Dimension of (\w+\[\d+\]) \(.*\) must equal dimension of (\w+\[\d+\]) .*", r"\1 and \2 differ"),
     (r" (?:for now|yet)$", ""),
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
@@ -109,7 +115,8 @@ def title(label: str, text: str, instead: str = "") -> str:
         good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
-    for other in (f"[Bug][{label}] {words}" for words in (instead, instead.partition(" in ")[0])):
+    inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
+    for other in (f"[Bug][{label}] {words}" for words in (instead, inner, instead.partition(" in ")[0])):
         if instead and len(other) <= _TITLE:
             return other
     head = whole[: said - 2] if 1 < said <= _TITLE + 2 else ""

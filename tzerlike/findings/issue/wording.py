@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 _LONG_NUMBER = 10
 _DIGITS = 6
+_ALL_DIGITS = 17
 _INPUT_LINES = 20
 _WIDTH = 120
 _FEW_NAMES = 2
@@ -48,9 +49,10 @@ _USUAL = frozenset(
 
 
 def rare_names(script: str) -> list[str]:
-    """The one or two names of TVMScript in a program that hardly any other has; none where it has more of them."""
+    """The one or two names of TVMScript, and types, in a program that hardly any other has; none where it has more."""
     body = script[script.find("def main") :]
-    found = dict.fromkeys(f"T.{name}" for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL)
+    names = [f"T.{name}" for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL]
+    found = dict.fromkeys([*names, *re.findall(r'"(bfloat16|float[468]_\w+)"', body)])
     return list(found) if len(found) <= _FEW_NAMES else []
 
 
@@ -60,20 +62,23 @@ def brief(baseline: str) -> str:
     return baseline if names is None else baseline.replace(names[1], f"{names[1].count(',') + 1} optional passes")
 
 
-def short_number(text: str) -> str:
+def short_number(text: str, digits: int = _DIGITS) -> str:
     """A number in as many digits as a reader can compare; one of few digits, or whole, as it is."""
     if len(text) <= _LONG_NUMBER or not re.search(r"[.e]", text):
         return text
     try:
-        return f"{float(text):.{_DIGITS}g}"
+        return f"{float(text):.{digits}g}"
     except ValueError:
         return text
 
 
 def short_numbers(got: str, expected: str) -> tuple[str, str]:
     """Two numbers that differ, in digits in which they still do."""
-    short = short_number(got), short_number(expected)
-    return short if short[0] != short[1] else (got, expected)
+    for digits in range(_DIGITS, _ALL_DIGITS, 2):
+        short = short_number(got, digits), short_number(expected, digits)
+        if short[0] != short[1]:
+            return short
+    return got, expected
 
 
 def bound(text: str) -> str:
@@ -97,6 +102,7 @@ def pasted(script: str) -> str:
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
         named = ["from typing import TypeVar\n"] * ("TypeVar(" in body)
+        body = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=[@a-z])", r"\1\n\n", body, count=0, flags=re.MULTILINE)
         return "".join([*named, *needed, "\n" * bool(needed), body])
 
     def imported(match: re.Match[str]) -> str:

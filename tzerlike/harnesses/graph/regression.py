@@ -70,8 +70,8 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         (offence,) = finding.observation.offences
         count = [spec.name for spec in case.passes].index(offence.pass_name)
         last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
-        held = "before, hashed = mod, tvm_ffi.structural_hash(mod)\n"
-        ways = (f"{held}{last}assert not ({wrong})\n", f"{held}assert not ({wrong})\n")
+        held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
+        ways = (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
     build = _under(case, case.passes, f"built = {build_source(case.passes, 'mod')}\n")
     if finding.kind in ("crash", "ice-on-valid"):
@@ -88,6 +88,11 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
+
+
+def _denied(wrong: str) -> str:
+    """Source that is true where `wrong` is not, as people write it."""
+    return wrong.removeprefix("not ") if wrong.startswith("not ") else wrong.replace(" != ", " == ")
 
 
 def _module(model: Model, values: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ watch = Watch()
 
 """
 
-_CHANGED = '["the module that it was given is another one now"] * (tvm_ffi.structural_hash(before) != hashed)'
+_CHANGED = '["its input module was modified in place"] * (tvm_ffi.structural_hash(before) != hashed)'
 _ILL_TYPED = "[] if bad_nodes(before) else bad_nodes(module)"
 
 _NODES = '''
@@ -53,7 +53,7 @@ MADE_AGAIN = {
         n.loop_var, n.min, n.extent, n.kind, n.body, n.thread_binding, n.annotations, n.step
     ),
 }
-"""Each node as TVM's own constructor makes it of its parts."""
+"""Each node, made again of its parts by TVM's own constructor."""
 
 
 def dtype_of(expr):

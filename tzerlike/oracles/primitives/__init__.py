@@ -52,12 +52,12 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     lines = list(map(str, calls)) if isinstance(calls, list) else []
     shown = Account(place=seen.pass_name, quoted="\n".join(lines), language="python", lines=60)
     if seen.exit is Exit.REJECTED:
-        raised = " ".join(seen.message.partition("\n")[0].split())
+        raised = " ".join(seen.message.partition("\n")[0].split()).rstrip(" :")
         due, error = str(environment.get(DUE, "")), refusal_in(seen.message).error or "another error"
         return replace(
             shown,
             headline=f"{seen.pass_name}: {error}, not ScheduleError" if due else "",
-            expected=f"A ScheduleError: {due}." if due else "The schedule primitive works, or raises a ScheduleError.",
+            expected=f"A `ScheduleError`: {due}." if due else "The primitive works or raises a `ScheduleError`.",
             actual=f"raises `{raised}` in the last of these calls:",
         )
     (offence,) = seen.offences
@@ -65,7 +65,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {wrong_in_words(offence.where)}",
         expected=expected_of(offence.rule, "a schedule primitive"),
-        actual=f"leaves ill-typed IR, {wrong_in_words(offence.where)}, in the last of these calls:",
+        actual=f"leaves ill-typed IR ({wrong_in_words(offence.where)}) in the last of these calls:",
     )
 
 

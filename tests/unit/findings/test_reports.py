@@ -1,0 +1,88 @@
+"""A report of each kind, made anew of the bundle of a real finding, held to what a maintainer of TVM can read.
+
+To read them all: scripts/read_reports.py tests/data/reports --out FILE
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tzerlike.arith.batch import CHECKS
+from tzerlike.arith.case import read_arith_case
+from tzerlike.arith.inspect import Table, run_analysis
+from tzerlike.arith.report import arith_report
+from tzerlike.core.finding import KINDS
+from tzerlike.findings.bundles.bundle import read_record
+from tzerlike.findings.cases import harness_of
+from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.refresh import report_of
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
+
+from read_reports import faults_of
+
+BUNDLES = sorted((Path(__file__).parents[2] / "data" / "reports").iterdir())
+TVM_PRINTS = [bundle for bundle in BUNDLES if not bundle.name.startswith(("crash-load-", "hang-build-"))]
+"""All but the two whose programs kill the printer as well: what a reader gets of those is a listing."""
+
+
+@pytest.mark.parametrize("bundle", TVM_PRINTS, ids=lambda bundle: bundle.name)
+def test_a_report_keeps_the_rules(bundle: Path) -> None:
+    assert list(faults_of(anew(bundle), read_record(bundle).kind)) == []
+
+
+@pytest.mark.parametrize("bundle", sorted({*BUNDLES} - {*TVM_PRINTS}), ids=lambda bundle: bundle.name)
+def test_a_program_that_tvm_cannot_print_is_listed(bundle: Path) -> None:
+    text = report_of(bundle)
+    assert "TVM cannot print the program. In the notation of tzerlike it is:\n\n```\n# variables" in text
+    assert {"the program does not come first"} < set(faults_of(text, read_record(bundle).kind))
+
+
+def test_there_is_one_of_each_kind_and_harness() -> None:
+    kinds = Counter(read_record(bundle).kind for bundle in BUNDLES)
+    assert {*kinds} >= {*KINDS} - {"slow-code"}, "no campaign found slow code while these were gathered"
+    assert {harness_of(bundle).name for bundle in BUNDLES} == {"tir", "graph", "arith"}
+    titles = Counter(report_of(bundle).partition("\n")[0] for bundle in BUNDLES)
+    assert len(titles) == len(BUNDLES), "titles tell findings apart"
+
+
+def anew(bundle: Path) -> str:
+    """The report of a bundle as it is written today; that of an analysis takes its answer, which no bundle has."""
+    if harness_of(bundle).has_cases:
+        return report_of(bundle)
+    record, case = read_record(bundle), read_arith_case(bundle / "case.json")
+    runs, test = record.confirmed, (bundle / TEST_FILE).read_text()
+    outcome = run_analysis(Table.of(case.problem), CHECKS[case.check]) if record.kind == "wrong-code" else None
+    return arith_report(
+        record.signed, case, record.observation, outcome, runs.runs, runs.same, record.environment, test, runs.tier
+    )
+
+
+GOOD = next(bundle for bundle in BUNDLES if bundle.name.startswith("wrong-code-both-argmax-"))
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "by", "rule"),
+    [
+        (r"\A.*", "# [Bug][TIR] " + "StorageRewrite " * 6, "the title has"),
+        (r"\A.*", "# [Bug][TIR] a pass fails: no", "the title names no pass"),
+        (r"\A.*", "# [Bug][TIR] StorageRewrite", "the title does not say"),
+        (r"\A.*", "# [Bug][TIR] StorageRewrite fails: a (b", "the title breaks off"),
+        (r"```python\n", "```\n", "the program does not come first"),
+        (r"### Triage\n\n\* needs-triage", "", "its sections are"),
+        (r"### Environment\n", "### Environment\n\n/home/someone/tvm\n", "a path of this machine"),
+        (r"### Environment\n", "### Environment\n\nSee module.py.\n", "a file that a reader lacks"),
+        (r"### Environment\n", "### Environment\n\n8.238489003044758e-07\n", "a number with noise"),
+        (r"### Environment\n", "### Environment\n\nreduced from 12 lines to 11\n", "it is hardly shorter"),
+        (r"### Environment\n", "### Environment\n\nit dies: .\n", "an odd sentence"),
+        (r"np\.\w+", "one", "the inputs are not told"),
+    ],
+)
+def test_each_rule_is_broken_by_what_it_is_about(spoiled: str, by: str, rule: str) -> None:
+    text = re.sub(spoiled, lambda _: by, report_of(GOOD))
+    assert any(said.startswith(rule) for said in faults_of(text, "wrong-code")), list(faults_of(text, "wrong-code"))
