@@ -30,6 +30,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Verte
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
@@ -114,17 +115,30 @@ def test_an_operator_that_tvm_has_no_code_for_is_no_finding() -> None:
     assert (seen.rejection and seen.rejection.label) == "documented-refusal"
 
 
-def test_a_shape_that_no_operator_is_lowered_for_is_no_finding() -> None:
+@pytest.mark.parametrize(
+    "row, attributes, message",
+    [
+        (
+            "argsort",
+            {"axis": -2, "descending": True, "dtype": "int64"},
+            "only supports Tensor that has ShapeExpr shape",
+        ),
+        ("cumsum", {"axis": 1, "exclusive": False}, "non-symbolic shape is not supported for now"),
+        ("permute_dims", {"axes": (1, 0)}, "The ndim is required to be known"),
+    ],
+)
+def test_a_shape_that_tvm_does_not_infer_is_no_finding(row: str, attributes: dict[str, Any], message: str) -> None:
     """Squeezed of all its axes of extent 1, a matrix of any extents may have any number of them."""
     kind = TensorType((2, 2), "float32")
     squeezed = Vertex("squeeze:all", (0,), {"axis": None}, (kind,))
-    order = {"axis": -2, "descending": True, "dtype": "int64"}
-    argsort = Vertex("argsort", (1,), order, (TensorType((2, 2), "int64"),))
-    model = Model((Origin(kind),), (squeezed, argsort), (2,), variables=((2, 8, 7),), written=(VaryingExtent(2, (0,)),))
-    case = case_of(model)
+    made = TensorType((2, 2), str(attributes.get("dtype", "float32")))
+    model = Model((Origin(kind),), (squeezed, Vertex(row, (1,), attributes, (made,))), (2,))
+    varying = msgspec.structs.replace(model, variables=((2, 8, 7),), written=(VaryingExtent(2, (0,)),))
+    case = case_of(varying)
     seen = observed(case)
-    assert "only supports Tensor that has ShapeExpr shape" in seen.message
+    assert message in seen.message
     assert judge_errors(case, seen) is None
+    assert with_those_of(model, varying, ROWS) == model
 
 
 def test_the_pass_is_named_that_made_what_a_later_one_fails_on() -> None:

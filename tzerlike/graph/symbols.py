@@ -21,6 +21,7 @@ RUNS = 3
 """How many extents each variable stands for, one after the other."""
 
 _LEAST, _MOST = 2, 13
+_SQUEEZED = "squeeze:all"
 
 
 def variable_name(place: int) -> str:
@@ -69,6 +70,14 @@ def wrong_symbols(model: Model, rows: Mapping[str, Specification]) -> str:
     return next((problem for one in runs[1:] if (problem := unsound(one, rows))), "")
 
 
+def has_inferred_shapes(model: Model, rows: Mapping[str, Specification]) -> bool:
+    """Whether TVM infers how many axes each tensor has: not where all axes of extent 1 go, and extents vary that may
+    be 1 for all it knows."""
+    runs = [one.types() for one in runs_of(model, rows)]
+    squeezed = [number for vertex in model.vertices if vertex.row == _SQUEEZED for number in vertex.inputs]
+    return all(kinds[number] == runs[0][number] for number in squeezed for kinds in runs)
+
+
 def with_variables(model: Model, rows: Mapping[str, Specification], dice: Dice) -> Model | None:
     """Let extents of a model vary, as many as can; None where none can.
 
@@ -88,7 +97,7 @@ def with_variables(model: Model, rows: Mapping[str, Specification], dice: Dice) 
         coming = _coming_in(found, extent)
         more = replace(coming, variables=(*found.variables, values), written=(*found.written, bare))
         candidates = (_with_relations(more, dice), more)
-        found = next((one for one in candidates if not wrong_symbols(one, rows)), found)
+        found = next((one for one in candidates if _may_vary(one, rows)), found)
     return found if found.variables else None
 
 
@@ -108,7 +117,7 @@ def with_those_of(model: Model, before: Model, rows: Mapping[str, Specification]
             if set(one.variables) <= set(kept)
         ),
     )
-    return model if wrong_symbols(found, rows) else found
+    return found if _may_vary(found, rows) else model
 
 
 def fewer_variables(model: Model) -> Iterator[Model]:
@@ -142,6 +151,10 @@ def with_extent(model: Model, extent: int, less: int) -> Model:
 
 def _is_bare(one: VaryingExtent) -> bool:
     return one.factor == 1 and one.plus == 0 and len(one.variables) == 1
+
+
+def _may_vary(model: Model, rows: Mapping[str, Specification]) -> bool:
+    return not wrong_symbols(model, rows) and has_inferred_shapes(model, rows)
 
 
 def _with_relations(model: Model, dice: Dice) -> Model:

@@ -18,7 +18,15 @@ from tzerlike.graph.smaller import plainer_forms, pruned
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import require_model
-from tzerlike.graph.symbols import RUNS, extents_in, runs_of, with_those_of, with_variables, wrong_symbols
+from tzerlike.graph.symbols import (
+    RUNS,
+    extents_in,
+    has_inferred_shapes,
+    runs_of,
+    with_those_of,
+    with_variables,
+    wrong_symbols,
+)
 
 
 def _kind(*shape: int) -> TensorType:
@@ -76,7 +84,18 @@ def test_most_models_can_vary_and_all_of_their_runs_may_run() -> None:
         assert all(len({*extents_in(found, run).values()} - {1}) > 0 for run in range(RUNS))
         for smaller in plainer_forms(found):
             assert wrong_symbols(smaller, ROWS) == "" or len(smaller.variables) > 0
+        assert has_inferred_shapes(found, ROWS)
     assert varied > 45
+
+
+def test_what_is_squeezed_of_all_axes_of_extent_1_does_not_vary() -> None:
+    squeezed = Vertex("squeeze:all", (0,), {"axis": None}, (_kind(5, 3),))
+    model = replace(PLAIN, vertices=(squeezed, PLAIN.vertices[1]))
+    varying = replace(model, variables=VARYING.variables, written=VARYING.written[:2])
+    assert (wrong_symbols(varying, ROWS), has_inferred_shapes(varying, ROWS)) == ("", False)
+    assert with_those_of(model, varying, ROWS) == model
+    found = [one for seed in range(20) if (one := with_variables(model, ROWS, Dice(Random(seed))))]
+    assert {one.extent for varied in found for one in varied.written} == {10}
 
 
 def test_what_is_left_of_a_model_keeps_the_variables_that_it_shows() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tzerlike.graph.model import Model
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.symbols import has_inferred_shapes
 from tzerlike.passes.label import Label
 from tzerlike.systems import tvm_api
 
@@ -40,7 +42,7 @@ def label_of(message: str, model: Model) -> Label:
     """Return what an exception of TVM's on a well-typed model is."""
     varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
     of_extents = varies and any(words.search(message) for words in _ON_EXTENTS)
-    said = _ANY.search(message) or of_extents or _never_lowered(message)
+    said = _ANY.search(message) or of_extents or _never_lowered(message) or not has_inferred_shapes(model, ROWS)
     return Label.DOCUMENTED_REFUSAL if said else Label.INTERNAL_ERROR
 
 
