@@ -19,7 +19,8 @@ TVM = System(
     name="tvm",
     code=Code(
         library="libtvm_compiler.so",
-        libraries="libtvm",
+        libraries=("libtvm", "libtilelang"),
+        extensions=("libtilelang.so",),
         # where the wheels are built
         sources="/project/",
         visitors=(

@@ -12,18 +12,20 @@ from tzerlike.core.observation import Frame
 class Code:
     """How the compiler's own code is distinguished from that of others.
 
-    `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Source
-    paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
-    through: in a signature they would hide one failure behind another. `shared` matches the names of functions that
-    passes share and that are at fault themselves when they fail: the analyzer and the folding of constants. `constants`
-    matches those that make a constant, `simplifiers` those by which simplification is entered, and `arithmetic` is
-    found in those that visit a node of arithmetic.
+    `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Those of
+    `extensions` that lie beside it are loaded too and are as much the compiler's: forks have passes of their own there.
+    Source paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass
+    goes through: in a signature they would hide one failure behind another. `shared` matches the names of functions
+    that passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
+    `constants` matches those that make a constant, `simplifiers` those by which simplification is entered, and
+    `arithmetic` is found in those that visit a node of arithmetic.
     """
 
     library: str
-    libraries: str
+    libraries: tuple[str, ...]
     sources: str
     visitors: tuple[str, ...]
+    extensions: tuple[str, ...] = ()
     shared: str = r"(?!)"
     constants: str = r"(?!)"
     simplifiers: str = r"(?!)"

@@ -6,6 +6,7 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -525,6 +526,19 @@ def compiler_library() -> Path:
     mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
     usual = Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
     return next((Path(path) for path in mapped if path.endswith(f"/{SYSTEM.code.library}")), usual)
+
+
+_EXTENSIONS = tuple(
+    ctypes.CDLL(str(path))
+    for path in (compiler_library().with_name(name) for name in SYSTEM.code.extensions)
+    if path.is_file()
+)
+"""Libraries of the compiler besides its own, which `import tvm` does not load."""
+
+
+def compiler_libraries() -> tuple[Path, ...]:
+    """Return the paths of the loaded libraries that hold the compiler's own code, the compiler's first."""
+    return (compiler_library(), *(Path(loaded._name) for loaded in _EXTENSIONS))
 
 
 @cache
