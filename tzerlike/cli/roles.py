@@ -187,7 +187,7 @@ def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
         "tvm": tvm_api.TVM_VERSION,
         "baseline": baseline_named(tvm_api.TVM_VERSION),
         "tvm_ffi": _version("apache-tvm-ffi"),
-        "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
+        "llvm": str(tvm_api.LLVM_VERSION or "none"),
         "numpy": str(numpy.__version__),
         "python": platform.python_version(),
         "compiler_library": content_hash(f"{libraries} {tvm_api.TVM_VERSION}")[:16],

@@ -42,13 +42,28 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """A wheel that carries a TVM of its own inside another package.
+
+    `python` is the directory that holds `tvm`, and `libraries` the one with its libraries, as from where packages are
+    installed. `releases` are the versions that have been tried, the latest first, with the tvm-ffi that each needs, and
+    `needs` what has to be installed besides, in pip's words.
+    """
+
+    python: str
+    libraries: str
+    releases: Mapping[str, str]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """A compiler under test.
 
     `namespaces` are those whose registered functions make passes of tensor programs. `renamed` has passes that TVM has
-    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest
-    first, with the tvm-ffi that each needs; nodes are described in full from `described_from` on. `imports` is what a
-    script needs before it can name anything of the compiler.
+    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest first, with
+    the tvm-ffi that each needs, and `forks` are packages that carry a fork of it; nodes are described in full from
+    `described_from` on. `imports` is what a script needs before it can name anything of the compiler.
     """
 
     name: str
@@ -57,6 +72,7 @@ class System:
     described_from: str
     namespaces: tuple[str, ...] = ("tirx", "s_tir")
     renamed: Mapping[str, str] = field(default_factory=dict)
+    forks: Mapping[str, Fork] = field(default_factory=dict)
     imports: str = "import tvm\nfrom tvm import s_tir, tirx"
 
     def pass_name(self, ffi_name: str) -> str:

@@ -35,6 +35,13 @@ SYSTEM = under_test()
 
 TVM_VERSION = str(tvm.__version__)
 
+LLVM_VERSION: int | None = (
+    int(tvm.target.codegen.llvm_version_major())
+    if tvm_ffi.get_global_func("target.build.llvm", allow_missing=True) is not None
+    else None
+)
+"""Of the LLVM that is compiled in, None where there is none: C source is then what the CPU's code is made as."""
+
 KNOWN_IR = hasattr(tirx, "BitwiseAnd")
 """Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
 
@@ -208,14 +215,19 @@ def target_of(text: str) -> Any:
     """Return the TVM target that a case names: a kind (`llvm`) or a JSON object, with its host set.
 
     A cuda target without an architecture gets the default one, since TVM would start CUDA to ask a device. The host's
-    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel.
+    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel. A TVM
+    without LLVM makes C source of what is for the CPU.
     """
     description = target_options(text)
     if description["kind"] == "cuda":
         description.setdefault("arch", DEFAULT_ARCH)
-    target = tvm.target.Target(description)
-    host = target if target.kind.name == "llvm" else tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    return target.with_host(host)
+        return tvm.target.Target(description).with_host(tvm.target.Target(_for_cpu({"kind": "llvm", "opt-level": 0})))
+    target = tvm.target.Target(_for_cpu(description))
+    return target.with_host(target)
+
+
+def _for_cpu(description: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "c"} if LLVM_VERSION is None else description
 
 
 def without_target(module: Any) -> Any:
