@@ -52,24 +52,32 @@ struct Run {  // text that is mapped in one piece
     uintptr_t start, end;
 };
 
-}  // namespace
-
-struct memcov {
+// One library's text.
+struct Part {
     uintptr_t base;
-    uintptr_t low, high;  // all blocks lie in [low, high)
-    size_t n;
-    unsigned slots;
+    uintptr_t low, high;      // all its blocks lie in [low, high)
+    size_t begin, end;        // its blocks, among those of all libraries
+    const uint32_t *first;    // step of the text -> its first block, or the next one behind it
     int memfd;
     uintptr_t text;           // the address that the start of the memfd stands for
     Shared<uint8_t> *alias;   // the memfd, writable unless sealed
     size_t size;              // of the memfd
-    std::vector<Run> *runs;
+    std::vector<Run> runs;
+
+    size_t steps() const { return ((high - low) >> step_bits) + 1; }
+};
+
+}  // namespace
+
+struct memcov {
+    size_t n;
+    unsigned slots;
+    std::vector<Part> *parts;
 
     // Shared tables.
     void *tables;             // where they begin
     size_t table_bytes;
     const uint32_t *blocks;
-    const uint32_t *first;    // step of the text -> its first block, or the next one behind it
     const uint32_t *successors;  // the block that is certain to run next
     const uint8_t *original;  // first byte of each block
     Shared<uint8_t> *hit;
@@ -103,7 +111,9 @@ struct Hold {
 Log *log_of(const memcov *cov, unsigned slot) { return reinterpret_cast<Log *>(cov->logs + slot * cov->log_bytes); }
 
 Shared<uint8_t> &text_of(const memcov *cov, size_t block) {
-    return cov->alias[cov->base + cov->blocks[block] - cov->text];
+    const Part *part = cov->parts->data();
+    while (block >= part->end) ++part;
+    return part->alias[part->base + cov->blocks[block] - part->text];
 }
 
 // The number of entries; one that its writer could not count any more is counted here.
@@ -138,33 +148,39 @@ void reach(const memcov *cov, uint32_t block) {
 
 // Let this process write what it needs of the shared memory, or nothing of it.
 int protect(const memcov *cov, int rights) {
-    if (mprotect(cov->alias, cov->size, rights) != 0 || mprotect(cov->tables, cov->table_bytes, rights) != 0 ||
+    for (const Part &part : *cov->parts)
+        if (mprotect(part.alias, part.size, rights) != 0) return -errno;
+    if (mprotect(cov->tables, cov->table_bytes, rights) != 0 ||
         mprotect(log_of(cov, cov->slot), cov->log_bytes, rights) != 0)
         return -errno;
     return 0;
 }
 
-// Whether `address` is that of an armed block; if so it is reached now, and with it those that are certain to follow,
-// up to one that somebody has reached before.
-bool take_trap(uintptr_t address) {
-    for (memcov *cov = entered; cov; cov = cov->next_entered) {
-        if (address < cov->low || address >= cov->high) continue;
-        const auto wanted = static_cast<uint32_t>(address - cov->base);
-        size_t block = cov->first[(address - cov->low) >> step_bits];
-        while (block < cov->n && cov->blocks[block] < wanted) ++block;
-        if (block >= cov->n || cov->blocks[block] != wanted) continue;
-        if (cov->original[block] == int3) return false;  // the program's own
-        const Hold hold;
-        if (sealed) protect(cov, PROT_READ | PROT_WRITE);
-        reach(cov, static_cast<uint32_t>(block));
-        uint32_t next = cov->successors[block];
-        for (unsigned i = 0; i < longest_chain && next != MEMCOV_NO_SUCCESSOR; ++i, next = cov->successors[next]) {
-            if (cov->hit[next].load() || cov->original[next] == int3) break;
-            reach(cov, next);
-        }
-        if (sealed) protect(cov, PROT_READ);
-        return true;
+// Whether `address` is that of an armed block of a part; if so it is reached now, and with it those that are certain to
+// follow, up to one that somebody has reached before.
+bool take_trap_in(const memcov *cov, const Part &part, uintptr_t address) {
+    if (address < part.low || address >= part.high) return false;
+    const auto wanted = static_cast<uint32_t>(address - part.base);
+    size_t block = part.first[(address - part.low) >> step_bits];
+    while (block < part.end && cov->blocks[block] < wanted) ++block;
+    if (block >= part.end || cov->blocks[block] != wanted) return false;
+    if (cov->original[block] == int3) return false;  // the program's own
+    const Hold hold;
+    if (sealed) protect(cov, PROT_READ | PROT_WRITE);
+    reach(cov, static_cast<uint32_t>(block));
+    uint32_t next = cov->successors[block];
+    for (unsigned i = 0; i < longest_chain && next != MEMCOV_NO_SUCCESSOR; ++i, next = cov->successors[next]) {
+        if (cov->hit[next].load() || cov->original[next] == int3) break;
+        reach(cov, next);
     }
+    if (sealed) protect(cov, PROT_READ);
+    return true;
+}
+
+bool take_trap(uintptr_t address) {
+    for (const memcov *cov = entered; cov; cov = cov->next_entered)
+        for (const Part &part : *cov->parts)
+            if (take_trap_in(cov, part, address)) return true;
     return false;
 }
 
@@ -243,57 +259,98 @@ struct Guard {
     memcov *cov;
     ~Guard() {
         if (!cov) return;
-        if (cov->memfd >= 0) close(cov->memfd);
-        delete cov->runs;
+        if (cov->parts)
+            for (const Part &part : *cov->parts)
+                if (part.memfd >= 0) close(part.memfd);
+        delete cov->parts;
         delete cov->copy;
         delete cov;
     }
 };
 
-memcov *create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n, unsigned slots) {
-    Text text{base};
+// Describe a library whose blocks are to begin at index `begin`; false unless they lie in its text, ascending.
+bool describe(const memcov_library &library, size_t begin, Part *part) {
+    Text text{library.base};
     dl_iterate_phdr(find_text, &text);
-    if (!text.end || n == 0 || n >= UINT32_MAX || slots == 0) {
-        errno = EINVAL;
-        return nullptr;
-    }
+    const size_t n = library.n;
+    const uint32_t *blocks = library.blocks;
+    if (!text.end || n == 0 || n >= UINT32_MAX) return false;
     for (size_t i = 0; i < n; ++i) {
-        const bool known = !successors || successors[i] < n || successors[i] == MEMCOV_NO_SUCCESSOR;
-        if (!known || base + blocks[i] < text.start || base + blocks[i] >= text.end ||
-            (i > 0 && blocks[i] <= blocks[i - 1])) {
+        const bool known =
+            !library.successors || library.successors[i] < n || library.successors[i] == MEMCOV_NO_SUCCESSOR;
+        if (!known || library.base + blocks[i] < text.start || library.base + blocks[i] >= text.end ||
+            (i > 0 && blocks[i] <= blocks[i - 1]))
+            return false;
+    }
+    part->base = library.base;
+    part->low = library.base + blocks[0];
+    part->high = library.base + blocks[n - 1] + 1;
+    part->begin = begin;
+    part->end = begin + n;
+    part->runs = runs_of(text, blocks, n);
+    return true;
+}
+
+// Copy a library's text. Offsets in the copy agree with the addresses modulo the size of a huge page, or the kernel could
+// not use any.
+bool copy_text(Part *part) {
+    part->text = part->runs.front().start & ~(huge - 1);
+    const size_t size = part->size = (part->runs.back().end - part->text + huge - 1) & ~(huge - 1);
+    part->memfd = memfd_create("memcov", MFD_CLOEXEC | MFD_EXEC);
+    if (part->memfd < 0) part->memfd = memfd_create("memcov", MFD_CLOEXEC);  // kernels before 6.3
+    if (part->memfd < 0 || ftruncate(part->memfd, static_cast<off_t>(size)) != 0) return false;
+    auto *reserved = static_cast<uint8_t *>(
+        mmap(nullptr, size + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (reserved == MAP_FAILED) return false;
+    auto *alias = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(reserved) + huge - 1) & ~(huge - 1));
+    if (mmap(alias, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, part->memfd, 0) == MAP_FAILED) return false;
+    madvise(alias, size, MADV_HUGEPAGE);
+    part->alias = reinterpret_cast<Shared<uint8_t> *>(alias);
+    for (const Run &run : part->runs)
+        memcpy(alias + (run.start - part->text), reinterpret_cast<const void *>(run.start), run.end - run.start);
+    return true;
+}
+
+// Fill a part's index of its blocks, and the successors of these, among those of all libraries.
+void fill_tables(const memcov_library &library, const Part &part, uint32_t *blocks, uint32_t *successors,
+                 uint32_t *first) {
+    const auto begin = static_cast<uint32_t>(part.begin);
+    memcpy(blocks + begin, library.blocks, library.n * sizeof(uint32_t));
+    for (size_t i = 0; i < library.n; ++i) {
+        const uint32_t next = library.successors ? library.successors[i] : MEMCOV_NO_SUCCESSOR;
+        successors[begin + i] = next == MEMCOV_NO_SUCCESSOR ? next : begin + next;
+    }
+    for (size_t i = 0, step = 0; step < part.steps(); ++step) {
+        while (i < library.n && library.blocks[i] - library.blocks[0] < step << step_bits) ++i;
+        first[step] = static_cast<uint32_t>(begin + i);
+    }
+}
+
+memcov *create(const memcov_library *libraries, size_t count, unsigned slots) {
+    auto *cov = new memcov{};
+    Guard guard{cov};
+    cov->slots = slots;
+    cov->parts = new std::vector<Part>(count);
+    cov->copy = new std::vector<uint32_t>;
+    size_t n = 0, steps = 0;
+    for (Part &part : *cov->parts) part.memfd = -1;
+    for (size_t k = 0; k < count; ++k) {
+        Part &part = (*cov->parts)[k];
+        if (!describe(libraries[k], n, &part)) {
             errno = EINVAL;
             return nullptr;
         }
+        n = part.end;
+        steps += part.steps();
     }
-
-    auto *cov = new memcov{};
-    Guard guard{cov};
-    cov->memfd = -1;
-    cov->base = base;
+    if (n == 0 || n >= UINT32_MAX || slots == 0) {
+        errno = EINVAL;
+        return nullptr;
+    }
     cov->n = n;
-    cov->slots = slots;
-    cov->low = base + blocks[0];
-    cov->high = base + blocks[n - 1] + 1;
-    cov->runs = new std::vector<Run>(runs_of(text, blocks, n));
-    cov->copy = new std::vector<uint32_t>;
+    for (Part &part : *cov->parts)
+        if (!copy_text(&part)) return nullptr;
 
-    // The copy. Its offsets agree with the addresses modulo the size of a huge page, or the kernel could not use any.
-    cov->text = cov->runs->front().start & ~(huge - 1);
-    const size_t size = cov->size = (cov->runs->back().end - cov->text + huge - 1) & ~(huge - 1);
-    cov->memfd = memfd_create("memcov", MFD_CLOEXEC | MFD_EXEC);
-    if (cov->memfd < 0) cov->memfd = memfd_create("memcov", MFD_CLOEXEC);  // kernels before 6.3
-    if (cov->memfd < 0 || ftruncate(cov->memfd, static_cast<off_t>(size)) != 0) return nullptr;
-    auto *reserved = static_cast<uint8_t *>(
-        mmap(nullptr, size + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (reserved == MAP_FAILED) return nullptr;
-    auto *alias = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(reserved) + huge - 1) & ~(huge - 1));
-    if (mmap(alias, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, cov->memfd, 0) == MAP_FAILED) return nullptr;
-    madvise(alias, size, MADV_HUGEPAGE);
-    cov->alias = reinterpret_cast<Shared<uint8_t> *>(alias);
-    for (const Run &run : *cov->runs)
-        memcpy(alias + (run.start - cov->text), reinterpret_cast<const void *>(run.start), run.end - run.start);
-
-    const size_t steps = ((cov->high - cov->low) >> step_bits) + 1;
     const size_t words = 2 * n + steps + 2;
     const size_t table_bytes = cov->table_bytes = words * sizeof(uint32_t) + 3 * n;
     auto *tables = static_cast<uint32_t *>(map_shared(table_bytes));
@@ -303,28 +360,26 @@ memcov *create(uintptr_t base, const uint32_t *blocks, const uint32_t *successor
     if (!tables || !cov->logs) return nullptr;
     madvise(tables, table_bytes, MADV_HUGEPAGE);
     cov->total = reinterpret_cast<Shared<uint64_t> *>(tables);
-    uint32_t *shared_blocks = tables + 2;
-    uint32_t *first = shared_blocks + n;
-    uint32_t *shared_successors = first + steps;
-    auto *original = reinterpret_cast<uint8_t *>(shared_successors + n);
+    uint32_t *blocks = tables + 2;
+    uint32_t *successors = blocks + n;
+    uint32_t *first = successors + n;
+    auto *original = reinterpret_cast<uint8_t *>(first + steps);
     cov->hit = reinterpret_cast<Shared<uint8_t> *>(original + n);
     cov->counted = reinterpret_cast<Shared<uint8_t> *>(original + 2 * n);
-    memcpy(shared_blocks, blocks, n * sizeof(uint32_t));
-    if (successors) memcpy(shared_successors, successors, n * sizeof(uint32_t));
-    else std::fill_n(shared_successors, n, MEMCOV_NO_SUCCESSOR);
-    for (size_t i = 0, step = 0; step < steps; ++step) {
-        while (i < n && blocks[i] - blocks[0] < step << step_bits) ++i;
-        first[step] = static_cast<uint32_t>(i);
+    cov->blocks = blocks;
+    cov->successors = successors;
+    cov->original = original;
+    for (size_t k = 0; k < count; ++k) {
+        Part &part = (*cov->parts)[k];
+        fill_tables(libraries[k], part, blocks, successors, first);
+        part.first = first;
+        first += part.steps();
     }
     for (size_t i = 0; i < n; ++i) {
-        uint8_t *byte = alias + (base + blocks[i] - cov->text);
-        original[i] = *byte;
-        *byte = int3;
+        Shared<uint8_t> &byte = text_of(cov, i);
+        original[i] = byte.load();
+        byte.store(int3);
     }
-    cov->blocks = shared_blocks;
-    cov->first = first;
-    cov->successors = shared_successors;
-    cov->original = original;
     guard.cov = nullptr;
     return cov;
 }
@@ -338,10 +393,9 @@ extern "C" int memcov_base(const char *path, uintptr_t *base) {
     return 0;
 }
 
-extern "C" memcov *memcov_create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n,
-                                unsigned slots) {
+extern "C" memcov *memcov_create(const memcov_library *libraries, size_t count, unsigned slots) {
     try {
-        return create(base, blocks, successors, n, slots);
+        return create(libraries, count, slots);
     } catch (const std::bad_alloc &) {
         errno = ENOMEM;
         return nullptr;
@@ -371,11 +425,12 @@ extern "C" int memcov_enter(memcov *cov, unsigned slot) {
     }
     cov->next_entered = entered;
     entered = cov;
-    for (const Run &run : *cov->runs) {
-        void *mapping = mmap(reinterpret_cast<void *>(run.start), run.end - run.start, PROT_READ | PROT_EXEC,
-                             MAP_SHARED | MAP_FIXED, cov->memfd, static_cast<off_t>(run.start - cov->text));
-        if (mapping == MAP_FAILED) return -errno;
-    }
+    for (const Part &part : *cov->parts)
+        for (const Run &run : part.runs) {
+            void *mapping = mmap(reinterpret_cast<void *>(run.start), run.end - run.start, PROT_READ | PROT_EXEC,
+                                 MAP_SHARED | MAP_FIXED, part.memfd, static_cast<off_t>(run.start - part.text));
+            if (mapping == MAP_FAILED) return -errno;
+        }
     return 0;
 }
 

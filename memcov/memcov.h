@@ -5,7 +5,7 @@
  *
  * Life of the breakpoint backend:
  *   zygote:  blocks, successors = memcov_find_blocks(file)          (cached by the caller, see blocks.cc)
- *            cov = memcov_create(lib, blocks, successors, slots)
+ *            cov = memcov_create(libraries, count, slots)
  *   worker s, before a case:  memcov_begin(cov, s)
  *   its forked child, first:  memcov_enter(cov, s)      (maps the armed text over the library's own)
  *   worker, after the case:   memcov_new(cov, s, ...)   the blocks that this case was the first to reach
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 7
+#define MEMCOV_ABI 8
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -45,13 +45,21 @@ MEMCOV_API void memcov_free(void *pointer);
  * -ENOENT when this process has not loaded it. */
 MEMCOV_API int memcov_base(const char *path, uintptr_t *base);
 
-/* Prepare coverage of the loaded library whose load bias is `base` (dlpi_addr): n blocks at base + blocks[i],
- * `slots` independent logs. Copies the text pages to a memfd and writes a breakpoint at each block of the copy;
- * nothing changes for the caller. A block that is reached takes its successor along, and that its own, without traps
- * of their own; so a case that dies of a fault may have logged a few blocks right behind it. `successors` may be NULL:
- * every block traps for itself. Both arrays are copied. NULL on failure, with errno. */
-MEMCOV_API memcov *memcov_create(uintptr_t base, const uint32_t *blocks, const uint32_t *successors, size_t n,
-                                 unsigned slots);
+/* A loaded library: its load bias (dlpi_addr), n blocks at base + blocks[i], and for each its successor, an index of the
+ * same library or MEMCOV_NO_SUCCESSOR; `successors` may be NULL: every block traps for itself. */
+typedef struct {
+    uintptr_t base;
+    const uint32_t *blocks;
+    const uint32_t *successors;
+    size_t n;
+} memcov_library;
+
+/* Prepare coverage of `count` loaded libraries, with `slots` independent logs. Block i of library k has, from here on,
+ * the index i plus the number of blocks of those before it. Copies the text pages to a memfd for each library and writes
+ * a breakpoint at each block of the copy; nothing changes for the caller. A block that is reached takes its successor
+ * along, and that its own, without traps of their own; so a case that dies of a fault may have logged a few blocks right
+ * behind it. All arrays are copied. NULL on failure, with errno. */
+MEMCOV_API memcov *memcov_create(const memcov_library *libraries, size_t count, unsigned slots);
 
 /* Take blocks as already counted (resume): disarms them and adds them to the total. */
 MEMCOV_API int memcov_restore(memcov *, const uint32_t *indices, size_t n);
@@ -67,7 +75,7 @@ MEMCOV_API int memcov_seal(int sealed);
 
 /* Forget the slot's log. */
 MEMCOV_API int memcov_begin(memcov *, unsigned slot);
-/* Number of blocks in the slot's log; *indices (unless NULL) points to a copy of them (indices into `blocks`), in the
+/* Number of blocks in the slot's log; *indices (unless NULL) points to a copy of them (indices), in the
  * order of discovery, valid until the next call. Two threads that reach a block in the same instant log it twice. */
 MEMCOV_API int64_t memcov_new(memcov *, unsigned slot, const uint32_t **indices);
 /* Count the log from position `from` on; returns how many blocks were new to the total. */

@@ -83,10 +83,10 @@ def seconds_inside(executor: ForkExecutor, case: Case) -> float:
 
 def coverage_cost(cases: Sequence[Case], cache_dir: Path) -> None:
     """Compare the same cases with and without coverage, in turn."""
-    from tzerlike.systems.tvm_api import SYSTEM, compiler_library
+    from tzerlike.systems.tvm_api import SYSTEM, compiler_libraries
 
     began = time.process_time()
-    coverage = open_coverage("breakpoint", compiler_library(), 1, cache_dir, SYSTEM.code.sources)
+    coverage = open_coverage("breakpoint", compiler_libraries(), 1, cache_dir, SYSTEM.code.sources)
     print(f"coverage: {coverage.total:,} blocks, ready in {time.process_time() - began:.2f} s")
     limits = Limits(30.0, 4 << 30)
     traced, blind = (executor_with(backend, limits, timed_case) for backend in (coverage, NoCoverage()))

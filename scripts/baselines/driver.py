@@ -31,7 +31,7 @@ from tzerlike.execution.stages import run_case
 from tzerlike.execution.warm_up import warm_up
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunCase, RunContext
-from tzerlike.systems.tvm_api import SYSTEM, compiler_library
+from tzerlike.systems.tvm_api import SYSTEM, compiler_libraries
 from tzerlike.tir.seeds import builtin_seeds
 
 _ROUND = 16
@@ -77,7 +77,7 @@ def main(make: Callable[[], Baseline], run: RunCase = run_case) -> None:
     parser.add_argument("--budget", default="10m")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True)
-    coverage = open_coverage("auto", compiler_library(), 1, cache_directory(), SYSTEM.code.sources)
+    coverage = open_coverage("auto", compiler_libraries(), 1, cache_directory(), SYSTEM.code.sources)
     warm_up(Channel())
     executor = executor_with(coverage, run=run)
     baseline = make()

@@ -53,7 +53,7 @@ def planted(names: Sequence[str]) -> tuple[Mutator, ...]:
 @pytest.fixture(scope="module")
 def coverage() -> Coverage:
     CACHE.mkdir(parents=True, exist_ok=True)
-    return open_coverage("breakpoint", tvm_api.compiler_library(), 1, CACHE, tvm_api.SYSTEM.code.sources)
+    return open_coverage("breakpoint", tvm_api.compiler_libraries(), 1, CACHE, tvm_api.SYSTEM.code.sources)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ from tzerlike.processes.lane import Lane, Report
 from tzerlike.systems import tvm_api
 from tzerlike.systems.optional import baseline_named
 from tzerlike.systems.tvm_api import SYSTEM as SYSTEM
-from tzerlike.systems.tvm_api import compiler_library as compiler_library
+from tzerlike.systems.tvm_api import compiler_libraries as compiler_libraries
 
 for _probe in probes_for(tuple(ORACLES)):
     # Before anything is forked: a child that had to import what it does would be slow.
@@ -180,17 +180,17 @@ def _blame(finding: Finding) -> str | None:
 
 def environment(coverage: Coverage, *, randomised: bool) -> dict[str, Any]:
     """Return what a result depends on besides the configuration: versions, the compiler's identity, the CPU."""
-    library = tvm_api.compiler_library()
+    libraries = " ".join(f"{path.name} {path.stat().st_size}" for path in tvm_api.compiler_libraries())
     return {
         "tzerlike": tzerlike.__version__,
         "system": SYSTEM.name,
         "tvm": tvm_api.TVM_VERSION,
         "baseline": baseline_named(tvm_api.TVM_VERSION),
         "tvm_ffi": _version("apache-tvm-ffi"),
-        "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
+        "llvm": str(tvm_api.LLVM_VERSION or "none"),
         "numpy": str(numpy.__version__),
         "python": platform.python_version(),
-        "compiler_library": content_hash(f"{library.name} {library.stat().st_size} {tvm_api.TVM_VERSION}")[:16],
+        "compiler_library": content_hash(f"{libraries} {tvm_api.TVM_VERSION}")[:16],
         "cpu": _cpu(),
         "kernel": platform.release(),
         "coverage_backend": coverage.backend,

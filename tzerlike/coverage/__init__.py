@@ -7,7 +7,7 @@ This package knows nothing of TVM: the library to observe is a path, already loa
 """
 
 from tzerlike.coverage.blocks import find_chains
-from tzerlike.coverage.breakpoint import BreakpointCoverage
+from tzerlike.coverage.breakpoint import BreakpointCoverage, LoadedCode
 from tzerlike.coverage.choice import open_coverage, prepare_coverage
 from tzerlike.coverage.death import CodeFrame, DeathRecord, SignalDeath, describe, describe_death
 from tzerlike.coverage.native import sealed
@@ -23,6 +23,7 @@ __all__ = [
     "CoveredLibrary",
     "DeathRecord",
     "Indices",
+    "LoadedCode",
     "NoCoverage",
     "SancovCoverage",
     "SignalDeath",

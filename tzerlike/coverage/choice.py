@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.forks import die_with_parent, fork, wait_for
 from tzerlike.coverage.blocks import blocks_of, identity_of, load_bias
-from tzerlike.coverage.breakpoint import BreakpointCoverage
+from tzerlike.coverage.breakpoint import BreakpointCoverage, LoadedCode
 from tzerlike.coverage.native import load_memcov
 from tzerlike.coverage.protocol import Coverage, NoCoverage
 from tzerlike.coverage.sancov import SancovCoverage, instrumented
 
 
-def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix: str | None = None) -> Coverage:
-    """Return coverage of the already loaded `library`, with `slots` logs.
+def open_coverage(
+    kind: str, libraries: Sequence[Path], slots: int, cache_dir: Path, prefix: str | None = None
+) -> Coverage:
+    """Return coverage of the already loaded `libraries`, with `slots` logs.
 
     `kind` is `breakpoint`, `sancov`, which takes in every instrumented library of this process, `none`, or `auto`:
     sancov where something is instrumented, else breakpoint. For breakpoints, looking for the blocks takes seconds the
-    first time; they are kept in `cache_dir`. `prefix` marks the source paths of the library's own code (None: all of
-    its code counts). UserError when it cannot be done here.
+    first time; they are kept in `cache_dir`. `prefix` marks the source paths of the libraries' own code (None: all of
+    their code counts). UserError when it cannot be done here.
     """
     match _resolved(kind):
         case "none":
@@ -28,7 +31,7 @@ def open_coverage(kind: str, library: Path, slots: int, cache_dir: Path, prefix:
         case "sancov":
             return SancovCoverage(slots)
         case "breakpoint":
-            return _open_breakpoint(library, slots, cache_dir, prefix)
+            return BreakpointCoverage([_loaded(library, cache_dir, prefix) for library in libraries], slots)
         case _:
             raise UserError(f"no such coverage: {kind} (there are auto, breakpoint, sancov and none)")
 
@@ -38,7 +41,7 @@ def _resolved(kind: str) -> str:
     return ("sancov" if instrumented() else "breakpoint") if kind == "auto" else kind
 
 
-def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | None) -> Coverage:
+def _loaded(library: Path, cache_dir: Path, prefix: str | None) -> LoadedCode:
     load_memcov()
     library = Path(os.path.realpath(library))
     base = load_bias(library)
@@ -49,13 +52,13 @@ def _open_breakpoint(library: Path, slots: int, cache_dir: Path, prefix: str | N
     blocks, successors = blocks_of(library, identity, base, cache_dir, prefix)
     if not len(blocks):
         raise UserError(f"{library} has no code of its own that coverage could follow; use --coverage none")
-    return BreakpointCoverage(base, blocks, slots, successors, library)
+    return LoadedCode(base, blocks, successors, library)
 
 
-def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | None = None) -> None:
-    """See to it, in a forked child, that `open_coverage` finds the blocks of a loaded library in `cache_dir`.
+def prepare_coverage(kind: str, libraries: Sequence[Path], cache_dir: Path, prefix: str | None = None) -> None:
+    """See to it, in a forked child, that `open_coverage` finds the blocks of loaded libraries in `cache_dir`.
 
-    Looking for blocks leaves its traces in a process's heap, and hash-ordered code of the library behaves by addresses:
+    Looking for blocks leaves its traces in a process's heap, and hash-ordered code of a library behaves by addresses:
     a process that had to look would not repeat what one that did not have to has done.
     """
     if _resolved(kind) != "breakpoint":
@@ -65,7 +68,7 @@ def prepare_coverage(kind: str, library: Path, cache_dir: Path, prefix: str | No
     if child == 0:
         try:
             die_with_parent(parent)
-            open_coverage(kind, library, 1, cache_dir, prefix)
+            open_coverage(kind, libraries, 1, cache_dir, prefix)
         finally:
             # What went wrong here goes wrong again, and is reported, where coverage is opened.
             os._exit(0)

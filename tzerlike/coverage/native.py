@@ -16,7 +16,7 @@ from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.package import MEMCOV, NOT_BUILT
 from tzerlike.coverage.protocol import Indices
 
-_ABI: Final = 7
+_ABI: Final = 8
 _FRAMES: Final = 64
 _STACKS: Final = 8
 _STACK_FRAMES: Final = 256
@@ -65,6 +65,12 @@ class CStacks(ctypes.Structure):
     _fields_ = (("n", ctypes.c_uint32), ("stacks", CStack * _STACKS))
 
 
+class CLoaded(ctypes.Structure):
+    """memcov_library."""
+
+    _fields_ = (("base", ctypes.c_size_t), ("blocks", u32_p), ("successors", u32_p), ("n", ctypes.c_size_t))
+
+
 class CLibrary(ctypes.Structure):
     """memcov_sancov_library."""
 
@@ -94,7 +100,7 @@ def load_memcov() -> ctypes.CDLL:
         "memcov_find_blocks": (i64, (ctypes.c_char_p, ctypes.c_char_p, *(ctypes.POINTER(u32_p),) * 2)),
         "memcov_base": (ctypes.c_int, (ctypes.c_char_p, ctypes.POINTER(size))),
         "memcov_free": (None, (void,)),
-        "memcov_create": (void, (void, u32_p, u32_p, size, unsigned)),
+        "memcov_create": (void, (ctypes.POINTER(CLoaded), size, unsigned)),
         "memcov_sancov_present": (ctypes.c_int, ()),
         "memcov_sancov_create": (void, (unsigned,)),
         "memcov_sancov_libraries": (size, (void, ctypes.POINTER(ctypes.POINTER(CLibrary)))),

@@ -22,7 +22,7 @@ class CoveredLibrary:
 
 
 class Coverage(Protocol):
-    """One library's coverage, shared by a process and all that it forks.
+    """The coverage of one or more libraries, shared by a process and all that it forks.
 
     A slot is the log of one worker: the blocks that its children reached first. A block is logged once, by
     whoever reaches it first, until it is armed again. Slots are numbered from 0.

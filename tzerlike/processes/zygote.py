@@ -63,7 +63,7 @@ class Roles(Protocol):
     JOBS: Mapping[str, Job]
     run_case: RunCase
 
-    def compiler_library(self) -> Path: ...
+    def compiler_libraries(self) -> tuple[Path, ...]: ...
 
     def warm_up(self, channel: Channel) -> Callable[[], None]:
         """Do once what no child is to pay for; returns what each is to do while it waits for its case."""
@@ -149,10 +149,10 @@ class _Zygote:
         # Entered, so that its name is in no heap.
         os.fchdir(cache)
         os.close(cache)
-        library = roles.compiler_library()
+        libraries = roles.compiler_libraries()
         sources = roles.SYSTEM.code.sources
-        prepare_coverage(backend, library, Path(), sources)
-        self.coverage = open_coverage(backend, library, slots=slots, cache_dir=Path(), prefix=sources)
+        prepare_coverage(backend, libraries, Path(), sources)
+        self.coverage = open_coverage(backend, libraries, slots=slots, cache_dir=Path(), prefix=sources)
         os.chdir("/")
         prelude = roles.warm_up(Channel())
         self.unconfined = why_unconfined()

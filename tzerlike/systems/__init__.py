@@ -11,15 +11,16 @@ from dataclasses import replace
 
 from tzerlike.core.errors import UserError
 from tzerlike.plugins import load_plugin
-from tzerlike.systems.system import Code, System
+from tzerlike.systems.system import Code, Fork, System
 
-__all__ = ["SYSTEMS", "TVM", "Code", "System", "choose", "system_named", "under_test"]
+__all__ = ["SYSTEMS", "TVM", "Code", "Fork", "System", "choose", "system_named", "under_test"]
 
 TVM = System(
     name="tvm",
     code=Code(
         library="libtvm_compiler.so",
-        libraries="libtvm",
+        libraries=("libtvm", "libtilelang"),
+        extensions=("libtilelang.so",),
         # where the wheels are built
         sources="/project/",
         visitors=(
@@ -57,6 +58,15 @@ TVM = System(
         "0.25.0": "0.1.12",
     },
     described_from="0.27",
+    forks={
+        "tilelang": Fork(
+            python="tilelang/3rdparty/tvm/python",
+            libraries="tilelang/lib",
+            releases={"0.1.15": "0.1.12"},
+            # libtvm_compiler.so is linked to libz3.so.4.15; torch is for the Python front end alone
+            needs=("z3-solver>=4.15,<4.15.5",),
+        )
+    },
 )
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in (TVM,)}

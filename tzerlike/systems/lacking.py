@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tzerlike.systems.tvm_api import KNOWN_IR, SYSTEM, TVM_VERSION, part
+from tzerlike.systems.tvm_api import KNOWN_IR, LLVM_VERSION, SYSTEM, TVM_VERSION, part
 
 
 def lacking() -> dict[str, str]:
@@ -11,6 +11,8 @@ def lacking() -> dict[str, str]:
     if not KNOWN_IR:
         nodes = f"TVM {TVM_VERSION} has other nodes than {SYSTEM.described_from}, and these are not described"
         found |= dict.fromkeys(("graph", "types", "metamorphic", "primitives"), nodes)
+    if LLVM_VERSION is None:
+        found["results"] = "it is built without LLVM: what it makes of a program is C source, which is not run"
     for harness, module in (("graph", "relax"), ("arith", "sym")):
         try:
             part(module)

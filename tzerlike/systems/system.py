@@ -12,18 +12,20 @@ from tzerlike.core.observation import Frame
 class Code:
     """How the compiler's own code is distinguished from that of others.
 
-    `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Source
-    paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass goes
-    through: in a signature they would hide one failure behind another. `shared` matches the names of functions that
-    passes share and that are at fault themselves when they fail: the analyzer and the folding of constants. `constants`
-    matches those that make a constant, `simplifiers` those by which simplification is entered, `analysis` those of the
-    analyzer, and `arithmetic` is found in those that visit a node of arithmetic.
+    `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Those of
+    `extensions` that lie beside it are loaded too and are as much the compiler's: forks have passes of their own there.
+    Source paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass
+    goes through: in a signature they would hide one failure behind another. `shared` matches the names of functions
+    that passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
+    `constants` matches those that make a constant, `simplifiers` those by which simplification is entered, `analysis`
+    those of the analyzer, and `arithmetic` is found in those that visit a node of arithmetic.
     """
 
     library: str
-    libraries: str
+    libraries: tuple[str, ...]
     sources: str
     visitors: tuple[str, ...]
+    extensions: tuple[str, ...] = ()
     shared: str = r"(?!)"
     constants: str = r"(?!)"
     simplifiers: str = r"(?!)"
@@ -41,13 +43,28 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """A wheel that carries a TVM of its own inside another package.
+
+    `python` is the directory that holds `tvm`, and `libraries` the one with its libraries, as from where packages are
+    installed. `releases` are the versions that have been tried, the latest first, with the tvm-ffi that each needs, and
+    `needs` what has to be installed besides, in pip's words.
+    """
+
+    python: str
+    libraries: str
+    releases: Mapping[str, str]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """A compiler under test.
 
     `namespaces` are those whose registered functions make passes of tensor programs. `renamed` has passes that TVM has
-    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest
-    first, with the tvm-ffi that each needs; nodes are described in full from `described_from` on. `imports` is what a
-    script needs before it can name anything of the compiler.
+    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest first, with
+    the tvm-ffi that each needs, and `forks` are packages that carry a fork of it; nodes are described in full from
+    `described_from` on. `imports` is what a script needs before it can name anything of the compiler.
     """
 
     name: str
@@ -56,6 +73,7 @@ class System:
     described_from: str
     namespaces: tuple[str, ...] = ("tirx", "s_tir")
     renamed: Mapping[str, str] = field(default_factory=dict)
+    forks: Mapping[str, Fork] = field(default_factory=dict)
     imports: str = "import tvm\nfrom tvm import s_tir, tirx"
 
     def pass_name(self, ffi_name: str) -> str:

@@ -6,6 +6,7 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -33,6 +34,13 @@ from tzerlike.systems import older_tvm, under_test
 SYSTEM = under_test()
 
 TVM_VERSION = str(tvm.__version__)
+
+LLVM_VERSION: int | None = (
+    int(tvm.target.codegen.llvm_version_major())
+    if tvm_ffi.get_global_func("target.build.llvm", allow_missing=True) is not None
+    else None
+)
+"""Of the LLVM that is compiled in, None where there is none: C source is then what the CPU's code is made as."""
 
 KNOWN_IR = hasattr(tirx, "BitwiseAnd")
 """Whether the nodes of this TVM are those that mutators and the interpreter are written for: 0.27's."""
@@ -207,14 +215,19 @@ def target_of(text: str) -> Any:
     """Return the TVM target that a case names: a kind (`llvm`) or a JSON object, with its host set.
 
     A cuda target without an architecture gets the default one, since TVM would start CUDA to ask a device. The host's
-    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel.
+    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel. A TVM
+    without LLVM makes C source of what is for the CPU.
     """
     description = target_options(text)
     if description["kind"] == "cuda":
         description.setdefault("arch", DEFAULT_ARCH)
-    target = tvm.target.Target(description)
-    host = target if target.kind.name == "llvm" else tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    return target.with_host(host)
+        return tvm.target.Target(description).with_host(tvm.target.Target(_for_cpu({"kind": "llvm", "opt-level": 0})))
+    target = tvm.target.Target(_for_cpu(description))
+    return target.with_host(target)
+
+
+def _for_cpu(description: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "c"} if LLVM_VERSION is None else description
 
 
 def without_target(module: Any) -> Any:
@@ -525,6 +538,19 @@ def compiler_library() -> Path:
     mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
     usual = Path(tvm.__file__).resolve().parent / "lib" / SYSTEM.code.library
     return next((Path(path) for path in mapped if path.endswith(f"/{SYSTEM.code.library}")), usual)
+
+
+_EXTENSIONS = tuple(
+    ctypes.CDLL(str(path))
+    for path in (compiler_library().with_name(name) for name in SYSTEM.code.extensions)
+    if path.is_file()
+)
+"""Libraries of the compiler besides its own, which `import tvm` does not load."""
+
+
+def compiler_libraries() -> tuple[Path, ...]:
+    """Return the paths of the loaded libraries that hold the compiler's own code, the compiler's first."""
+    return (compiler_library(), *(Path(loaded._name) for loaded in _EXTENSIONS))
 
 
 @cache

@@ -38,7 +38,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_no_coverage_says_nothing(tmp_path: Path) -> None:
-    cov: Coverage = open_coverage("none", tmp_path / "absent.so", 1, tmp_path)
+    cov: Coverage = open_coverage("none", [tmp_path / "absent.so"], 1, tmp_path)
     assert isinstance(cov, NoCoverage)
     cov.enter(0)
     cov.begin(0)
@@ -56,7 +56,7 @@ def test_opening_finds_the_blocks_and_keeps_them(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "deep" / "cache"
-    cov: Coverage = open_coverage("breakpoint", library, 2, cache, prefix=None)
+    cov: Coverage = open_coverage("breakpoint", [library], 2, cache, prefix=None)
     assert isinstance(cov, BreakpointCoverage)
     expected = coverage.find_chains(library, None)[0]
     assert (cov.backend, cov.total, cov.covered()) == ("breakpoint", len(expected), 0)
@@ -67,9 +67,9 @@ def test_opening_finds_the_blocks_and_keeps_them(
         raise AssertionError("looked for the blocks again")
 
     monkeypatch.setattr(code_blocks, "find_chains", unwanted)
-    assert open_coverage("breakpoint", library, 2, cache, prefix=None).total == len(expected)
+    assert open_coverage("breakpoint", [library], 2, cache, prefix=None).total == len(expected)
     with pytest.raises(AssertionError, match="again"):
-        open_coverage("breakpoint", library, 2, cache, prefix="/other/")
+        open_coverage("breakpoint", [library], 2, cache, prefix="/other/")
 
 
 @needs_memcov
@@ -77,7 +77,7 @@ def test_opening_finds_the_blocks_and_keeps_them(
     "damage", ["empty", "cut", "flipped", "other bytes", "other blocks", "other successors", "directory"]
 )
 def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: str) -> None:
-    total = open_coverage("breakpoint", library, 1, tmp_path, prefix=None).total
+    total = open_coverage("breakpoint", [library], 1, tmp_path, prefix=None).total
     (file,) = tmp_path.iterdir()
     good = file.read_bytes()
     base = code_blocks.load_bias(library)
@@ -97,7 +97,7 @@ def test_a_corrupt_cache_is_made_again(library: Path, tmp_path: Path, damage: st
     else:
         file.unlink()
         file.mkdir()
-    assert open_coverage("breakpoint", library, 1, tmp_path, prefix=None).total == total
+    assert open_coverage("breakpoint", [library], 1, tmp_path, prefix=None).total == total
     if damage != "directory":
         assert file.read_bytes() == good
         assert list(tmp_path.iterdir()) == [file]
@@ -142,7 +142,7 @@ def test_encoding_round_trip_with_large_gaps(library: Path, monkeypatch: pytest.
 def test_unwritable_cache_is_done_without(library: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
-    assert open_coverage("breakpoint", library, 1, blocked / "cache", prefix=None).total > 0
+    assert open_coverage("breakpoint", [library], 1, blocked / "cache", prefix=None).total > 0
 
 
 @needs_memcov
@@ -154,7 +154,7 @@ def test_the_cache_follows_the_file(tmp_path: Path) -> None:
         other = build(tmp_path / f"libother{i}.so", *flags, source=SOURCE.replace("7", "x / 5"))
         for library in (first, twin, other):
             ctypes.CDLL(str(library))
-            open_coverage("breakpoint", library, 1, cache, prefix=None)
+            open_coverage("breakpoint", [library], 1, cache, prefix=None)
         assert len(list(cache.iterdir())) == 2 * (i + 1)
         assert code_blocks.identity_of(first) == code_blocks.identity_of(twin) != code_blocks.identity_of(other)
 
@@ -163,14 +163,14 @@ def test_the_cache_follows_the_file(tmp_path: Path) -> None:
 def test_a_link_to_the_library_is_the_library(library: Path, tmp_path: Path) -> None:
     link = tmp_path / "liblink.so"
     link.symlink_to(library)
-    assert open_coverage("breakpoint", link, 1, tmp_path / "cache", prefix=None).total > 0
+    assert open_coverage("breakpoint", [link], 1, tmp_path / "cache", prefix=None).total > 0
 
 
 @needs_memcov
 def test_what_cannot_be_covered_is_refused_in_one_line(library: Path, tmp_path: Path) -> None:
     def message(kind: str, path: Path, prefix: str | None = None) -> str:
         with pytest.raises(TzerlikeError) as caught:
-            open_coverage(kind, path, 1, tmp_path / "cache", prefix=prefix)
+            open_coverage(kind, [path], 1, tmp_path / "cache", prefix=prefix)
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
@@ -188,15 +188,15 @@ def test_missing_library_and_foreign_machine(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(native, "_loaded", None)
     monkeypatch.setattr(native, "MEMCOV", tmp_path / "libmemcov.so")
     with pytest.raises(UserError, match="make setup"):
-        open_coverage("breakpoint", tmp_path / "x.so", 1, tmp_path)
+        open_coverage("breakpoint", [tmp_path / "x.so"], 1, tmp_path)
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(UserError, match="x86-64"):
-        open_coverage("breakpoint", tmp_path / "x.so", 1, tmp_path)
+        open_coverage("breakpoint", [tmp_path / "x.so"], 1, tmp_path)
 
 
 @needs_memcov
 def test_entering_is_fast(library: Path, tmp_path: Path) -> None:
-    cov = open_coverage("breakpoint", library, 1, tmp_path, prefix=None)
+    cov = open_coverage("breakpoint", [library], 1, tmp_path, prefix=None)
     best = 1.0
     for _ in range(20):
         read, write = os.pipe()

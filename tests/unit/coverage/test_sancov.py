@@ -288,7 +288,7 @@ if memcov_first == "yes":
     load_memcov()
 libraries = [ctypes.CDLL(path) for path in paths]
 try:
-    cov = open_coverage(kind, Path(paths[0]), 1, Path(os.devnull), None)
+    cov = open_coverage(kind, [Path(paths[0])], 1, Path(os.devnull), None)
 except UserError as error:
     sys.exit(str(error))
 if os.fork() == 0:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.memcov import SOURCES
 from tzerlike import coverage
-from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices
+from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, LoadedCode
 from tzerlike.coverage import blocks as code_blocks
 
 
@@ -43,7 +43,7 @@ def successors(path: Path) -> Indices:
 
 @pytest.fixture
 def cov(lib: ctypes.CDLL, base: int, blocks: Indices, successors: Indices) -> BreakpointCoverage:
-    return BreakpointCoverage(base, blocks, slots=3, successors=successors)
+    return BreakpointCoverage([LoadedCode(base, blocks, successors)], 3)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.memcov import address_of, check, fork, objdump, traced
 from tzerlike import coverage
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
-from tzerlike.coverage import BreakpointCoverage, Indices
+from tzerlike.coverage import BreakpointCoverage, Indices, LoadedCode
 from tzerlike.coverage import blocks as code_blocks
 
 NONE = 0xFFFFFFFF
@@ -113,8 +113,8 @@ CALLS: dict[str, Callable[[ctypes.CDLL], object]] = {
 def test_chains_report_what_traps_do(
     lib: ctypes.CDLL, base: int, blocks: Indices, successors: Indices, call: str
 ) -> None:
-    alone = BreakpointCoverage(base, blocks, 1)
-    chained = BreakpointCoverage(base, blocks, 1, successors)
+    alone = BreakpointCoverage([LoadedCode(base, blocks)], 1)
+    chained = BreakpointCoverage([LoadedCode(base, blocks, successors)], 1)
     work = partial(CALLS[call], lib)
     expected = traced(alone, work)
     assert traced(chained, work) == expected
@@ -137,11 +137,11 @@ def test_a_chain_has_an_end(lib: ctypes.CDLL, base: int, blocks: Indices) -> Non
     links = np.flatnonzero(code_blocks._first_bytes(base, blocks) != 0xCC).astype(np.uint32)
     ring = np.full(len(blocks), NONE, np.uint32)
     ring[links] = np.roll(links, -1)
-    cov = BreakpointCoverage(base, blocks, 1, ring)
+    cov = BreakpointCoverage([LoadedCode(base, blocks, ring)], 1)
     assert traced(cov, lambda: lib.fixture_diamond(1, ctypes.byref(ctypes.c_int()))) == 0
     assert 65 <= cov.new(0) <= len(blocks)
     own = np.arange(len(blocks), dtype=np.uint32)
-    itself = BreakpointCoverage(base, blocks, 1, own)
+    itself = BreakpointCoverage([LoadedCode(base, blocks, own)], 1)
     assert traced(itself, lambda: check(lib.fixture_chain(3) == 202)) == 0
     assert itself.new(0) == 6
 

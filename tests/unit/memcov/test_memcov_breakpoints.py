@@ -15,7 +15,7 @@ from tests.memcov import address_of, check, fork, functions_of, traced
 from tzerlike import coverage
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.core.package import MEMCOV
-from tzerlike.coverage import BreakpointCoverage, Indices
+from tzerlike.coverage import BreakpointCoverage, Indices, LoadedCode
 from tzerlike.coverage import blocks as code_blocks
 
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
@@ -179,7 +179,7 @@ def test_two_libraries_at_once(lib: ctypes.CDLL, cov: BreakpointCoverage, path: 
     copy = tmp_path / "libother.so"
     copy.write_bytes(path.read_bytes())
     other_lib = ctypes.CDLL(str(copy))
-    other = BreakpointCoverage(code_blocks.load_bias(copy), coverage.find_chains(copy, None)[0], 1)
+    other = BreakpointCoverage([LoadedCode(code_blocks.load_bias(copy), coverage.find_chains(copy, None)[0])], 1)
 
     def work() -> None:
         other.enter(0)
@@ -191,6 +191,27 @@ def test_two_libraries_at_once(lib: ctypes.CDLL, cov: BreakpointCoverage, path: 
     assert set(cov.new_indices(0).tolist()).isdisjoint(other.new_indices(0).tolist())
 
 
+def test_one_coverage_of_two_libraries(
+    lib: ctypes.CDLL, path: Path, base: int, blocks: Indices, successors: Indices, tmp_path: Path
+) -> None:
+    copy = tmp_path / "libother.so"
+    copy.write_bytes(path.read_bytes())
+    other_lib = ctypes.CDLL(str(copy))
+    codes = [LoadedCode(base, blocks, successors, path), LoadedCode(code_blocks.load_bias(copy), blocks, successors)]
+    cov, n = BreakpointCoverage(codes, 2), len(blocks)
+    assert (cov.total, [library.first for library in cov.libraries]) == (2 * n, [0, n])
+
+    assert traced(cov, lambda: lib.fixture_classify(6)) == 0
+    first = cov.new_indices(0).tolist()
+    assert first and max(first) < n
+    assert cov.commit(0) == len(first)
+    assert traced(cov, lambda: (lib.fixture_classify(6), other_lib.fixture_classify(6))) == 0
+    # The same function, block by block: successors are found in its own library.
+    assert cov.new_indices(0).tolist() == [index + n for index in first]
+    assert cov.commit(0) == len(first) and cov.covered() == 2 * len(first)
+    assert np.flatnonzero(np.unpackbits(np.frombuffer(cov.snapshot(), np.uint8), bitorder="little")).max() >= n
+
+
 def test_exit_while_armed(path: Path, blocks: Indices) -> None:
     # A whole process, because pytest's own exit handlers must not run in a forked child.
     script = (
@@ -200,7 +221,8 @@ def test_exit_while_armed(path: Path, blocks: Indices) -> None:
         "from tzerlike.coverage import blocks as code_blocks\n"
         "path = Path(sys.argv[1])\n"
         "lib = ctypes.CDLL(str(path))\n"
-        "cov = coverage.BreakpointCoverage(code_blocks.load_bias(path), coverage.find_chains(path, None)[0], 1)\n"
+        "code = coverage.LoadedCode(code_blocks.load_bias(path), coverage.find_chains(path, None)[0])\n"
+        "cov = coverage.BreakpointCoverage([code], 1)\n"
         "cov.enter(0)\n"
         "lib.fixture_classify(0)\n"
         "print(cov.new(0) > 0)\n"
@@ -218,7 +240,7 @@ def test_snapshot_and_restore(lib: ctypes.CDLL, cov: BreakpointCoverage, base: i
     unpacked = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
     assert set(np.flatnonzero(unpacked).tolist()) == set(found.tolist())
 
-    again = BreakpointCoverage(base, blocks, slots=1)
+    again = BreakpointCoverage([LoadedCode(base, blocks)], 1)
     again.restore(bits)
     again.restore(bits)
     assert again.covered() == len(found)
@@ -241,12 +263,12 @@ def test_bad_requests_are_refused(base: int, blocks: Indices) -> None:
         (base, np.append(blocks, np.uint32(2**31))),
     ):
         with pytest.raises(TzerlikeError, match="Invalid argument"):
-            BreakpointCoverage(bad_base, bad_blocks, 1)
+            BreakpointCoverage([LoadedCode(bad_base, bad_blocks)], 1)
     links = np.full(len(blocks), len(blocks), np.uint32)
     with pytest.raises(TzerlikeError, match="Invalid argument"):
-        BreakpointCoverage(base, blocks, 1, links)
+        BreakpointCoverage([LoadedCode(base, blocks, links)], 1)
     with pytest.raises(ValueError, match="successor"):
-        BreakpointCoverage(base, blocks, 1, links[1:])
+        BreakpointCoverage([LoadedCode(base, blocks, links[1:])], 1)
 
 
 def test_foreign_breakpoint_kills(lib: ctypes.CDLL, cov: BreakpointCoverage) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from tests.memcov import check, fork, traced
 from tzerlike.core.package import MEMCOV
-from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, sealed
+from tzerlike.coverage import BreakpointCoverage, DeathRecord, Indices, LoadedCode, sealed
 from tzerlike.processes.confine import WRITTEN, close_all_but, confine, why_unconfined
 
 pytestmark = pytest.mark.skipif(
@@ -323,7 +323,7 @@ def test_a_wild_store_into_sealed_memory_dies_there(
 
 def test_a_child_cannot_write_the_logs_of_others(lib: ctypes.CDLL, base: int, blocks: Indices) -> None:
     slots = 3
-    cov = BreakpointCoverage(base, blocks, slots)
+    cov = BreakpointCoverage([LoadedCode(base, blocks)], slots)
 
     def writable() -> int:
         return sum(end - start for start, end in shared_and_writable())

@@ -116,7 +116,8 @@ def test_no_environment_is_one_line(bench: Bench, tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("apache-tvm==0.99.0", "no apache-tvm-ffi is known to fit apache-tvm==0.99.0; name one with --ffi"),
-        ("tvm", "neither apache-tvm==VERSION nor a file"),
+        ("tvm", "neither apache-tvm==VERSION or tilelang==VERSION nor a file"),
+        ("tilelang==9.9", "no apache-tvm-ffi is known to fit tilelang==9.9; name one with --ffi"),
         ("gone.whl", "there is no file gone.whl"),
     ],
 )
@@ -129,6 +130,40 @@ def test_a_fork_s_wheel_from_a_file(bench: Bench) -> None:
     wheel = bench.index / "apache_tvm-0.26.0-py3-none-any.whl"
     assert wheel_of(str(wheel)).ffi == TVM.releases["0.26.0"]
     assert bench.adder().add_wheel(wheel_of(str(wheel)), "fork")["version"] == "0.26.0"
+
+
+def make_fork(directory: Path, places: tuple[str, ...]) -> None:
+    """A wheel that carries what it calls tvm two directories down, with a library elsewhere, at `places`."""
+    with zipfile.ZipFile(directory / "tilelang-0.1.15-py3-none-any.whl", "w") as wheel:
+        for place in places:
+            wheel.writestr(place, WORKS if place.endswith(".py") else "")
+        info = "tilelang-0.1.15.dist-info"
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tilelang\nVersion: 0.1.15\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def test_a_package_that_carries_a_fork(bench: Bench) -> None:
+    fork = TVM.forks["tilelang"]
+    make_wheel(bench.index, "apache-tvm-ffi", fork.releases["0.1.15"], "tvm_ffi", "__version__ = 'fits'\n")
+    make_wheel(bench.index, "z3-solver", "4.15.4", "z3", "")
+    make_wheel(bench.index, "z3-solver", "4.15.5", "z3", "raise OSError")
+    make_fork(bench.index, (f"{fork.python}/tvm/__init__.py", f"{fork.libraries}/libtvm_compiler.so"))
+    made = bench.adder().add_wheel(wheel_of("tilelang==0.1.15"), "tile")
+    assert (made["version"], made["ffi"]) == ("0.26.0", "fits")
+    build = bench.store.ready("tile")
+    assert looked(build, {})["version"] == "0.26.0"
+    package = build.packages / fork.python / "tvm"
+    assert (package / "lib" / "libtvm_compiler.so").is_file()
+    assert [path.name for path in build.packages.glob("z3_solver*")] == ["z3_solver-4.15.4.dist-info"]
+
+
+def test_a_fork_s_package_that_carries_nothing(bench: Bench) -> None:
+    fork = TVM.forks["tilelang"]
+    make_wheel(bench.index, "apache-tvm-ffi", fork.releases["0.1.15"], "tvm_ffi", "")
+    make_wheel(bench.index, "z3-solver", "4.15.4", "z3", "")
+    make_fork(bench.index, ("tilelang/__init__.py",))
+    assert "its wheel has no" in bench.wrong(wheel_of("tilelang==0.1.15"), "tile")
 
 
 def test_a_version_that_does_not_exist(bench: Bench) -> None:

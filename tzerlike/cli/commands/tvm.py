@@ -72,7 +72,7 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
 
 @tvm.command("add")
 @click.argument("name")
-@click.option("--wheel", default="", help="apache-tvm==VERSION, or a file that ends with .whl.")
+@click.option("--wheel", default="", help="apache-tvm==VERSION, tilelang==VERSION, or a file that ends with .whl.")
 @click.option("--ffi", default="", help="The version of apache-tvm-ffi, with --wheel.  [default: the one known to fit]")
 @click.option(
     "--python",

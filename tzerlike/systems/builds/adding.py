@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -23,7 +24,7 @@ from typing import Any
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import IMPORTED_FROM
 from tzerlike.core.storage import write_json
-from tzerlike.systems import TVM
+from tzerlike.systems import TVM, Fork
 from tzerlike.systems.builds.interruptions import space_needed
 from tzerlike.systems.builds.store import BuildDir, Store
 
@@ -50,34 +51,45 @@ _PASSED_ON = ("TVM_LIBRARY_PATH",)
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A wheel of TVM as pip takes it, its version, and the tvm-ffi to install with it."""
+    """A wheel of TVM or of a fork as pip takes it, its version, and the tvm-ffi to install with it."""
 
     requirement: str
     version: str
     ffi: str
+    fork: Fork | None = None
+
+    @property
+    def wanted(self) -> list[str]:
+        """All that is installed, in pip's words."""
+        needs = () if self.fork is None else self.fork.needs
+        return [self.requirement, f"apache-tvm-ffi=={self.ffi}", *needs]
 
 
 def wheel_of(text: str, ffi: str = "") -> Wheel:
-    """Read `apache-tvm==VERSION`, or the path of a wheel; UserError where no tvm-ffi is known to fit and none is named.
+    """Read `PACKAGE==VERSION`, or the path of a wheel; UserError where no tvm-ffi is known to fit and none is named.
 
-    A wheel from a file has whatever version its name says: a fork's is hardly in the table.
+    A package is apache-tvm or one of the forks. A wheel from a file has whatever version its name says: a fork's is
+    hardly in the table.
     """
     path = Path(text)
     if text.endswith(".whl"):
         if not path.is_file():
             raise UserError(f"--wheel: there is no file {text}")
-        version = path.name.split("-")[1] if path.name.count("-") >= 4 else ""
+        package, version = path.name.split("-")[:2] if path.name.count("-") >= 4 else ("", "")
         requirement = str(path.resolve())
     else:
-        named = re.fullmatch(r"apache-tvm==([\w.+!]+)", text.replace(" ", ""))
+        named = re.fullmatch(rf"({'|'.join(('apache-tvm', *TVM.forks))})==([\w.+!]+)", text.replace(" ", ""))
         if named is None:
-            raise UserError(f"--wheel: {text!r} is neither apache-tvm==VERSION nor a file that ends with .whl")
-        requirement, version = named[0], named[1]
-    ffi = ffi or TVM.releases.get(version, "")
+            packages = " or ".join(f"{package}==VERSION" for package in ("apache-tvm", *TVM.forks))
+            raise UserError(f"--wheel: {text!r} is neither {packages} nor a file that ends with .whl")
+        requirement, package, version = named[0], named[1], named[2]
+    fork = TVM.forks.get(package)
+    releases = TVM.releases if fork is None else fork.releases
+    ffi = ffi or releases.get(version, "")
     if not ffi:
-        tried = ", ".join(f"{own} with {other}" for own, other in TVM.releases.items())
+        tried = ", ".join(f"{own} with {other}" for own, other in releases.items())
         raise UserError(f"--wheel: no apache-tvm-ffi is known to fit {text}; name one with --ffi (tried: {tried})")
-    return Wheel(requirement, version, ffi)
+    return Wheel(requirement, version, ffi, fork)
 
 
 def inspected(build: BuildDir, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -119,6 +131,8 @@ class Adder:
             self._make(build)
             self.tell(f"installing {wheel.requirement} with apache-tvm-ffi {wheel.ffi}")
             self._install(build, wheel)
+            if wheel.fork is not None:
+                self._uncover(build, wheel.fork)
             return self._finish(build, {"name": name, "source": wheel.requirement, "kind": "wheel"})
 
     def add_python(self, python: Path, name: str) -> dict[str, Any]:
@@ -190,21 +204,21 @@ class Adder:
         build.share_packages()
 
     def _install(self, build: BuildDir, wheel: Wheel) -> None:
-        wanted = [wheel.requirement, f"apache-tvm-ffi=={wheel.ffi}"]
         pip = [sys.executable, "-m", "pip", "--python", str(build.python)]
-        command = [
-            *pip,
-            "install",
-            "--no-deps",
-            "--ignore-installed",
-            "--no-cache-dir",
-            "--only-binary",
-            ":all:",
-            *wanted,
-        ]
+        options = ("--no-deps", "--ignore-installed", "--no-cache-dir", "--only-binary", ":all:")
+        command = [*pip, "install", *options, *wheel.wanted]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(self.environment), check=False)
         if done.returncode:
-            raise UserError(_reason(done.stderr or done.stdout, f"cannot install {' with '.join(wanted)}"))
+            raise UserError(_reason(done.stderr or done.stdout, f"cannot install {' with '.join(wheel.wanted)}"))
+
+    def _uncover(self, build: BuildDir, fork: Fork) -> None:
+        """Have the environment find the TVM inside a fork's package, and that TVM its libraries."""
+        package, libraries = build.packages / fork.python / "tvm", build.packages / fork.libraries
+        if not package.is_dir() or not libraries.is_dir():
+            raise UserError(f"its wheel has no {fork.python}/tvm or no {fork.libraries}")
+        (build.packages / "tested.pth").write_text(f"{fork.python}\n")
+        # Where a wheel of TVM has them. Relative, since the environment is moved once it is complete.
+        (package / "lib").symlink_to(os.path.relpath(libraries, package))
 
     def _finish(self, build: BuildDir, label: Mapping[str, Any]) -> dict[str, Any]:
         self.tell("loading it")

@@ -17,7 +17,7 @@ def main() -> None:
     found = {
         "version": tvm_api.TVM_VERSION,
         "ffi": str(tvm_api.tvm_ffi.__version__),
-        "llvm": str(tvm_api.tvm.target.codegen.llvm_version_major()),
+        "llvm": str(tvm_api.LLVM_VERSION or "none"),
         "loaded_from": str(library),
         "coverage": ["sancov"] if instrumented() else ["breakpoint"],
         "lacks": lacking(),
