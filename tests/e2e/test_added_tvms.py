@@ -81,3 +81,27 @@ def test_the_analyzer_is_asked_for_what_this_version_has(added: dict[str, str], 
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "campaign/stats.json").read_text())
     assert stats["iterations"] == 20000 and not stats["faults"]
+
+
+THREADS = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        B[i] = A[i] * 2
+"""
+
+
+MENDED = """
+from tzerlike.systems import tvm_api
+from tzerlike.tir.odd.forms import mended
+print(tvm_api.script_of(mended(tvm_api.parse_script(TEXT), 0, threads=False)))
+"""
+
+
+def test_variables_are_replaced_in_its_nodes(added: dict[str, str], tmp_path: Path) -> None:
+    """A loop over threads is odd on a processor, and mended by putting its variable in the place of the thread's."""
+    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
+    command = [python, "-c", f"TEXT = {THREADS!r}\n{MENDED}"]
+    done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
+    assert done.returncode == 0 and "for i in range(8)" in done.stdout, done.stderr

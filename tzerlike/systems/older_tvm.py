@@ -190,7 +190,8 @@ def structural_map(root: Any, change: Any) -> Any:
     def after(node: Any) -> Any:
         return new(node) if new is not None and type(node) is tirx.Var else None
 
-    made = tirx.stmt_functor.ir_transform(statement, None, after, ["tirx.Var"])
+    # ir.Var since 0.26.
+    made = tirx.stmt_functor.ir_transform(statement, None, after, [tirx.Var.__tvm_ffi_type_info__.type_key])
     return made if statement is root else made.value
 
 
