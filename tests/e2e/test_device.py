@@ -106,6 +106,16 @@ def test_what_goes_wrong_costs_its_process_alone(
     assert stand_in.starts == 2
 
 
+def test_memory_that_the_machine_refuses_is_no_wrong_code(stand_in: Device, tmp_path: Path) -> None:
+    far = "S[T.int64(4398046511104) * T.Cast('int64', {})]"
+    there = f"for i in range(8):\n        {far.format('i')} = A[7 - i]"
+    back = f"for i in range(8):\n        A[i] = {far.format('7 - i')}"
+    body = f"S = T.alloc_buffer((T.int64(35184372088832),))\n    {there}\n    {back}\n    for i"
+    results = judged(stand_in, ADD.replace("for i", body), ADD, tmp_path)
+    assert (results.optimised.ending, results.blame) == (Ending.REFUSED, "")
+    assert "bad_alloc" in results.optimised.message
+
+
 def test_what_does_not_compile_is_not_run(stand_in: Device, tmp_path: Path) -> None:
     results = judged(stand_in, ADD.replace("T.int32):", "T.int32):\n    T.evaluate(T.call_packed(1))"), ADD, tmp_path)
     assert (results.optimised.ending, results.device) == (Ending.NOT_RUN, "")

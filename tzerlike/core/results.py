@@ -29,7 +29,7 @@ class Ending(StrEnum):
     AGREES = "agrees"
     DIFFERS = "differs"
     REFUSED = "refused"
-    """TVM raised while it built."""
+    """TVM raised while it built, or the function had not what it takes to run it: support, or memory."""
     RAISED = "raised"
     """The compiled function raised."""
     UNDEFINED = "undefined"
@@ -152,9 +152,9 @@ class Results:
         """How the build ended that is to blame: the baseline where it alone is wrong, else the optimised one."""
         return self.baseline if self.blame == BASELINE else self.optimised
 
-    def died(self, in_baseline: bool, message: str) -> Results:
-        """These results once the process died of running a build."""
-        ran = Ran(Ending.DIED, message)
+    def died(self, in_baseline: bool, message: str, ending: Ending = Ending.DIED) -> Results:
+        """These results once the process died of running a build, or it was `ending` otherwise with it."""
+        ran = Ran(ending, message)
         seen = replace(self, baseline=ran) if in_baseline else replace(self, optimised=ran)
         return replace(seen, undecided=self.over_budget)
 

@@ -410,7 +410,8 @@ class ForkExecutor:
         if exit_ is Exit.CONFINED:
             message, results = confined_by(death), None
         if results is not None and channel.stage() in _RUNNING:
-            results = results.died(channel.stage() is Stage.RUN_BASELINE, message)
+            ending = Ending.REFUSED if exit_ is Exit.OOM else Ending.DIED
+            results = results.died(channel.stage() is Stage.RUN_BASELINE, message, ending)
         frames: tuple[Frame, ...] = ()
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
         if exit_ is Exit.CRASH and death is not None:

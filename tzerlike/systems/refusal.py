@@ -40,7 +40,12 @@ class CompilerRefused(Exception):
     @property
     def exhausted(self) -> bool:
         """Whether what TVM says is that memory ran out."""
-        return isinstance(self.cause, MemoryError) or any(phrase in self.message for phrase in _OUT_OF_MEMORY)
+        return isinstance(self.cause, MemoryError) or lacks_memory(self.message)
+
+
+def lacks_memory(message: str) -> bool:
+    """Whether what TVM or a compiled function says is that memory ran out."""
+    return any(phrase in message for phrase in _OUT_OF_MEMORY)
 
 
 def ask_compiler(step: Callable[[], _T]) -> _T:

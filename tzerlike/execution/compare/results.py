@@ -23,7 +23,7 @@ from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, StepNotes
 from tzerlike.systems.optional import LEVELS
-from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler, lacks_memory
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
@@ -186,8 +186,9 @@ def _run_both(
 
 
 def raised(message: str) -> Ran:
-    """How a build ended whose function raised."""
-    return Ran(Ending.REFUSED if missing_support(message) else Ending.RAISED, message[:_MESSAGE])
+    """How a build ended whose function raised. For lack of memory no code is wrong."""
+    excused = missing_support(message) or lacks_memory(message)
+    return Ran(Ending.REFUSED if excused else Ending.RAISED, message[:_MESSAGE])
 
 
 def _after_run(look: Callable[[], Ran]) -> Ran:
