@@ -1,0 +1,41 @@
+"""What a report says of a schedule primitive that changes what a program computes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tzerlike.core.finding import Signed
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.oracles import account_of
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("B[0] is 5, not 10 ± 0.0 (1 of 1 elements)", "computes something else: B[0] is 5, not 10."),
+        (
+            "B[0] is 0.30000001192092896, not 0.25 ± 8.238489003044758e-07 (1 of 4 elements)",
+            "computes something else: B[0] is 0.3, not 0.25 ± 8.2e-07 (1 of 4 elements).",
+        ),
+        (
+            "B[0] is 0.30000000000000004, not 0.3000000000000001 ± 0.0 (1 of 4 elements)",
+            "computes something else: B[0] is 0.30000000000000004, not 0.3000000000000001 (1 of 4 elements).",
+        ),
+    ],
+    ids=["whole", "a bound", "numbers that are close"],
+)
+def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, f"other values: {said}", "ReverseComputeAt")
+    signed = Signed("wrong-code", ("schedule", "ReverseComputeAt", "other values"))
+    account = account_of(signed, seen, {"schedule": {"calls": []}})
+    assert account.place == "Schedule.reverse_compute_at"
+    assert account.actual.endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [("ReIndex", "reindex"), ("RFactor", "rfactor"), ("CacheWrite", "cache_write")]
+)
+def test_primitives_are_called_as_people_call_them(kind: str, method: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, "uninitialised: A", kind)
+    account = account_of(Signed("wrong-code", ("schedule", kind)), seen, {"schedule": {}})
+    assert account.headline == f"Schedule.{method} makes a program read uninitialized memory"
