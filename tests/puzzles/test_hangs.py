@@ -83,7 +83,7 @@ def test_what_does_not_end_at_small_extents_is_a_hang(worker: Confirming) -> Non
     assert said["kind"] == "hang"
     assert said["observation"]["message"].startswith("does not end with extents 8 times smaller within")
     assert said["observation"]["backtrace"], "what the stacks have in common"
-    assert "does not end with extents 8 times smaller" in (bundle / "report.md").read_text()
+    assert "is still running with extents 8 times smaller" in (bundle / "report.md").read_text()
     assert worker.state.unconfirmed == {}
 
 

@@ -299,7 +299,7 @@ def test_where_a_refusal_is_due_the_report_says_so(
         assert path is not None
         report = (path / "report.md").read_text()
         title, expected = report.partition("\n")[0], report.partition("### Expected behavior")[2].split("\n\n")[1]
-        assert expected.startswith("A ScheduleError: ") is bool(due)
+        assert expected.startswith("A `ScheduleError`: ") is bool(due)
         assert due in expected
         assert title.endswith(": InternalError, not ScheduleError") is bool(due)
         # What needed no refusal does not become smaller by needing one.

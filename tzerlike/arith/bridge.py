@@ -43,7 +43,7 @@ class Unmakeable(Exception):
 
 
 _BAD_SHIFT = "Shift amount must be"
-"""Releases before 0.27 make no shift by a constant that is negative or as wide as the operand."""
+"""Older releases make no shift by a constant that is negative or as wide as the operand."""
 
 
 @cache

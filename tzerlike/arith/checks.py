@@ -168,7 +168,7 @@ def _int_set_relaxed(question: Question) -> tuple[Claim, ...]:
 
 
 def _can_prove_symbolic(question: Question) -> tuple[Claim, ...]:
-    # 0.25 has no z3 inside.
+    # An older one has no z3 inside.
     if hasattr(question.analyzer, "set_z3_rlimit"):
         question.analyzer.set_z3_rlimit(Z3_RESOURCES)
     return _proved(question, sym().ProofStrength.SYMBOLIC_BOUND)
