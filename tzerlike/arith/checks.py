@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from inspect import Parameter, signature
 from typing import Any
 
 from tzerlike.arith.bridge import from_tvm, range_of, to_tvm, variable_named
@@ -266,6 +267,24 @@ def _iter_sum(question: Question) -> tuple[Claim, ...]:
     return _same(question, sym().normalize_iter_map_to_expr(total))
 
 
+def asked_otherwise(analyses: Any) -> frozenset[str]:
+    """The checks that a `tvm.sym` has nothing for, or other arguments, as forks of an older one."""
+    analyzer, total = analyses.Analyzer, analyses.normalize_to_iter_sum
+    fits = {
+        "try_compare": hasattr(analyzer, "try_compare"),
+        "int_set": signature(analyzer.int_set).parameters["dom_map"].default is not Parameter.empty,
+        "normalize_to_iter_sum": len(signature(total).parameters) > 2,
+    }
+    return frozenset(name for name, fit in fits.items() if not fit)
+
+
+_ASKED_OTHERWISE = asked_otherwise(sym())
+
+
+def _where_asked(name: str, applies: Callable[[Problem], bool]) -> Callable[[Problem], bool]:
+    return (lambda problem: False) if name in _ASKED_OTHERWISE else applies
+
+
 _SIMPLIFIED = """\
 result = {call}
 print("TVM says", result)
@@ -321,7 +340,7 @@ print("TVM says", result)
 holds = at(expr) == result.base if result.coeff == 0 else (at(expr) - result.base) % result.coeff == 0""",
     ),
     "int_set": Analysis(
-        _integer,
+        _where_asked("int_set", _integer),
         lambda q: _within(q, q.problem.root, q.analyzer.int_set(q.expr)),
         f"result = analyzer.int_set(expr)\n{_INTERVAL}",
         every=3,
@@ -390,7 +409,7 @@ holds = not result or at(left) == at(right)""",
         made_of=(*_PARTS, *SIMPLIFIERS),
     ),
     "try_compare": Analysis(
-        _pair,
+        _where_asked("try_compare", _pair),
         _try_compare,
         """\
 result = analyzer.try_compare(left, right)
@@ -450,7 +469,7 @@ holds = result.is_nothing() or not inside(at(variables[0]), result) or at(expr) 
         made_of=SIMPLIFIERS,
     ),
     "normalize_to_iter_sum": Analysis(
-        _index,
+        _where_asked("normalize_to_iter_sum", _index),
         _iter_sum,
         _SIMPLIFIED.format(
             call="tvm.sym.normalize_iter_map_to_expr(\n"

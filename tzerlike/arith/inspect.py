@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from tzerlike.core.refused import Refusal, nameless, refusal_in
 from tzerlike.systems import tvm_api, under_test
 
 _UNREAD = "unread: "
+_NO_ARGUMENT = re.compile(r"Do not know how to handle type|got `ffi\.OpaquePyObject`")
+"""What tvm-ffi says of an object that is none of TVM's."""
 _TOP_FRAMES = 3
 _FRAMES = 32
 
@@ -89,7 +92,8 @@ def posed(table: Table, scope: ExitStack) -> Question | AnalysisOutcome:
     except Exception as error:
         if not raised_in_analysis(error):
             raise
-        return _refused(error)
+        # A fork has sets that its own analyzer cannot be given.
+        return AnalysisOutcome(error=f"{_UNREAD}{error}") if _NO_ARGUMENT.search(str(error)) else _refused(error)
 
 
 def answer(table: Table, question: Question, check: Analysis) -> AnalysisOutcome:

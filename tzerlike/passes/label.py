@@ -29,7 +29,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Memory verification failed|Did you forget to bind": "tirx.VerifyMemory reports host code on device memory",
     "vtcm|VTCM": "s_tir.VerifyVTCMLimit verifies a capacity",
     "not in SSA form": "tirx.VerifySSA verifies",
-    "The buffer parameter .* has dtype": "tirx.ForceNarrowIndexToInt32 takes no int64 buffers",
+    "The buffer (parameter .*|.* buffer map )has dtype": "tirx.ForceNarrowIndexToInt32 takes no int64 buffers",
     "Failed to vectorize loop with extent": "vector loops need a constant extent",
     "A while loop inside a vectorized loop": "there are no vector loops around while",
     "WhileNode in InjectVirtualThread not supported": "there are no virtual threads around while",
@@ -47,6 +47,10 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Cannot allocate global memory when targeting CUDA": "kernels get global memory as arguments",
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
+    r"Unresolved call .*\.(start|end)_profile_intrinsic\b": "profiling is Hexagon's",
+    r"Unresolved call .*\.(a?(sin|cos|tan)h?|atan2|exp2|exp10|log2|log10|log1p|erf|rsqrt|nearbyint|popcount|clz)\b": (
+        "code generation in C has this function for some types only"
+    ),
 }
 """Patterns of messages by which TVM refuses a program whatever ran before, and what each says."""
 

@@ -225,6 +225,15 @@ def test_a_late_violation_does_not_excuse_an_early_failure() -> None:
     assert label(PIPELINE, BLOCKS, "", "\nInternalError: not implemented\nstack") is Label.DOCUMENTED_REFUSAL
 
 
+def test_what_c_lacks_is_refused_and_a_builtin_that_is_left_is_not() -> None:
+    said = 'InternalError: Unresolved call ir.Op(span=None, name="tirx.{}", num_inputs=1)'
+    assert label(PIPELINE, BLOCKS, "", said.format("exp2")) is Label.DOCUMENTED_REFUSAL
+    assert label(PIPELINE, BLOCKS, "", said.format("start_profile_intrinsic")) is Label.DOCUMENTED_REFUSAL
+    assert label(PIPELINE, BLOCKS, "", said.format("tvm_stack_alloca")) is Label.INTERNAL_ERROR
+    narrow = "InternalError: The buffer p0 in the function buffer map has dtype int64. The function is"
+    assert label((), BLOCKS, "tirx.ForceNarrowIndexToInt32", narrow) is Label.DOCUMENTED_REFUSAL
+
+
 def test_facts_come_from_the_json_alone() -> None:
     for text in ("no json", "7", "{}", '{"nodes": [7]}', '{"nodes": [{"type": "tirx.For", "data": {}}]}', "[" * 90_000):
         with pytest.raises(ValueError):
