@@ -127,7 +127,8 @@ def _integer(program: Program, site: Site) -> Odds:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
         if not within(site.node, number(site.dtype, 0), extent):
             yield "an index outside of its buffer", partial(number, site.dtype, 0)
-    if abs(int(site.node.value)) >= EXTREME and _in_index_or_divisor(site):
+    calculates = above is not None and type(above.node) in ARITHMETIC
+    if abs(int(site.node.value)) >= EXTREME and (_in_index_or_divisor(site) or (calculates and _in_condition(site))):
         yield "an extreme constant", partial(number, site.dtype, 2)
 
 
