@@ -194,6 +194,14 @@ def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -
     assert "`s_tir.P`: it leaves `t of shape (2147483647)`. Without that pass there is no failure." in text
 
 
+def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
+    where = "S, a view of A_global_global with strides that it does not have"
+    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "view", where)
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.LowerMatchBuffer", origin=origin)
+    told = "[Bug][TIR] CompactBufferAllocation leaves IR that LowerMatchBuffer fails on"
+    assert headline(subject("ice-on-valid", seen)) == told
+
+
 def test_that_nobody_is_known_to_be_guilty_is_said() -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no")
     assert "No earlier pass is known to have broken the program." in report(subject("ice-on-valid", seen))

@@ -115,6 +115,9 @@ _STAGES = {
 
 def _in_short(place: str, subject: Subject) -> str:
     """What failed in which function of TVM's, where what it says is too long for a title."""
+    if subject.seen.origin is not None:
+        fails = "crashes" if subject.finding.kind == "crash" else "fails"
+        return f"{short_name(subject.seen.culprit)} leaves IR that {place} {fails} on"
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
     if subject.seen.stage is Stage.TEXT:
         return "TVMScript does not round-trip"
