@@ -13,7 +13,13 @@ import pytest
 
 from tests.e2e.conftest import CACHE, Command
 from tests.e2e.test_reduce import CRASH, bundle
+from tzerlike.arith.case import ArithCase
+from tzerlike.arith.model import Expr, Problem, Variable, const
+from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.storage import json_text
+from tzerlike.findings.bundles.bundle import Confirmation, observation_text
 from tzerlike.systems import TVM
 
 pytestmark = pytest.mark.long
@@ -110,3 +116,21 @@ def test_one_bad_python_does_not_lose_the_table(
     assert status == 2, "naming a Python that is none is an error all the same"
     assert words(crash) == ["cannot load", "does not show", "shows"]
     assert "No such file" in crash["versions"][str(missing)]["detail"]
+
+
+def test_arithmetic_is_asked_of_each_version(tzerlike: Command, pythons: list[Path], tmp_path: Path) -> None:
+    """The bound of a remainder goes by the greatest common divisor since 0.26 (TVM: src/arith/const_int_bound.cc)."""
+    path = tmp_path / "wrong-code-const-int-bound"
+    path.mkdir()
+    x = Variable("x", "int32", (0, 4), "steps")
+    moved = Expr("Add", "int32", (x.node, const(-1, "int32")))
+    root = Expr("FloorMod", "int32", (moved, const(22, "int32")))
+    problem = Problem((x,), (root,))
+    finding = Signed("wrong-code", ("const_int_bound", "FloorMod(Add(v0, c), c) [v0 int32]"))
+    seen = Observation(Exit.OK, Stage.ANALYZE, "claims ((x + -1) %% 22) <= 1", "const_int_bound")
+    (path / "case.json").write_text(json_text(ArithCase("const_int_bound", problem, 1, 0, 0).to_json()))
+    (path / "observation.json").write_text(observation_text(finding, seen, Limits(), Confirmation(2, 2), {}))
+    (history,), status = histories(tzerlike, [path], pythons)
+    assert status == 1, "it does not show on our own"
+    assert words(history) == ["shows", "does not show", "does not show"]
+    assert (history["first_bad"], history["fixed_in"]) == (f"<= {OLDER[-1]}", OLDER[0])

@@ -21,7 +21,7 @@ class HarnessRow:
     A harness whose programs are no Cases has a `reader`, which takes the path of a case.json and raises UserError; it
     has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
     `culprit`; `words` takes the parts of one and the words that it is signed by, and returns those that all of its
-    cause have.
+    cause have; `elsewhere` is what the process of another Python does with one (tzerlike.findings.versions).
 
     `walk` is the job that follows a build pass by pass (tzerlike.execution.diagnosis.ask), as bisecting takes.
     """
@@ -35,6 +35,7 @@ class HarnessRow:
     reader: str = ""
     culprit: str = ""
     words: str = ""
+    elsewhere: str = ""
     walk: str = ""
 
     @property
@@ -75,6 +76,7 @@ HARNESSES = {
             # Its analyses are built upon each other, so the one that was asked says little.
             culprit="arithmetic analyzer",
             words="tzerlike.arith.alike:words_of_cause",
+            elsewhere="tzerlike.arith.elsewhere:judge_stored",
         ),
     )
 }

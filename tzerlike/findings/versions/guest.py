@@ -28,6 +28,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     silence()
     try:
+        from tzerlike.core.harness import HARNESSES
         from tzerlike.findings.versions import judge
         from tzerlike.systems import tvm_api
     except Exception:  # noqa: BLE001 - whatever another TVM raises on import is the answer
@@ -38,7 +39,8 @@ def main() -> None:
     channel = Channel()
     for line in sys.stdin:
         item = json.loads(line)
-        _say(answers, _in_child(table[item["do"]], item, channel))
+        work = table.get(item["do"]) or HARNESSES[item["do"]].load("elsewhere")
+        _say(answers, _in_child(work, item, channel))
 
 
 def _say(answers: TextIO, packet: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from tzerlike.core.finding import kind_of
 from tzerlike.core.observation import Exit, Stage, message_template
 from tzerlike.core.refused import refusal_in
 from tzerlike.core.results import BASELINE, Ending
-from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.bundles.bundle import Bundle, OtherBundle, Record, read_bundle
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.findings.replay import Replayed
 from tzerlike.findings.versions.host import Guest
@@ -104,6 +104,19 @@ def found_on(path: Path) -> str:
         return ""
 
 
+def asked_of(bundle: OtherBundle, guest: Guest, times: int) -> Cell:
+    """Put a program that is no Case to the guest's TVM `times` times."""
+    stored = json.loads((bundle.path / "case.json").read_text(encoding="utf-8"))
+    item = {"do": bundle.harness.name, "stored": stored, **_limits(bundle)}
+    try:
+        answers = [guest.ask(item) for _ in range(times)]
+    except TzerlikeError as error:
+        return Cell(Word.UNKNOWN, str(error))
+    if "unloadable" in answers[0]:
+        return Cell(Word.UNKNOWN, str(answers[0]["unloadable"]))
+    return _together(bundle, answers)
+
+
 def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) -> Cell:
     """Run a bundle `times` times on the guest's TVM; `scripts` are texts of its program, to be tried in turn."""
     try:
@@ -130,12 +143,16 @@ def _compiled(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) 
         answer = guest.ask({**item, "script": script})
         if "unloadable" not in answer:
             answers = [answer, *(guest.ask({**item, "script": script}) for _ in range(times - 1))]
-            words = [_word(bundle, each) for each in answers]
-            same = words.count(Word.SHOWS)
-            if same == times:
-                return Cell(Word.SHOWS)
-            return Cell(Word.FLAKY if same else words[-1], _seen(answers[-1]))
+            return _together(bundle, answers)
     return Cell(Word.UNKNOWN, str(answer["unloadable"]))
+
+
+def _together(bundle: Record, answers: Sequence[Mapping[str, Any]]) -> Cell:
+    words = [_word(bundle, each) for each in answers]
+    same = words.count(Word.SHOWS)
+    if same == len(answers):
+        return Cell(Word.SHOWS)
+    return Cell(Word.FLAKY if same else words[-1], _seen(answers[-1]))
 
 
 def _of_baseline(bundle: Bundle) -> bool:
@@ -146,7 +163,7 @@ def _of_baseline(bundle: Bundle) -> bool:
     return seen.results.blame in (BASELINE, "both") or seen.results.baseline.ending is Ending.REFUSED
 
 
-def _limits(bundle: Bundle) -> dict[str, Any]:
+def _limits(bundle: Record) -> dict[str, Any]:
     return {"seconds": bundle.limits.seconds, "memory": bundle.limits.memory}
 
 
@@ -168,7 +185,7 @@ def _printed_and_parsed(bundle: Bundle, guest: Guest, scripts: Sequence[str]) ->
     return cell
 
 
-def _word(bundle: Bundle, answer: Mapping[str, Any]) -> Word:
+def _word(bundle: Record, answer: Mapping[str, Any]) -> Word:
     """Whether an answer is the bug of the bundle, as far as that can be decided across versions.
 
     Frames, and a crash's place within a pass, differ from build to build: what counts is the kind of end, the pass, and
@@ -236,6 +253,8 @@ def histories(
             judged = bundle if reduced is None else read_bundle(reduced)
             scripts = printed(judged, list(everyone.values()))
             cells = {version: looked_at(judged, everyone[version], scripts, times) for version in versions}
+        elif isinstance(bundle, OtherBundle) and bundle.harness.elsewhere:
+            cells = {version: asked_of(bundle, everyone[version], times) for version in versions}
         if replay.same == replay.times or cells[home.version].word in (Word.UNKNOWN, Word.OTHER):
             cells[home.version] = Cell(Word(replay.verdict), "" if replay.same == replay.times else replay.seen)
         cells = {column: Cell(Word.UNKNOWN, why) for column, why in missing.items()} | cells
