@@ -81,6 +81,7 @@ def test_the_analyzer_is_asked_for_what_this_version_has(added: dict[str, str], 
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "campaign/stats.json").read_text())
     assert stats["iterations"] == 20000 and not stats["faults"]
+    assert not [said for said in stats["rejected"] if "unread" in said], "operators on bits are calls there"
 
 
 THREADS = """

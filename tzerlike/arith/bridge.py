@@ -31,7 +31,17 @@ _OPERANDS = {
 }
 """The attributes of the other nodes that are operands."""
 
-_CALLS = {"prim.if_then_else": "if_then_else", "prim.likely": "likely"}
+_CALLS = {
+    "if_then_else": "if_then_else",
+    "likely": "likely",
+    "bitwise_and": "BitwiseAnd",
+    "bitwise_or": "BitwiseOr",
+    "bitwise_xor": "BitwiseXor",
+    "bitwise_not": "BitwiseNot",
+    "shift_left": "LShift",
+    "shift_right": "RShift",
+}
+"""Operators of calls, without their namespace; before 0.27 those on bits had no nodes of their own."""
 
 
 class Unreadable(Exception):
@@ -127,12 +137,14 @@ def from_tvm(expr: Any, variables: Mapping[str, str]) -> Expr:
             return Expr(name, vector_dtype(args[0].dtype, int(expr.lanes)), args)
         dtype = str(tvm_api.type_of(expr).dtype) if name == "Cast" else args[1 if name == "Select" else 0].dtype
         return Expr(name, dtype, args)
-    if name == "Call" and tvm_api.operator_name(expr) in _CALLS:
-        op = _CALLS[tvm_api.operator_name(expr)]
-        args = tuple(from_tvm(arg, variables) for arg in expr.args)
-        if len(args) == ARITY[op]:
-            return Expr(op, args[-1].dtype, args)
-    raise Unreadable(f"{name} {getattr(expr, 'op', '')}".strip())
+    if name != "Call":
+        raise Unreadable(name)
+    called = tvm_api.operator_name(expr)
+    op = _CALLS.get(called.rpartition(".")[2], "")
+    if not op or len(expr.args) != ARITY[op]:
+        raise Unreadable(f"{name} {called}".strip())
+    args = tuple(from_tvm(arg, variables) for arg in expr.args)
+    return Expr(op, args[-1].dtype, args)
 
 
 def _operands(expr: Any, variables: Mapping[str, str]) -> tuple[Expr, Expr]:
