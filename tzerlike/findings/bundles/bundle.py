@@ -54,8 +54,9 @@ class Confirmation:
         return self.same < self.runs
 
     def with_tier(self, tier: int, witness: Deposition | None) -> Confirmation:
-        """Add the tier, and the witness where it was asked: what it cannot confirm is nothing to stop a user with."""
-        sure = witness is None or witness.word is WitnessWord.CONFIRMS
+        """Add the tier, and the witness where it was asked: what it cannot confirm is nothing to stop a user with, nor
+        is what does not show each time."""
+        sure = not self.flaky and (witness is None or witness.word is WitnessWord.CONFIRMS)
         return replace(self, tier=tier if sure else SECOND_TIER, witness=witness)
 
     @property

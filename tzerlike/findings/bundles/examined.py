@@ -61,7 +61,7 @@ def bundle_examined(
     # Speed is the one thing that noise alone could fake.
     if same < (len(again) if finding.kind == "slow-code" else 1):
         return None
-    confirmation = Confirmation(len(again), same, tier)
+    confirmation = Confirmation(len(again), same).with_tier(tier, None)
     texts = programs.texts_of_look(executor, finding, look)
     kept = StoredCase(finding.case, stored.provenance)
     held = {**environment, **look.held}

@@ -47,7 +47,7 @@ def bundle_mutation(
         finding,
         StoredCase(stored.case, mutation.descent(stored.provenance)),
         executor.limits,
-        Confirmation(len(LAYOUTS), 1 + len(list(same)), tier_of_look(finding, executor, programs)),
+        Confirmation(len(LAYOUTS), 1 + len(list(same))).with_tier(tier_of_look(finding, executor, programs), None),
         programs.texts_of_calls(executor, finding, first.culprit, first.calls),
         {**environment, "mutation": mutation.to_json()},
     )

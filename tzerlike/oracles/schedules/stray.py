@@ -52,10 +52,14 @@ def stray(program):
             name, index = place(expr.source, expr.indices, at)
             if index is not None and name in allocated and (name, index) not in written:
                 raise IndexError(f"{name} is read at {list(index)}, which nothing has written")
-        elif kind == "Select":
-            read(expr.true_value if value(expr.condition, at) else expr.false_value, at)
-        elif kind == "Call" and expr.op.name.endswith("if_then_else"):
-            read(expr.args[1 if value(expr.args[0], at) else 2], at)
+        elif kind == "Select" or (kind == "Call" and expr.op.name.endswith("if_then_else")):
+            parts = expr.args if kind == "Call" else (expr.condition, expr.true_value, expr.false_value)
+            read(parts[0], at)
+            try:
+                chosen = parts[1] if value(parts[0], at) else parts[2]
+            except AttributeError:  # data decide
+                return
+            read(chosen, at)
         else:
             for one in (*getattr(expr, "args", ()), *(getattr(expr, name, None) for name in ("a", "b", "value"))):
                 if isinstance(one, tvm.ir.Expr):
