@@ -24,7 +24,7 @@ from tzerlike.graph.relax import relax_accepts, relax_module
 from tzerlike.graph.spec import ROWS, forms
 from tzerlike.graph.symbols import with_variables
 from tzerlike.graph.values import drawn_values
-from tzerlike.harnesses.graph.program import building_source, program_of, script_of_model
+from tzerlike.harnesses.graph.program import building_source, source_program, script_of_model
 from tzerlike.harnesses.graph.running import Building
 from tzerlike.oracles.models import judge_results
 from tzerlike.systems import tvm_api
@@ -152,7 +152,7 @@ def test_what_does_not_read_back_is_built_or_loaded(monkeypatch: pytest.MonkeyPa
         raise ValueError(text)
 
     monkeypatch.setattr(tvm_api, "parse_script", refuse)
-    built, loaded = program_of(calls), program_of(CHOICE)
+    built, loaded = source_program(calls), source_program(CHOICE)
     assert built is not None and "builder.emit(relax.op.tile(x0" in built.shown and built.source in built.shown
     assert loaded is not None and loaded.source.startswith("Module = tvm.ir.load_json(")
     assert loaded.shown.startswith(("@I.ir_module", "k")) and "R.sin" in loaded.shown

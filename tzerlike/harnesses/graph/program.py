@@ -36,7 +36,7 @@ class Program:
     shown: str
 
 
-def program_of(model: Model) -> Program | None:
+def source_program(model: Model) -> Program | None:
     """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
 
     None where TVM can neither build nor print it and it is no plain list of calls.
@@ -81,7 +81,7 @@ def _builds(calls: str, script: str) -> bool:
 
 def script_of_model(model: Model) -> str:
     """Return TVMScript of a model whose constants are parameters, "" where it does not read back."""
-    program = program_of(model)
+    program = source_program(model)
     return program.source if program is not None and "@I.ir_module" in program.source else ""
 
 

@@ -22,7 +22,7 @@ from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
-from tzerlike.harnesses.graph.program import program_of
+from tzerlike.harnesses.graph.program import source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, run_of, sources_source
 from tzerlike.harnesses.proof import proved
@@ -156,7 +156,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         return Texts(f"{lines}\n", refusal_script(finding, model))
-    program = program_of(model)
+    program = source_program(model)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     wrong = wrong_output(finding, model)
