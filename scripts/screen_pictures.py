@@ -1,7 +1,7 @@
 """Draw the screen of a campaign at four sizes as SVG, for docs/pictures: any browser makes a picture of one.
 
 python scripts/screen_pictures.py CAMPAIGN OUT
-chromium --headless --screenshot=docs/pictures/screen.png --window-size=1500,1020 OUT/120x40.svg
+chromium --headless --screenshot=docs/pictures/screen.png --window-size=1483,1002 OUT/120x40.svg
 """
 
 from __future__ import annotations

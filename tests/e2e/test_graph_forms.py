@@ -24,9 +24,10 @@ from tzerlike.graph.relax import relax_accepts, relax_module
 from tzerlike.graph.spec import ROWS, forms
 from tzerlike.graph.symbols import with_variables
 from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.program import building_source, source_program, script_of_model
 from tzerlike.harnesses.graph.running import Building
-from tzerlike.harnesses.graph.texts import script_of_model
 from tzerlike.oracles.models import judge_results
+from tzerlike.systems import tvm_api
 
 ROW, CONDITION = TensorType((5,), "float32"), TensorType((), "bool")
 
@@ -129,6 +130,32 @@ def test_what_is_wrong_for_some_extents_is_found_and_its_repro_has_them(
 def test_models_with_forms_come_back_from_their_script() -> None:
     for model in (CHOICE, VARYING):
         assert script_of_model(model)
+
+
+def test_a_list_of_calls_is_written_as_what_builds_it() -> None:
+    full = Vertex("full", (), {"shape": (5, 3), "fill_value": 2, "dtype": "float32"}, (TensorType((5, 3), "float32"),))
+    parts = Vertex("split", (1,), {"indices_or_sections": 2, "axis": 0}, (TensorType((5, 3), "float32"),) * 2)
+    calls = Model(VARYING.sources, (full, parts), (2, 4), variables=VARYING.variables, written=VARYING.written)
+    names: dict[str, Any] = {"relax": tvm_api.part("relax"), "tirx": tvm_api.part("tirx")}
+    source = building_source(calls)
+    exec(source, names)
+    built = relax_module(calls, lambda origin: None)
+    assert tvm_api.script_of(names["Module"]) == tvm_api.script_of(built)
+    assert 'TensorType([2 * n, 3], "float32")' in source and "relax.op.full([n, 3]," in source
+    assert building_source(CHOICE) == building_source(VARYING) == ""
+
+
+def test_what_does_not_read_back_is_built_or_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = replace(VARYING, vertices=tuple(replace(one, within=()) for one in VARYING.vertices))
+
+    def refuse(text: str) -> None:
+        raise ValueError(text)
+
+    monkeypatch.setattr(tvm_api, "parse_script", refuse)
+    built, loaded = source_program(calls), source_program(CHOICE)
+    assert built is not None and "builder.emit(relax.op.tile(x0" in built.shown and built.source in built.shown
+    assert loaded is not None and loaded.source.startswith("Module = tvm.ir.load_json(")
+    assert loaded.shown.startswith(("@I.ir_module", "k")) and "R.sin" in loaded.shown
 
 
 def test_the_verifier_takes_models_with_forms() -> None:

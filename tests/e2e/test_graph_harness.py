@@ -44,8 +44,9 @@ from tzerlike.harnesses.graph.passes import (
     made_pass,
     step_source,
 )
+from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.texts import repro_script, script_of_model, wrong_output
+from tzerlike.harnesses.graph.texts import repro_script, wrong_output
 from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts

@@ -456,7 +456,8 @@ class Fuzzer:
             kind = self.pairs.label(trial.case, seen)
             reason = kind.value
             tally.labels[reason] += 1
-            tally.rejected[f"{seen.stage} {seen.pass_name}: {message_template(seen.message)}"] += 1
+            where = " ".join(filter(None, (seen.stage, seen.pass_name)))
+            tally.rejected[f"{where}: {message_template(seen.message)}"] += 1
             if kind is Label.INTERNAL_ERROR and seen.rejection is not None:
                 tally.internal_errors[_on_what(seen.rejection)] += 1
         if seen.results is not None:

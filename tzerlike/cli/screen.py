@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -24,6 +23,7 @@ from tzerlike.core.units import duration
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.faults.book import tally, warning
+from tzerlike.reporting.findings import in_order
 from tzerlike.reporting.shown import title_of_report
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -31,18 +31,11 @@ _PLAIN_EVERY = 10.0
 _LOW = 30
 """Lines from which on there is room for more than the last event."""
 
-_FACTS = 13
-"""Lines of the live screen that are no table's: frame, facts, last finding and problem."""
-
-
-_BUG = re.compile(r"^# (\[\w+\])*\s*")
-"""What all titles of reports have in front."""
+_ROWS = 16
+"""Rows of the tables of mutators and passes at most."""
 
 _FEW = 8
 """Workers whose speeds are shown one by one."""
-
-_MORE = 8
-"""Findings that are shown beside the last one, where there is room."""
 
 
 class Screen(AbstractContextManager["Screen"]):
@@ -154,7 +147,7 @@ class FindingLines:
                 with suppress(UserError, OSError):
                     record = read_record(path)
                     tier = f"tier {record.tier}" if record.tier else "      "
-                    title = one_line(_BUG.sub("", title_of_report(path)) or record.title, 200)
+                    title = one_line(title_of_report(path) or record.title, 200)
                     self._known[path.name] = (
                         path.stat().st_mtime,
                         f"{tier}  {record.signature}  {record.kind:12}  {title}",
@@ -197,7 +190,12 @@ def stats_line(stats: Mapping[str, Any]) -> str:
     )
 
 
-_NARROW = 100
+_WIDE = 100
+"""Columns from which on there is room for all that is known."""
+
+_FRAME = 2
+"""Lines of the frame."""
+
 _SIGNED = re.compile(r"^(tier \d  )[0-9a-f]{12}  [\w-]+ +")
 """What a line of a finding has between its tier and its title."""
 
@@ -210,20 +208,20 @@ def render(
     config = view.config
     if not stats or not stats["workers"]:
         return Panel(Text(f"{view.status} ..."), title="tzerlike", subtitle=f"seed {config.seed}")
-    wide = width >= 100
-    # What the facts and the last lines leave, for tables beside or above each other, each with two lines of its own.
-    room = height - _FACTS
-    rows = min(8, room - 2) if wide else min(5, room // 2 - 2)
-    tables = [_yield_table(name, stats[name], rows) for name in ("mutators", "passes") if rows > 0]
-    parts: list[RenderableType] = [_facts(view, wide), Columns(tables, expand=True) if wide else Group(*tables)]
-    if width < _NARROW:
+    if width < _WIDE:
         findings = [_SIGNED.sub(r"\1", line) for line in findings]
-    last = findings[0] if findings else stats["last_finding"]
+    facts = _facts(view, width >= _WIDE)
+    last = [*findings] or [line for line in [stats["last_finding"]] if line]
+    # The lines that are left: half for more findings, the rest for the tables, and what they do not need for findings.
+    spare = height - _FRAME - facts.row_count - bool(last) - bool(stats["problems"])
+    rows = min(_ROWS, spare - min(len(last[1:]), spare // 2) - 2, max(len(stats["mutators"]), len(stats["passes"])))
+    parts: list[RenderableType] = [facts]
+    if rows > 0:
+        spare -= rows + 2
+        parts.append(_side_by_side(*(_yield_table(name, stats[name], rows, width) for name in ("mutators", "passes"))))
     if last:
-        # Where there is room, more of them.
-        spare = max(0, height - _FACTS - (rows + 2) * (1 if wide else 2))
-        parts.append(_cut(f"last finding  {last}", "bold red"))
-        parts += [_cut(f"              {line}", "red") for line in findings[1 : 1 + min(spare, _MORE)]]
+        parts.append(_cut(f"last finding  {last[0]}", "bold red"))
+        parts += [_cut(f"              {line}", "red") for line in last[1 : 1 + max(0, spare)]]
     if stats["problems"]:
         parts.append(_cut(f"problem  {stats['problems'][-1]}", "yellow"))
     return Panel(
@@ -233,7 +231,7 @@ def render(
     )
 
 
-def _cut(line: str, style: str) -> Text:
+def _cut(line: str, style: str = "") -> Text:
     return Text(line, style=style, overflow="ellipsis", no_wrap=True)
 
 
@@ -241,29 +239,32 @@ def _facts(view: View, wide: bool) -> Table:
     stats = view.stats
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True, min_width=len("iterations"))
-    table.add_column(overflow="ellipsis", no_wrap=True)
+    table.add_column()
     budget = view.config.budget
     done = min(1.0, stats["elapsed_s"] / budget) if budget else 1.0
-    table.add_row("elapsed", f"{duration(stats['elapsed_s'])} of {duration(budget)} ({done:.0%})")
-    table.add_row("iterations", f"{stats['iterations']:,}   {stats['iterations_per_s']:.1f} a second{_speeds(view)}")
+    table.add_row("elapsed", _cut(f"{duration(stats['elapsed_s'])} of {duration(budget)} ({done:.0%})"))
+    table.add_row(
+        "iterations", _cut(f"{stats['iterations']:,}   {stats['iterations_per_s']:.1f} a second{_speeds(view)}")
+    )
     total = stats["coverage_total"]
     share = f" of {total:,} ({stats['coverage'] / total:.2%})" if total else ""
     curve = f"  {sparkline([p.blocks for p in view.curve], 24)}" if wide else ""
-    table.add_row("coverage", f"{stats['coverage']:,}{share}{_since(view, lambda p: p.blocks, 'new')}{curve}")
+    table.add_row("coverage", _cut(f"{stats['coverage']:,}{share}{_since(view, lambda p: p.blocks, 'new')}{curve}"))
     waiting = f"   {stats['seeds_pending']:,} seeds to come" if stats["seeds_pending"] else ""
-    table.add_row("corpus", f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable tests{waiting}")
-    table.add_row("valid", f"{stats['valid_rate']:.0%}   {stats['exits'].get('rejected', 0):,} rejected")
-    findings = Text(", ".join(f"{n} {kind}" for kind, n in stats["findings"].items()) or "none yet")
-    if stats["findings"]:
+    table.add_row("corpus", _cut(f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable tests{waiting}"))
+    table.add_row("valid", _cut(f"{stats['valid_rate']:.0%}   {stats['exits'].get('rejected', 0):,} rejected"))
+    found = stats["findings"]
+    findings = _cut(", ".join(f"{found[kind]} {kind}" for kind in in_order(found)) or "none yet")
+    if found:
         findings.stylize("bold red")
         ago = _since(view, lambda p: p.findings, "last")
-        findings = Text(f"{sum(stats['findings'].values())}{ago}   ").append_text(findings)
+        findings = _cut(f"{sum(found.values())}{ago}   ").append_text(findings)
     table.add_row("findings", findings)
     if confirmed := [f"worker {core.slot} (iteration {core.in_hand})" for core in view.cores if core.in_hand >= 0]:
-        table.add_row("confirming", f"what was found by {', '.join(confirmed)}")
+        table.add_row("confirming", _cut(f"what was found by {', '.join(confirmed)}"))
     if faults := tally(stats):
         style = "bold yellow" if warning(stats) else "yellow"
-        table.add_row("faults", Text(f"{faults} of tzerlike's own, in faults/", style=style))
+        table.add_row("faults", _cut(f"{faults} of tzerlike's own, in faults/", style))
     return table
 
 
@@ -282,19 +283,29 @@ def _since(view: View, value: Callable[[CurvePoint], int], word: str) -> str:
     for before, point in zip(view.curve[-2::-1], view.curve[:0:-1], strict=False):
         if value(point) > value(before):
             ago = max(0.0, view.stats["elapsed_s"] - point.elapsed_s)
-            return f", {word} {duration(ago)} ago"
+            return f", {word} {duration(ago)} ago" if ago >= 1 else f", {word} just now"
     return ""
 
 
-def _yield_table(title: str, yields: Mapping[str, Mapping[str, int]], rows: int) -> Table:
+def _side_by_side(*tables: Table) -> Table:
+    grid = Table.grid(expand=True)
+    for _ in tables:
+        grid.add_column(ratio=1)
+    grid.add_row(*tables)
+    return grid
+
+
+def _yield_table(title: str, yields: Mapping[str, Mapping[str, int]], rows: int, width: int) -> Table:
+    """The names that brought most; in a narrow screen without what was tried and valid."""
     table = Table(title=f"best {title}", title_justify="left", box=None, padding=(0, 1), title_style="bold")
-    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=28)
-    for name in ("tried", "valid", "valuable"):
+    numbers, taken = (("tried", "valid", "valuable"), 29) if width >= _WIDE else (("valuable",), 14)
+    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=max(8, width // 2 - taken))
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     best = sorted(yields.items(), key=lambda item: (-item[1]["valuable"], item[0]))[:rows]
     for name, row in best:
-        valid = f"{row['valid'] / row['tried']:.0%}" if row["tried"] else "-"
-        table.add_row(name, f"{row['tried']:,}", valid, f"{row['valuable']:,}")
+        tried = (f"{row['tried']:,}", f"{row['valid'] / row['tried']:.0%}" if row["tried"] else "-")
+        table.add_row(name, *(tried if width >= _WIDE else ()), f"{row['valuable']:,}")
     return table
 
 

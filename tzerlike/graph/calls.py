@@ -60,20 +60,24 @@ def relax_call(vertex: Vertex, inputs: Sequence[Any], **others: Any) -> Any:
     return maker(*inputs, **(attributes | others))
 
 
-def call_source(vertex: Vertex, inputs: Sequence[str]) -> str:
-    """Return source of the call of a vertex, as TVM's Python functions take it."""
+def call_source(vertex: Vertex, inputs: Sequence[str], **others: str) -> str:
+    """Return source of the call of a vertex, as TVM's Python functions take it; `others` is that of some attributes."""
     name = vertex.row.partition(":")[0]
-    attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in vertex.attributes.items()}
+    attributes = {
+        key: f'"{value}"' if isinstance(value, str) else repr(list(value) if isinstance(value, tuple) else value)
+        for key, value in vertex.attributes.items()
+    } | others
     given = [f"[{', '.join(inputs)}]"] if name in _OF_LISTS else list(inputs)
     if name in _OF_FILLS:
         fill = attributes.pop("fill_value")
-        shape = [repr(attributes.pop("shape"))] if "shape" in attributes else []
-        given += [*shape, f"relax.const({fill!r}, {attributes.get('dtype') or 'float32'!r})"]
+        shape = [attributes.pop("shape")] if "shape" in attributes else []
+        dtype = attributes.get("dtype", '"float32"')
+        given += [*shape, f"relax.const({fill}, {dtype})"]
     if name == "index_tensor":
         given = [inputs[0], f"[{', '.join(inputs[1:])}]"]
     if name == "index_put":
         given = [inputs[0], f"({', '.join(inputs[1:-1])},)", inputs[-1]]
-    return f"relax.op.{name}({', '.join([*given, *(f'{key}={value!r}' for key, value in attributes.items())])})"
+    return f"relax.op.{name}({', '.join([*given, *(f'{key}={value}' for key, value in attributes.items())])})"
 
 
 def variable_of(name: str, kind: TensorType) -> Any:

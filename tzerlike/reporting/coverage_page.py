@@ -52,11 +52,13 @@ def coverage_page(
 def _header(title: str, whole: Row, never: Sequence[str], passes: int) -> str:
     words = f"{whole.covered:,} of {whole.total:,} blocks ({percent(whole)})"
     if whole.other is not None:
-        words += f"; the other campaign {whole.other:,}: {whole.unique:,} only here, {whole.missed:,} only there"
+        words += (
+            f"; the other campaign reached {whole.other:,}: {whole.unique:,} only here, {whole.missed:,} only there"
+        )
     parts = [f'<h1>{escape(title)}</h1><p class="soft">{escape(words)}.</p>']
     if passes:
         names = ", ".join(f"<code>{escape(name)}</code>" for name in never)
-        summary = f"Passes that no case has reached: {len(never)} of {passes}"
+        summary = f"Passes never reached: {len(never)} of {passes}"
         parts.append(
             f'<details class="card fold"><summary>{summary}</summary><p>{names}</p></details>'
             if never
@@ -69,7 +71,7 @@ def _sorter(choices: str) -> str:
     orders = "".join(f'<option value="{name}">{words}</option>' for name, words in _ORDERS.items())
     return (
         f'<form class="sorter panel" hidden><label>Show <select name="view">{choices}</select></label>'
-        f'<label>by <select name="order">{orders}</select></label>'
+        f'<label>sorted by <select name="order">{orders}</select></label>'
         '<label>Search <input type="search" name="words" placeholder="simplify, src/tirx ..."></label>'
         '<output aria-live="polite"></output></form>'
     )
@@ -113,11 +115,11 @@ def _holding(inside: Iterable[str]) -> set[str]:
 
 def _leaf(row: Row, name: str, lines: str, tried: bool = False) -> str:
     where = f" <small>{escape(row.where)}</small>" if row.where else ""
-    said = " <small>tried, but where its code is is not known</small>" if tried and not row.covered else ""
+    said = " <small>tried; the place of its code is unknown</small>" if tried and not row.covered else ""
     more = (
         f'<details class="fold"><summary>lines not reached</summary><p>{escape(lines)}</p></details>' if lines else ""
     )
-    shown = "in files that are not known" if name == "?" else name
+    shown = "(unknown file)" if name == "?" else name
     return (
         f'<li {_data(row)}><div class="row"><span>{escape(shown)}{where}{said}</span>{_numbers(row)}</div>{more}</li>'
     )
@@ -131,7 +133,7 @@ def _numbers(row: Row) -> str:
     share = share_bar(row.covered / row.total if row.total else 0)
     other = ""
     if row.other is not None:
-        other = f'<span class="n counts">+{row.unique:,} here, +{row.missed:,} there</span>'
+        other = f'<span class="n counts">{row.unique:,} only here, {row.missed:,} only there</span>'
     return (
         f'<span class="share">{share}</span><span class="n">{percent(row)}</span>'
         f'<span class="n counts">{row.covered:,} of {row.total:,}</span>{other}'

@@ -19,9 +19,12 @@ _KINDS = ("wrong-code", "crash", "hang", "oom", "ice-on-valid", "invalid-ir", "s
 """In the order in which a reader wants them."""
 
 _TIERS = {
-    1: ("Tier 1", "A shipped pipeline or one schedule primitive shows it, on a program that a user could write."),
-    2: ("Tier 2", "Other orders of passes, options or forms of programs show it."),
-    0: ("Without a tier", "Nobody has asked what it takes."),
+    1: (
+        "Tier 1",
+        "Users can meet these: a shipped pipeline or one schedule primitive, on a program that people write.",
+    ),
+    2: ("Tier 2", "These need an unusual order of passes, an option, or an odd program."),
+    0: ("Without a tier", "What they need was not determined."),
 }
 
 
@@ -43,18 +46,26 @@ def findings_section(overview: Overview) -> str:
     return "".join(parts) or '<p class="soft">None so far.</p>'
 
 
+def in_order(kinds: Iterable[str]) -> list[str]:
+    """Return kinds of findings in the order in which a reader wants them, unknown ones last."""
+    return sorted(kinds, key=lambda kind: (_rank(kind), kind))
+
+
+def _rank(kind: str) -> int:
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+
+
 def _place(finding: ShownFinding) -> tuple[int, int, str]:
-    kind = _KINDS.index(finding.kind) if finding.kind in _KINDS else len(_KINDS)
-    return list(_TIERS).index(finding.tier), kind, finding.title
+    return list(_TIERS).index(finding.tier), _rank(finding.kind), finding.title
 
 
 def _filters(findings: Sequence[ShownFinding]) -> str:
-    kinds = Counter(finding.kind for finding in sorted(findings, key=lambda each: _place(each)[1]))
+    kinds = Counter(finding.kind for finding in findings)
     tiers = Counter(finding.tier for finding in findings)
     return (
         '<form class="filters panel" hidden><label>Search '
         '<input type="search" name="words" placeholder="pass, message, program ..."></label>'
-        f"<fieldset><legend>Kinds</legend>{_chips('kind', ((kind, kind, count) for kind, count in kinds.items()))}"
+        f"<fieldset><legend>Kinds</legend>{_chips('kind', ((kind, kind, kinds[kind]) for kind in in_order(kinds)))}"
         f"</fieldset><fieldset><legend>Tiers</legend>"
         f"{_chips('tier', ((str(tier), title, tiers[tier]) for tier, (title, _) in _TIERS.items() if tiers[tier]))}"
         '</fieldset><output aria-live="polite"></output></form>'

@@ -11,7 +11,7 @@ from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.units import duration
 from tzerlike.plugins import harness_named
 from tzerlike.reporting.document import document
-from tzerlike.reporting.findings import findings_section
+from tzerlike.reporting.findings import findings_section, in_order
 from tzerlike.reporting.overview import Overview, YieldRow
 from tzerlike.reporting.plot import curve_chart, share_bar
 
@@ -30,10 +30,10 @@ def page(overview: Overview) -> str:
     sections = (
         ("findings", "Findings", findings_section(overview)),
         ("over-time", "Over time", _charts(overview)),
-        ("time", "Where time goes", _stages(overview)),
-        ("yields", "What mutators and passes brought", _yields(overview)),
-        ("outcomes", "What became of the cases", _outcomes(overview)),
-        ("faults", "Faults of tzerlike's own", _faults(overview)),
+        ("time", "Time by stage", _stages(overview)),
+        ("yields", "Yield of mutators and passes", _yields(overview)),
+        ("outcomes", "Outcomes", _outcomes(overview)),
+        ("faults", "Internal faults of tzerlike", _faults(overview)),
     )
     present = [(name, title, body) for name, title, body in sections if body]
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in present)
@@ -54,7 +54,7 @@ def subtitle(overview: Overview) -> str:
         words += [harness.culprit or f"target {config.target}", f"seed {config.seed}"]
         words.append(f"{config.jobs} job{'s' * (config.jobs > 1)}")
         words += [f"oracles {', '.join(config.oracles)}"] if harness.has_cases else []
-    return " · ".join(map(str, words)) or "A campaign without a configuration that reads"
+    return " · ".join(map(str, words)) or "The configuration of this campaign cannot be read"
 
 
 def _tiles(overview: Overview) -> str:
@@ -73,7 +73,7 @@ def _tiles(overview: Overview) -> str:
         valuable = f"{overview.number('valuable_tests'):,.0f} valuable tests"
         tiles.append(("Corpus", f"{overview.number('corpus'):,.0f}", valuable))
     kinds = overview.kinds
-    words = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none so far"
+    words = ", ".join(f"{kinds[kind]} {kind}" for kind in in_order(kinds)) or "none so far"
     tiles.append(("Findings", f"{sum(kinds.values()):,}", words))
     items = (
         f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(more)}</small></dd></div>'
@@ -94,7 +94,7 @@ def _notes(overview: Overview) -> str:
 def _charts(overview: Overview) -> str:
     curve = overview.curve
     if len(curve) < 2 or curve[-1].elapsed_s <= curve[0].elapsed_s:
-        return '<p class="soft">There is no curve to draw yet.</p>' if overview.stats else ""
+        return '<p class="soft">There is no curve yet.</p>' if overview.stats else ""
 
     def chart(title: str, unit: str, value: Callable[[CurvePoint], int], from_zero: bool = True) -> str:
         return curve_chart(title, [(p.elapsed_s, value(p)) for p in curve], unit, whole, from_zero=from_zero)
@@ -108,7 +108,7 @@ def _charts(overview: Overview) -> str:
     if overview.covers:
         charts.append(chart("Corpus", "cases", lambda p: p.corpus))
     charts.append(chart("Findings", "unique", lambda p: p.findings))
-    hint = "" if overview.covers else '<p class="soft">This campaign followed no coverage and keeps no corpus.</p>'
+    hint = "" if overview.covers else '<p class="soft">This campaign has no coverage and no corpus.</p>'
     return f'{hint}<div class="grid2">{"".join(charts)}</div>'
 
 
@@ -145,7 +145,7 @@ def _stages(overview: Overview) -> str:
         for name, value in seconds.items()
     )
     head = '<th>stage</th><th class="n">time</th><th class="n">share</th><th></th>'
-    jobs = f" of {overview.config.jobs} workers together" if overview.config and overview.config.jobs > 1 else ""
+    jobs = f", {overview.config.jobs} workers added up" if overview.config and overview.config.jobs > 1 else ""
     return (
         f'<p class="soft">Wall-clock time{jobs}.</p><div class="card scroll">{_table(head, map("".join, rows))}</div>'
     )
@@ -167,7 +167,7 @@ def _yields(overview: Overview) -> str:
 
 _YIELD_HEAD = (
     '<th>name</th><th class="n">tried</th><th class="n">valid</th><th class="n">valuable</th>'
-    '<th class="n" title="valuable cases in a hundred tries">of 100</th>'
+    '<th class="n" title="valuable cases per hundred tries">per 100</th>'
 )
 
 
@@ -183,11 +183,11 @@ def _yield_rows(rows: Sequence[YieldRow]) -> Iterator[str]:
 _OUTCOMES = (
     ("exits", "Exits"),
     ("verdicts", "Verdicts of the interpreter"),
-    ("rejected_labels", "Why TVM refused"),
+    ("rejected_labels", "Rejections by reason"),
     ("internal_errors", "Internal errors"),
-    ("unconfirmed", "Suspicions that did not hold"),
-    ("witness", "What the witness says of wrong code"),
-    ("rejected", "Refusals by message"),
+    ("unconfirmed", "Not confirmed"),
+    ("witness", "Verdicts of the witness on wrong code"),
+    ("rejected", "Rejections by message"),
 )
 
 
@@ -201,7 +201,7 @@ def _outcomes(overview: Overview) -> str:
     return f'<div class="grid2">{"".join(parts)}</div>' if parts else ""
 
 
-_COUNT_HEAD = '<th>what</th><th class="n">cases</th><th></th>'
+_COUNT_HEAD = '<th>outcome</th><th class="n">cases</th><th></th>'
 
 
 def _count_rows(counts: Mapping[str, int]) -> Iterator[str]:
@@ -222,7 +222,7 @@ def _faults(overview: Overview) -> str:
     )
     if not overview.faults:
         return ""
-    hint = "Each ended one case or one look at a case. They are kept under faults/; please report them."
+    hint = "Each ended one case or one check of a case. They are kept under faults/; please report them."
     head = '<th>what</th><th>signature</th><th class="n">times</th>'
     return f'<p class="soft">{hint}</p><div class="card">{_folded(head, rows)}</div>'
 

@@ -34,6 +34,9 @@ _TEXT = 12_000
 _IMPORTS = re.compile(r"\A(?:\# from \S+ import .*\n+)+")
 """What a printed program says first, and a reader knows."""
 
+_LABELS = re.compile(r"\A# (\[\w+\])*\s*")
+"""What titles of reports begin with."""
+
 _ALL_TEXT = 4 << 20
 """Characters of all programs and diffs together; findings after that show their facts alone."""
 
@@ -121,8 +124,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         title = title_of_report(path)
     else:
         stored = read_case(best / "case.json")
-        subject = Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, "")
-        title = headline(subject)
+        title = title_of_report(path) or headline(Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, ""))
         config = stored.case.config
         facts += [
             ("passes", print_sequence(stored.case.passes) or "none before the default pipeline"),
@@ -157,11 +159,12 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
 
 
 def title_of_report(path: Path) -> str:
-    """Return the first line of a bundle's report, "" where there is none."""
+    """Return the title of a bundle's report without the labels in front, "" where there is none."""
     try:
-        return read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace").partition("\n")[0]
+        text = read_bytes(path / "report.md", SCRIPT_BYTES).decode(errors="replace")
     except UserError:
         return ""
+    return _LABELS.sub("", text.partition("\n")[0])
 
 
 def _program(path: Path) -> str:

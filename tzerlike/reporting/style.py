@@ -136,7 +136,7 @@ ul.rows ul.rows { padding-left: 1.1rem; }
   display: grid; grid-template-columns: minmax(0, 1fr) 12rem 4.5rem 10rem; gap: 0 .8rem; align-items: center;
   padding: .18rem 0; border-bottom: 1px solid var(--edge); font-size: .88rem; font-variant-numeric: tabular-nums;
 }
-.compared .row { grid-template-columns: minmax(0, 1fr) 9rem 4.5rem 10rem 14rem; }
+.compared .row { grid-template-columns: minmax(0, 1fr) 9rem 4.5rem 10rem 17.5rem; }
 summary.row { list-style: none; } summary.row::-webkit-details-marker { display: none; }
 summary.row > :first-child::before { content: "\\25B8"; color: var(--soft); display: inline-block; width: 1.1rem; }
 details[open] > summary.row > :first-child::before { content: "\\25BE"; }

@@ -103,6 +103,21 @@ def test_the_screen_fits_every_height(width: int, height: int) -> None:
     assert "finding 0" in "".join(busy) and "q end" in busy[-1]
 
 
+def test_what_does_not_fit_ends_with_an_ellipsis() -> None:
+    full = stats() | {"findings": {"crash": 11, "ice-on-valid": 58, "invalid-ir": 9, "slow-code": 3, "wrong-code": 15}}
+    [line] = [line for line in drawn(full, 80, 23).splitlines() if "wrong-code" in line]
+    assert "96   15 wrong-code, 11 crash, 58 ice-on-valid, 9 invalid-ir, 3 …" in line.replace(", last 0:05 ago", "")
+
+
+def test_findings_fill_a_high_screen() -> None:
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    console.print(render(view(stats()), 200, 59, KEYS, [f"finding {number}" for number in range(60)]))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 59
+    assert "finding 40" in "".join(lines)
+
+
 def test_a_narrow_screen_has_room_for_a_title() -> None:
     line = "tier 2  b65b7ae03215  ice-on-valid  VerifyGPUCode fails: check extent"
     for width, shown in ((60, "last finding  tier 2  VerifyGPUCode fails: check e"), (120, f"last finding  {line}")):

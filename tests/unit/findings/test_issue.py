@@ -553,7 +553,7 @@ def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> N
 def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> None:
     test = "CASE = 1\nmod = tvm.ir.load_json(CASE)\n"
     told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11), test=test)
-    assert "TVMScript does not give this program back, so the test loads it from JSON." in report(told)
+    assert "TVM does not parse the program it prints, so the test loads it from JSON." in report(told)
     assert "TVM cannot print this program, so the test loads it from JSON." in report(replace(told, script=""))
     listed = replace(told, test="", script="# %0: float32[1] = input\n", original_lines=9)
     assert "In the notation of tzerlike it is:\n\n```\n# %0: float32[1] = input\n```" in report(listed)

@@ -36,13 +36,13 @@ def test_what_sorts_a_row_is_in_it() -> None:
 def test_a_pass_that_was_tried_is_not_called_never_reached() -> None:
     passes = [Row("tirx.Tried", 0, 4), Row("tirx.Never", 0, 4), Row("tirx.Reached", 1, 4)]
     text = made(passes, frozenset({"tirx.Tried"})).text
-    assert "Passes that no case has reached: 1 of 3tirx.Never" in text
-    assert "tirx.Tried tried, but where its code is is not known" in text
+    assert "Passes never reached: 1 of 3tirx.Never" in text
+    assert "tirx.Tried tried; the place of its code is unknown" in text
 
 
 def test_two_campaigns_stand_side_by_side() -> None:
     compared = Row("src/a.cc", 1, 2, "", 2, 0, 1)
     html = coverage_page("two", Row("all", 1, 2, "", 2, 0, 1), [Row("src", 1, 2, "", 2, 0, 1)], [compared], [], {})
     text = Reader(html).text
-    assert "the other campaign 2: 0 only here, 1 only there" in text
-    assert text.count("+0 here, +1 there") == 3
+    assert "the other campaign reached 2: 0 only here, 1 only there" in text
+    assert text.count("0 only here, 1 only there") == 4

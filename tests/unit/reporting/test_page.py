@@ -289,7 +289,7 @@ def test_a_campaign_without_findings_or_coverage_says_so(tmp_path: Path) -> None
     bare = {**STATS, "coverage": 0, "coverage_total": 0, "corpus": 0, "findings": {}, "mutators": {}, "passes": {}}
     directory = campaign(tmp_path / "c", bare, harness="arith")
     read = Reader(page(read_overview(directory.root)))
-    assert "followed no coverage" in read.text
+    assert "has no coverage" in read.text
     assert sum(tag == "figure" for tag, _ in read.tags) == 2
     assert "None so far." in read.text
     assert "arithmetic analyzer" in read.text

@@ -47,7 +47,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
         raise UserError(f"--against: {against} ran on another TVM or with other coverage than {campaign}")
     tally = BlockTally(_places(covered), covered.reached, None if other is None else other.reached)
     if page_file is not None:
-        write_atomic(page_file, _page(campaign, tally, match, _tried(covered.directory)))
+        write_atomic(page_file, _page(_title(campaign, against), tally, match, _tried(covered.directory)))
     if as_json:
         click.echo(json.dumps(_everything(covered, tally, match)))
     elif by == "line":
@@ -132,9 +132,14 @@ def _print_lines(tally: BlockTally, match: str) -> None:
                     click.echo(f"{mark} {name}: {', '.join(map(str, lines))}")
 
 
-def _page(campaign: Path, tally: BlockTally, match: str, tried: frozenset[str]) -> str:
+def _title(campaign: Path, against: Path | None) -> str:
+    compared = "" if against is None else f" compared with {against.resolve().name}"
+    return f"Coverage of {campaign.resolve().name}{compared}"
+
+
+def _page(title: str, tally: BlockTally, match: str, tried: frozenset[str]) -> str:
     return coverage_page(
-        f"Coverage of {campaign.resolve().name}",
+        title,
         tally.everything(),
         tally.directories(),
         _named(tally.files(), match),

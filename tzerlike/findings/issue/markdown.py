@@ -16,7 +16,7 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import bound, brief, pasted, rare_names, reason, short_numbers
+from tzerlike.findings.issue.wording import bound, brief, operators, pasted, rare_names, reason, short_numbers
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
@@ -41,7 +41,7 @@ _MESSAGE_LINES = 10
 
 _CASE_FILE = "case.json"
 _ARCHIVE = "inputs.npz"
-_LOADS_JSON = "tvm.ir.load_json(CASE"
+_LOADS_JSON = re.compile(r"\b[Mm]od(?:ule)? = tvm\.ir\.load_json\(")
 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
@@ -73,7 +73,7 @@ def report(subject: Subject) -> str:
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
-    place = account.place or short_name(seen.pass_name) or _STAGES.get(seen.stage, "the compiler")
+    place = account.place or short_name(seen.pass_name) or _step(subject)
     if account.headline:
         text = account.headline
     elif kind == "wrong-code":
@@ -97,7 +97,7 @@ def headline(subject: Subject) -> str:
             text = f"{place} fails: {reason(seen.refusal)}"
     else:
         text = {
-            "hang": f"{place} does not end",
+            "hang": f"{place} does not end{_at(subject)}",
             "oom": f"{place} runs out of memory",
             "slow-code": _slower(subject),
         }.get(kind, subject.finding.title)
@@ -111,6 +111,17 @@ _STAGES = {
     Stage.COMPILE_DEVICE: "Code generation",
     Stage.BUILD_BASELINE: "Code generation in the baseline build",
 }
+
+
+_BUILDER = "BlockBuilder"
+"""What makes a model before there is a module to load."""
+
+
+def _step(subject: Subject) -> str:
+    """What was at work where no pass was."""
+    if subject.case.harness == GRAPH and subject.seen.stage is Stage.LOAD:
+        return _BUILDER
+    return _STAGES.get(subject.seen.stage, "the compiler")
 
 
 def _in_short(place: str, subject: Subject) -> str:
@@ -347,7 +358,7 @@ def _place(subject: Subject) -> str:
         if subject.case.config.pipeline == "none":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
-    return _STAGES.get(seen.stage, "The compiler")
+    return code(_BUILDER) if _step(subject) == _BUILDER else _STAGES.get(seen.stage, "The compiler")
 
 
 def _wrong_results(subject: Subject) -> list[str]:
@@ -420,7 +431,7 @@ def _at(subject: Subject) -> str:
     inner = next(named, "").rpartition("tvm::")[2]
     if inner:
         return f" in {inner}"
-    rare = rare_names(subject.script)
+    rare = rare_names(subject.script) or operators(subject.script)
     return f": program with {' and '.join(rare)}" if rare else ""
 
 
@@ -464,7 +475,7 @@ def _test_first(subject: Subject) -> bool:
 
 
 def _says_program(subject: Subject) -> bool:
-    return bool(subject.test) and f'"{_CASE_FILE}"' not in subject.test
+    return bool(subject.test) and f'"{_CASE_FILE}"' not in subject.test and not _LOADS_JSON.search(subject.test)
 
 
 def _whole_test(subject: Subject) -> str:
@@ -480,7 +491,7 @@ def _steps(subject: Subject) -> list[str]:
         lines += _test_lines(subject)
     else:
         lines += _script_lines(subject)
-    if not subject.script and _LOADS_JSON not in subject.test:
+    if not subject.script and not _LOADS_JSON.search(subject.test):
         lines += ["", f"TVM cannot print the program; the attached {_CASE_FILE} has it."]
     elif subject.script and not pasted(subject.script):
         lines += ["", "TVM cannot print the program. In the notation of tzerlike it is:", "", *fenced(subject.script)]
@@ -496,7 +507,16 @@ def _script_lines(subject: Subject) -> list[str]:
     if not whole or not _folded(whole):
         return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
-    return [f"Save this as `repro.py` and run `python repro.py` {manner}.", "", *_fold("repro.py", whole)]
+    run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_from_json(subject, 'script', whole)}"
+    return [run, "", *_fold("repro.py", whole)]
+
+
+def _from_json(subject: Subject, what: str, text: str) -> str:
+    """Why a test or a script does not hold the program as TVMScript."""
+    if not _LOADS_JSON.search(text):
+        return ""
+    why = "TVM does not parse the program it prints" if subject.script else "TVM cannot print this program"
+    return f" {why}, so the {what} loads it from JSON."
 
 
 def _test_lines(subject: Subject) -> list[str]:
@@ -508,9 +528,7 @@ def _test_lines(subject: Subject) -> list[str]:
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
-    if _LOADS_JSON in subject.test:
-        run += f" {'TVMScript does not give this program back' if subject.script else 'TVM cannot print this program'},"
-        run += " so the test loads it from JSON."
+    run += _from_json(subject, "test", subject.test)
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
     whole = _whole_test(subject)

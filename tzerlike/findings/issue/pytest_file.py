@@ -19,7 +19,7 @@ PROBLEMS = {
 }
 """What the name of a test ends in, by kind; there is no test of speed."""
 
-_BOTH = {"from tvm import s_tir", "from tvm import tirx"}
+_FROM_TVM = re.compile(r"from tvm import (\w+)")
 
 
 def pytest_file(name: str, body: Sequence[str], imports: Sequence[str] = (), outside: Sequence[str] = ()) -> str:
@@ -28,8 +28,9 @@ def pytest_file(name: str, body: Sequence[str], imports: Sequence[str] = (), out
     Empty pieces are left out; imports are sorted and merged, those of TVM itself are always there.
     """
     wanted = {*imports, "import tvm", "import tvm.testing"}
-    if wanted >= _BOTH:
-        wanted = wanted - _BOTH | {"from tvm import s_tir, tirx"}
+    merged = sorted(match[1] for line in wanted if (match := _FROM_TVM.fullmatch(line)))
+    if merged:
+        wanted = {line for line in wanted if not _FROM_TVM.fullmatch(line)} | {f"from tvm import {', '.join(merged)}"}
     # `import` before `from`.
     ordered = sorted(wanted, key=lambda line: (line.startswith("from"), line))
     groups = ["\n".join(line for line in ordered if _group(line) == group) for group in range(4)]

@@ -56,6 +56,12 @@ def rare_names(script: str) -> list[str]:
     return list(found) if len(found) <= _FEW_NAMES else []
 
 
+def operators(script: str) -> list[str]:
+    """The operators that a model calls, where it calls one or two."""
+    found = dict.fromkeys(re.findall(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+)\(", script))
+    return list(found) if len(found) <= _FEW_NAMES else []
+
+
 def brief(baseline: str) -> str:
     """What a baseline build is, with the number of the passes that it leaves out in place of their names."""
     names = re.search(r"without (\w+(?:, \w+){3,})", baseline)
@@ -99,10 +105,14 @@ def pasted(script: str) -> str:
     Comments above it are left out: they are about the program in another notation.
     """
     if "from tvm.script import" not in script:
+        if re.search(r"^from tvm import ", script, re.MULTILINE):
+            return script[script.index("from tvm import ") :]
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
         named = ["from typing import TypeVar\n"] * ("TypeVar(" in body)
-        body = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=[@a-z])", r"\1\n\n", body, count=0, flags=re.MULTILINE)
+        body = re.sub(
+            r"^(\w+ = TypeVar\(.*\)\n)(?=[@a-z])(?!\w+ = TypeVar)", r"\1\n\n", body, count=0, flags=re.MULTILINE
+        )
         return "".join([*named, *needed, "\n" * bool(needed), body])
 
     def imported(match: re.Match[str]) -> str:

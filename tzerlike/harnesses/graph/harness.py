@@ -40,7 +40,8 @@ from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import SHIPPED
-from tzerlike.harnesses.graph.texts import script_of_model, texts
+from tzerlike.harnesses.graph.program import script_of_model
+from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext

@@ -32,8 +32,6 @@ _TYPE_VARIABLE = re.compile(r'^\w+ = TypeVar\("\w+"\)\n', re.MULTILINE)
 _INLINE = 64
 """Elements that a test lists; of a larger output it looks at the first one that is wrong."""
 
-_IMPORTS = ("from tvm import relax", "from tvm.script import ir as I", "from tvm.script import relax as R")
-
 _RUN = """\
 inputs = [
 {inputs}]
@@ -56,7 +54,7 @@ class Module:
 def regression_test(finding: Finding, model: Model, script: str, expected: ExpectedOutput | None) -> Regression:
     """Return the test of a finding, an empty one where there is none: one that takes all of the time or the memory.
 
-    `script` is TVMScript of the model, `expected` the output that is wrong, where one is.
+    `script` is source that defines `Module`, `expected` the output that is wrong, where one is.
     """
     case = finding.case
     run_number, output = run_of(finding, model)
@@ -152,6 +150,10 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "tvm_ffi": "import tvm_ffi",
         "ml_dtypes": "import ml_dtypes",
         "T": "from tvm.script import tirx as T",
+        "tirx": "from tvm import tirx",
+        "relax": "from tvm import relax",
+        "I": "from tvm.script import ir as I",
+        "R": "from tvm.script import relax as R",
     }
     imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
     # The parser of TVMScript finds them among the names of the file, not among those of the test.
@@ -159,4 +161,4 @@ def _file(finding: Finding, script: str, body: str) -> str:
     if variables:
         imports.append("from typing import TypeVar")
     parts = [_TYPE_VARIABLE.sub("", program), body]
-    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, [*_IMPORTS, *imports], ["".join(variables)])
+    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, imports, ["".join(variables)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 import numpy as np
-from msgspec.structs import replace
 
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
@@ -17,18 +16,16 @@ from tzerlike.findings.repro import LIMIT, quotable, replaying
 from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, expected_outputs
-from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
+from tzerlike.harnesses.graph.program import source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, run_of, sources_source
 from tzerlike.harnesses.proof import proved
-from tzerlike.processes.forked import in_child
-from tzerlike.systems import tvm_api
 
 _HEAD = '''\
 """{title}
@@ -47,7 +44,7 @@ import zlib
 import numpy as np
 import tvm
 import tvm_ffi
-from tvm import relax
+from tvm import relax{tirx}
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -154,18 +151,18 @@ sys.exit(int(bad.any()))
 
 
 def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
-    """Return the texts of a finding; without TVMScript that reads back, it takes tzerlike to show it."""
+    """Return the texts of a finding; where no source makes its program, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         return Texts(f"{lines}\n", refusal_script(finding, model))
-    module = script_of_model(model)
-    if not module:
+    program = source_program(model)
+    if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     wrong = wrong_output(finding, model)
-    repro = repro_script(finding, model, module, confirming_limits(finding.kind, limits), wrong)
-    test = proved(executor, regression_test(finding, model, module, wrong), finding.case)
-    return Texts(f"{lines}\n\n{module}\n", repro, test)
+    repro = repro_script(finding, model, program.source, confirming_limits(finding.kind, limits), wrong)
+    test = proved(executor, regression_test(finding, model, program.source, wrong), finding.case)
+    return Texts(f"{lines}\n\n{program.shown}\n", repro, test)
 
 
 def refusal_script(finding: Finding, model: Model) -> str:
@@ -195,29 +192,15 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
     return expected_outputs(one, ROWS, values, least_unit(finding.case.passes))[output]
 
 
-def script_of_model(model: Model) -> str:
-    """Return TVMScript of a model whose constants are parameters, "" where it does not read back."""
-    bare = replace(model, sources=tuple(replace(one, kind="input") for one in model.sources))
-
-    def printed() -> str:
-        text = tvm_api.script_of(relax_module(bare, lambda origin: None))
-        return text if tvm_api.script_of(tvm_api.parse_script(text)) == text else ""
-
-    try:
-        found = in_child(printed)[0] or ""
-    except Exception:  # noqa: BLE001 - the compiler may raise anything while it prints and parses
-        return ""
-    return "\n".join(line for line in found.splitlines() if not line.startswith("# from ")).strip()
-
-
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
-    """Return the script of a finding; `module` is TVMScript of its model, and `wrong` the output that is."""
+    """Return the script of a finding; `module` is source that defines `Module`, and `wrong` the output that is."""
     case, results = finding.case, finding.observation.results
     run_number, output = run_of(finding, model)
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        tirx=", tirx" if "tirx." in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
         memory=limits.memory,

@@ -1,0 +1,136 @@
+"""The program of a model as the texts of a bundle hold it: Python source that makes a module without tzerlike."""
+
+from __future__ import annotations
+
+import base64
+import json
+import textwrap
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from tzerlike.core.errors import Fault
+from tzerlike.graph.bodies import SingleCall, body_of
+from tzerlike.graph.calls import call_source
+from tzerlike.graph.model import Model, VaryingExtent
+from tzerlike.graph.relax import relax_module
+from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
+from tzerlike.processes.forked import in_child
+from tzerlike.systems import tvm_api
+
+_NO_CALLS = {"tuple", "match_cast"}
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module, whose constants are parameters.
+
+    `source` are statements that define `Module`, with tvm, relax, tirx, I, R, T, zlib and base64 in scope; `shown` is
+    what a reader is given to look at: the same, but where the source is JSON, the TVMScript that does not read back.
+    """
+
+    source: str
+    shown: str
+
+
+def source_program(model: Model) -> Program | None:
+    """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
+
+    None where TVM can neither build nor print it and it is no plain list of calls.
+    """
+    bare = replace(model, sources=tuple(replace(one, kind="input") for one in model.sources))
+    calls = building_source(bare)
+
+    def look() -> str:
+        module = relax_module(bare, lambda origin: None)
+        text = tvm_api.script_of(module)
+        try:
+            reads = tvm_api.script_of(tvm_api.parse_script(text)) == text
+        except Exception:  # noqa: BLE001 - the parser may raise anything
+            reads = False
+        return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])
+
+    try:
+        found = in_child(look)[0]
+    except Fault:  # the compiler may raise anything while it builds and prints
+        found = None
+    if found is None:
+        return Program(calls, f"{_IMPORTS}{calls}") if calls else None
+    script, reads, built, stored = json.loads(found)
+    script = "\n".join(line for line in script.splitlines() if not line.startswith("# from ")).strip()
+    if reads:
+        return Program(script, script)
+    if built:
+        return Program(calls, f"{_IMPORTS}{calls}")
+    packed = textwrap.fill(base64.b64encode(zlib.compress(stored.encode(), 9)).decode(), _WIDTH)
+    return Program(f'Module = tvm.ir.load_json(zlib.decompress(base64.b64decode("""\n{packed}\n""")).decode())', script)
+
+
+def _builds(calls: str, script: str) -> bool:
+    """Whether statements build the module that is printed as `script`."""
+    names = {"relax": tvm_api.part("relax"), "tirx": tvm_api.part("tirx")}
+    try:
+        exec(calls, names)
+        return tvm_api.script_of(names["Module"]) == script
+    except Exception:  # noqa: BLE001 - a call may be one that is built otherwise
+        return False
+
+
+def script_of_model(model: Model) -> str:
+    """Return TVMScript of a model whose constants are parameters, "" where it does not read back."""
+    program = source_program(model)
+    return program.source if program is not None and "@I.ir_module" in program.source else ""
+
+
+_IMPORTS = "from tvm import relax, tirx\n\n"
+
+
+def building_source(model: Model) -> str:
+    """Return statements that build a model as `relax_module` does, "" for one that is more than a list of calls."""
+    items = body_of(model).items
+    calls = [item for item in items if isinstance(item, SingleCall) and item.vertex.row not in _NO_CALLS]
+    if len(calls) < len(items) or any(one.kind != "input" for one in model.sources):
+        return ""
+    names = [f"x{number}" for number in range(len(model.types()))]
+    variables = [variable_name(place) for place in range(len(model.variables))]
+    lines = [f'{name} = tirx.Var("{name}", "int64")' for name in variables]
+    lines += [
+        f'x{number} = relax.Var("x{number}", relax.TensorType({_extents(model, one.type.shape)}, "{one.type.dtype}"))'
+        for number, one in enumerate(model.sources)
+    ]
+    taken, given = ", ".join(names[: len(model.sources)]), ", ".join(names[one] for one in model.outputs)
+    lines += ["builder = relax.BlockBuilder()", f'with builder.function("main", [{taken}]):']
+    lines += ["    with builder.dataflow():"]
+    for call in calls:
+        lines += (f"        {line}" for line in _emitted(model, call))
+    lines += [f"        result = builder.emit_output(relax.Tuple([{given}]))"]
+    lines += ["    builder.emit_func_output(result)", "Module = builder.finalize()"]
+    return "\n".join(lines)
+
+
+def _emitted(model: Model, call: SingleCall) -> list[str]:
+    extents = call.vertex.attributes.get(SYMBOLIC_ATTRIBUTE)
+    symbolic = {SYMBOLIC_ATTRIBUTE: _extents(model, extents)} if model.variables and isinstance(extents, tuple) else {}
+    source = call_source(call.vertex, [f"x{number}" for number in call.takes], **symbolic)
+    if len(call.gives) == 1:
+        return [f"x{call.number} = builder.emit({source})"]
+    found = f"found{call.number}"
+    parts = (f"x{n} = builder.emit(relax.TupleGetItem({found}, {place}))" for place, n in enumerate(call.gives))
+    return [f"{found} = builder.emit({source})", *parts]
+
+
+def _extents(model: Model, shape: Iterable[object]) -> str:
+    """Source of a shape, with expressions for the extents that vary."""
+    varying: dict[object, VaryingExtent] = {one.extent: one for one in reversed(model.written)}
+
+    def source(extent: object) -> str:
+        one = varying.get(extent) if model.variables else None
+        if one is None:
+            return str(extent)
+        product = " * ".join([*[str(one.factor)] * (one.factor != 1), *map(variable_name, one.variables)])
+        return f"{product} + {one.plus}" if one.plus else product
+
+    return f"[{', '.join(map(source, shape))}]"
