@@ -19,6 +19,7 @@
 #include <array>
 #include <new>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "memcov.h"
@@ -374,8 +375,8 @@ void add_successors(const Function &f, size_t first, Found &found) {
     }
 }
 
-Found find_blocks(const File &file, const char *own_prefix) {
-    const Image image(file);
+// The program's own functions by ascending address.
+std::vector<Function> own_functions(const Image &image, const char *own_prefix) {
     std::vector<Function> functions = read_functions(image);
     if (own_prefix) functions.resize(count_own(image, functions, own_prefix));
     std::sort(functions.begin(), functions.end(), [](auto &a, auto &b) { return a.start < b.start; });
@@ -383,7 +384,26 @@ Found find_blocks(const File &file, const char *own_prefix) {
     std::vector<Function> distinct;
     for (const Function &f : functions)
         if (distinct.empty() || f.start >= distinct.back().end) distinct.push_back(f);
-    functions.swap(distinct);
+    return distinct;
+}
+
+uint64_t hash_of(const Function &f) {
+    uint64_t hash = 14695981039346656037U;  // FNV-1a
+    const auto add = [&hash](uint8_t byte) { hash = (hash ^ byte) * 1099511628211U; };
+    uint64_t known = f.start;  // what a byte sequence that is no instruction leaves unread counts as it is
+    sweep(f, [&](uint64_t at, const x86::Instruction &i) {
+        const bool inside = i.flow != x86::Flow::next && i.target >= f.start && i.target < f.end;
+        for (unsigned n = 0; n < i.length; ++n)
+            add(i.distance && !inside && n - i.distance < 4 ? 0 : f.code[at - f.start + n]);
+        known = at + i.length;
+    });
+    for (uint64_t at = known; at < f.end; ++at) add(f.code[at - f.start]);
+    return hash;
+}
+
+Found find_blocks(const File &file, const char *own_prefix) {
+    const Image image(file);
+    const std::vector<Function> functions = own_functions(image, own_prefix);
     if (functions.empty()) return {};
 
     Marks marks(functions.front().start, functions.back().end);
@@ -427,10 +447,33 @@ Found find_blocks(const File &file, const char *own_prefix) {
     return found;
 }
 
-uint32_t *copy_of(const std::vector<uint32_t> &values) {
-    auto *copy = static_cast<uint32_t *>(malloc(std::max<size_t>(1, values.size()) * sizeof(uint32_t)));
-    if (copy) memcpy(copy, values.data(), values.size() * sizeof(uint32_t));
+template <class T>
+T *copy_of(const std::vector<T> &values) {
+    auto *copy = static_cast<T *>(malloc(std::max<size_t>(1, values.size()) * sizeof(T)));
+    if (copy) memcpy(copy, values.data(), values.size() * sizeof(T));
     return copy;
+}
+
+// Hand two arrays of one length over to C; what `make` throws becomes an error number.
+template <class Make, class A, class B>
+int64_t hand_over(const char *path, Make make, A **first, B **second) {
+    try {
+        const File file(path);
+        if (file.error) return -file.error;
+        const auto [a, b] = make(file);
+        *first = copy_of(a);
+        *second = copy_of(b);
+        if (!*first || !*second) {
+            free(*first);
+            free(*second);
+            return -ENOMEM;
+        }
+        return static_cast<int64_t>(a.size());
+    } catch (const Malformed &) {
+        return -ENOEXEC;
+    } catch (const std::bad_alloc &) {
+        return -ENOMEM;
+    }
 }
 
 }  // namespace
@@ -441,21 +484,19 @@ extern "C" void memcov_free(void *pointer) { free(pointer); }
 
 extern "C" int64_t memcov_find_blocks(const char *path, const char *own_prefix, uint32_t **blocks,
                                        uint32_t **successors) {
-    try {
-        const File file(path);
-        if (file.error) return -file.error;
-        const Found found = find_blocks(file, own_prefix);
-        *blocks = copy_of(found.blocks);
-        *successors = copy_of(found.successors);
-        if (!*blocks || !*successors) {
-            free(*blocks);
-            free(*successors);
-            return -ENOMEM;
+    return hand_over(path, [&](const File &file) { return find_blocks(file, own_prefix); }, blocks, successors);
+}
+
+extern "C" int64_t memcov_find_functions(const char *path, const char *own_prefix, uint32_t **starts,
+                                          uint64_t **hashes) {
+    const auto find = [&](const File &file) {
+        std::pair<std::vector<uint32_t>, std::vector<uint64_t>> found;
+        const Image image(file);
+        for (const Function &f : own_functions(image, own_prefix)) {
+            found.first.push_back(static_cast<uint32_t>(f.start));
+            found.second.push_back(hash_of(f));
         }
-        return static_cast<int64_t>(found.blocks.size());
-    } catch (const Malformed &) {
-        return -ENOEXEC;
-    } catch (const std::bad_alloc &) {
-        return -ENOMEM;
-    }
+        return found;
+    };
+    return hand_over(path, find, starts, hashes);
 }

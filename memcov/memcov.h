@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 #define MEMCOV_API __attribute__((visibility("default")))
-#define MEMCOV_ABI 8
+#define MEMCOV_ABI 9
 #define MEMCOV_NO_SUCCESSOR 0xffffffffU
 
 typedef struct memcov memcov;
@@ -39,6 +39,11 @@ MEMCOV_API int memcov_abi(void);
  * are malloc'ed (memcov_free releases them). Returns the number of blocks. */
 MEMCOV_API int64_t memcov_find_blocks(const char *file, const char *own_prefix, uint32_t **blocks,
                                       uint32_t **successors);
+/* The functions of the program itself in `file`, as memcov_find_blocks tells them, by ascending address; (*hashes)[i] is
+ * a hash of the instructions of the function at (*starts)[i] without the distances to what lies outside of it, so that
+ * it is the same wherever the linker puts the function. Returns the number of functions. */
+MEMCOV_API int64_t memcov_find_functions(const char *file, const char *own_prefix, uint32_t **starts,
+                                         uint64_t **hashes);
 MEMCOV_API void memcov_free(void *pointer);
 
 /* The load bias (dlpi_addr) of the loaded library whose file is `path`, an absolute path without symbolic links;

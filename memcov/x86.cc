@@ -209,6 +209,7 @@ Instruction decode(const uint8_t *code, size_t size, uint64_t address) {
                 const uint8_t sib = code[at++];
                 if (mod == 0 && (sib & 7) == 5) at += 4;
             } else if (mod == 0 && rm == 5) {
+                if (!address32) result.distance = static_cast<uint8_t>(at);
                 at += 4;
             }
             if (mod == 1) at += 1;
@@ -219,6 +220,7 @@ Instruction decode(const uint8_t *code, size_t size, uint64_t address) {
     if (form & imm16) immediate += 2;
     if (form & immz) immediate += zsize;
     const size_t operand = at;
+    if (branch32) result.distance = static_cast<uint8_t>(at);
     at += immediate;
     if (at > limit) return {};
     result.length = static_cast<uint8_t>(at);

@@ -24,6 +24,7 @@ struct Instruction {
     bool nop = false;         // padding
     bool leaves = false;      // a call, a system call or an interrupt: what comes next may never run
     bool lea = false;         // a RIP-relative lea: `target` is the address taken
+    uint8_t distance = 0;     // where four bytes say how far from here something lies, code or data; 0: nowhere
     uint64_t target = 0;      // of a direct call, branch or jump, or of a lea
 };
 

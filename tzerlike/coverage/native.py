@@ -16,12 +16,13 @@ from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.package import MEMCOV, NOT_BUILT
 from tzerlike.coverage.protocol import Indices
 
-_ABI: Final = 8
+_ABI: Final = 9
 _FRAMES: Final = 64
 _STACKS: Final = 8
 _STACK_FRAMES: Final = 256
 
 u32_p = ctypes.POINTER(ctypes.c_uint32)
+u64_p = ctypes.POINTER(ctypes.c_uint64)
 _loaded: ctypes.CDLL | None = None
 
 _OF_EVERY_BACKEND: Final[dict[str, tuple[object, tuple[object, ...]]]] = {
@@ -98,6 +99,10 @@ def load_memcov() -> ctypes.CDLL:
     size, unsigned, i64, void = ctypes.c_size_t, ctypes.c_uint, ctypes.c_int64, ctypes.c_void_p
     signatures: dict[str, tuple[object, tuple[object, ...]]] = {
         "memcov_find_blocks": (i64, (ctypes.c_char_p, ctypes.c_char_p, *(ctypes.POINTER(u32_p),) * 2)),
+        "memcov_find_functions": (
+            i64,
+            (ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(u32_p), ctypes.POINTER(u64_p)),
+        ),
         "memcov_base": (ctypes.c_int, (ctypes.c_char_p, ctypes.POINTER(size))),
         "memcov_free": (None, (void,)),
         "memcov_create": (void, (ctypes.POINTER(CLoaded), size, unsigned)),

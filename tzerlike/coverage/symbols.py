@@ -1,4 +1,4 @@
-"""Names of the functions that a library keeps to itself, where it was not stripped of its symbol table."""
+"""Names of the functions of a library: of those that it keeps to itself only where it was not stripped of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tzerlike.coverage.native import load_memcov
+from tzerlike.coverage.sections import sections_of
 
-_SYMBOL_TABLE, _FUNCTION = 2, 2
+_SYMBOL_TABLE, _EXPORTS, _FUNCTION = 2, 11, 2
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
@@ -27,8 +28,18 @@ _NOTHING: _Functions = (np.zeros(0, np.uint64), np.zeros(0, np.uint32), b"")
 
 
 def function_at(library: Path, offset: int) -> str:
-    """Return the demangled name of the function that starts `offset` bytes into a library, "" where no symbol says."""
-    starts, names, text = _functions(library)
+    """Return the demangled name of the function that starts `offset` bytes into a library, "" where its symbol table
+    does not say."""
+    return _named(library, offset, _SYMBOL_TABLE)
+
+
+def exported_at(library: Path, offset: int) -> str:
+    """Return the same for what the library offers to others."""
+    return _named(library, offset, _EXPORTS)
+
+
+def _named(library: Path, offset: int, table: int) -> str:
+    starts, names, text = _functions(library, table)
     place = int(np.searchsorted(starts, offset))
     if place == len(starts) or int(starts[place]) != offset:
         return ""
@@ -39,27 +50,23 @@ def function_at(library: Path, offset: int) -> str:
 
 
 @cache
-def _functions(library: Path) -> _Functions:
-    """The functions in the symbol table of an ELF file for 64 bits; none where it has no table, or is no such file."""
+def _functions(library: Path, table: int) -> _Functions:
+    """The functions in a symbol table of an ELF file for 64 bits; none where it has no table, or is no such file."""
     try:
         with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
-            return _read(image)
+            return _read(image, table)
     except (OSError, ValueError, struct.error):
         return _NOTHING
 
 
-def _read(image: mmap.mmap) -> _Functions:
-    if image[:5] != b"\x7fELF\x02":
-        return _NOTHING
-    (headers,) = struct.unpack_from("<Q", image, 0x28)
-    size, count = struct.unpack_from("<HH", image, 0x3A)
-    # Of a section: its type, where it is in the file, how long, and the section that goes with it.
-    sections = [struct.unpack_from("<4xI16xQQI", image, headers + size * index) for index in range(count)]
-    for kind, begin, length, link in sections:
-        if kind == _SYMBOL_TABLE:
-            symbols = np.frombuffer(image[begin : begin + length], _SYMBOL)
+def _read(image: mmap.mmap, table: int) -> _Functions:
+    sections = sections_of(image)
+    for section in sections:
+        if section.kind == table:
+            symbols = np.frombuffer(image[section.begin : section.begin + section.length], _SYMBOL)
             symbols = symbols[((symbols["info"] & 15) == _FUNCTION) & (symbols["section"] != 0)]
             symbols = symbols[np.argsort(symbols["value"], kind="stable")]
-            _, text, extent, _ = sections[link]
-            return symbols["value"].copy(), symbols["name"].copy(), image[text : text + extent]
+            names = sections[section.link]
+            text = image[names.begin : names.begin + names.length]
+            return symbols["value"].copy(), symbols["name"].copy(), text
     return _NOTHING

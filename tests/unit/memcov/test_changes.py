@@ -1,0 +1,60 @@
+"""Which functions of a library are not those of another."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.memcov import SOURCES
+from tzerlike.core.errors import UserError
+from tzerlike.core.package import MEMCOV
+from tzerlike.coverage.changes import compare
+
+pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The sources of memcov, to be changed."""
+    return Path(shutil.copytree(SOURCES, tmp_path / "memcov"))
+
+
+def fixture_from(tree: Path, out: Path) -> Path:
+    subprocess.run(["make", "-s", "-C", tree, f"LIBRARY_DIR={out}", f"{out}/libfixture.so"], check=True)
+    return out / "libfixture.so"
+
+
+def test_a_copy_is_the_same(path: Path, tmp_path: Path) -> None:
+    found = compare([path], [Path(shutil.copy(path, tmp_path / "other.so"))], None)
+    assert found.same and found.functions > 20
+    assert str(found) == f"all {found.functions} functions are the same"
+
+
+def test_a_changed_function_is_named_and_those_that_only_moved_are_not(path: Path, tree: Path, tmp_path: Path) -> None:
+    source = tree / "fixture" / "fixture.cc"
+    text = source.read_text()
+    assert "x * 3 + 1" in text
+    grown = 'extern "C" __attribute__((visibility("default"), noinline)) int fixture_new(int x) { return x * 977; }\n'
+    first = "API const char *fixture_source"
+    source.write_text(text.replace("x * 3 + 1", "x * 5 + 1").replace(first, grown + first))
+    built = fixture_from(tree, tmp_path)
+    found = compare([built], [path], None)
+    names = [function.name for function in found.changed]
+    assert not found.same and "fixture_new" in names
+    assert 2 <= len(names) <= 4, names
+    assert str(found).startswith(f"{len(names)} of {found.functions} functions are new or changed")
+
+
+def test_constants_count(path: Path, tree: Path, tmp_path: Path) -> None:
+    source = tree / "fixture" / "fixture.cc"
+    source.write_text(source.read_text().replace("more than three", "more than THREE"))
+    found = compare([fixture_from(tree, tmp_path)], [path], None)
+    assert not found.changed and found.constants and not found.same
+
+
+def test_what_is_no_library_is_said(path: Path) -> None:
+    with pytest.raises(UserError, match="cannot find the code of"):
+        compare([path], [Path(__file__)], None)
