@@ -23,7 +23,7 @@ from tzerlike.core.units import duration
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.faults.book import tally, warning
-from tzerlike.reporting.findings import in_order
+from tzerlike.reporting.findings import kinds_in_order
 from tzerlike.reporting.shown import title_of_report
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -254,7 +254,7 @@ def _facts(view: View, wide: bool) -> Table:
     table.add_row("corpus", _cut(f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable tests{waiting}"))
     table.add_row("valid", _cut(f"{stats['valid_rate']:.0%}   {stats['exits'].get('rejected', 0):,} rejected"))
     found = stats["findings"]
-    findings = _cut(", ".join(f"{found[kind]} {kind}" for kind in in_order(found)) or "none yet")
+    findings = _cut(", ".join(f"{found[kind]} {kind}" for kind in kinds_in_order(found)) or "none yet")
     if found:
         findings.stylize("bold red")
         ago = _since(view, lambda p: p.findings, "last")

@@ -19,6 +19,7 @@ from tzerlike.passes.naming import short_name
 
 _EXPECTED = {
     "strides": "A buffer has as many strides as dimensions, or none: `Buffer.offset_of` requires that.",
+    "buffer": "A buffer is laid out by scalar integers: extents and offset are such, and no extent is negative.",
     "axis": "The value bound to a block axis has the dtype of the axis: passes substitute one for the other.",
 }
 """What no constructor of TVM's holds a program to, by rule."""

@@ -50,7 +50,7 @@ _TITLED = {
     PADDING: "writes garbage to elements that the original leaves alone",
     UNINITIALISED: "makes a program read uninitialized memory",
     "out-of-bounds": "makes a program access memory out of bounds",
-    "block-domain": "makes a program execute a block outside its domain",
+    "block-domain": "makes a block run outside its domain",
 }
 """The same as a title says it."""
 

@@ -46,7 +46,7 @@ def findings_section(overview: Overview) -> str:
     return "".join(parts) or '<p class="soft">None so far.</p>'
 
 
-def in_order(kinds: Iterable[str]) -> list[str]:
+def kinds_in_order(kinds: Iterable[str]) -> list[str]:
     """Return kinds of findings in the order in which a reader wants them, unknown ones last."""
     return sorted(kinds, key=lambda kind: (_rank(kind), kind))
 
@@ -65,7 +65,8 @@ def _filters(findings: Sequence[ShownFinding]) -> str:
     return (
         '<form class="filters panel" hidden><label>Search '
         '<input type="search" name="words" placeholder="pass, message, program ..."></label>'
-        f"<fieldset><legend>Kinds</legend>{_chips('kind', ((kind, kind, kinds[kind]) for kind in in_order(kinds)))}"
+        f"<fieldset><legend>Kinds</legend>"
+        f"{_chips('kind', ((name, name, kinds[name]) for name in kinds_in_order(kinds)))}"
         f"</fieldset><fieldset><legend>Tiers</legend>"
         f"{_chips('tier', ((str(tier), title, tiers[tier]) for tier, (title, _) in _TIERS.items() if tiers[tier]))}"
         '</fieldset><output aria-live="polite"></output></form>'

@@ -11,7 +11,7 @@ from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.units import duration
 from tzerlike.plugins import harness_named
 from tzerlike.reporting.document import document
-from tzerlike.reporting.findings import findings_section, in_order
+from tzerlike.reporting.findings import findings_section, kinds_in_order
 from tzerlike.reporting.overview import Overview, YieldRow
 from tzerlike.reporting.plot import curve_chart, share_bar
 
@@ -73,7 +73,7 @@ def _tiles(overview: Overview) -> str:
         valuable = f"{overview.number('valuable_tests'):,.0f} valuable tests"
         tiles.append(("Corpus", f"{overview.number('corpus'):,.0f}", valuable))
     kinds = overview.kinds
-    words = ", ".join(f"{kinds[kind]} {kind}" for kind in in_order(kinds)) or "none so far"
+    words = ", ".join(f"{kinds[kind]} {kind}" for kind in kinds_in_order(kinds)) or "none so far"
     tiles.append(("Findings", f"{sum(kinds.values()):,}", words))
     items = (
         f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(more)}</small></dd></div>'

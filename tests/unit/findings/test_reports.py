@@ -71,6 +71,13 @@ def anew(bundle: Path) -> str:
     )
 
 
+def test_a_program_that_is_another_after_its_text_is_not_said_to_be_the_one_that_was_given() -> None:
+    (bundle,) = (bundle for bundle in BUNDLES if "roundtrip-another-program" in bundle.name)
+    text = report_of(bundle)
+    assert "gives another module. They first differ at:" in text and "\nbefore: int16\nafter:  int32\n" in text
+    assert "parse the program it prints" not in text
+
+
 GOOD = next(bundle for bundle in BUNDLES if bundle.name.startswith("wrong-code-both-argmax-"))
 
 

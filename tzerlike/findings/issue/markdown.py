@@ -16,7 +16,7 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import bound, brief, operators, pasted, rare_names, reason, short_numbers
+from tzerlike.findings.issue.wording import bound, brief, called_operators, pasted, rare_names, reason, short_numbers
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
@@ -80,7 +80,7 @@ def headline(subject: Subject) -> str:
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
         )
-        due = f" ({account.place or short_name(culprit)})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        due = f" ({account.place or _spelled(short_name(culprit))})" if culprit and culprit != DEFAULT_PIPELINE else ""
         ran = _blamed(subject)
         text = f"Wrong code{due}: {_wrong(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:
@@ -397,8 +397,13 @@ def _wrong_results(subject: Subject) -> list[str]:
 
 def _culprit(guilty: str) -> str:
     if " " in guilty:
-        return guilty
+        return _spelled(guilty)
     return f"the {'pass' if short_name(guilty)[:1].isupper() else 'operator'} {code(guilty)}"
+
+
+def _spelled(guilty: str) -> str:
+    """A culprit that is no pass as a report says it: bundles have its older name."""
+    return guilty.replace("LLVM optimisation", "LLVM's optimizer")
 
 
 def _right(ran: Ran) -> bool:
@@ -431,7 +436,7 @@ def _at(subject: Subject) -> str:
     inner = next(named, "").rpartition("tvm::")[2]
     if inner:
         return f" in {inner}"
-    rare = rare_names(subject.script) or operators(subject.script)
+    rare = rare_names(subject.script) or called_operators(subject.script)
     return f": program with {' and '.join(rare)}" if rare else ""
 
 
@@ -515,6 +520,10 @@ def _from_json(subject: Subject, what: str, text: str) -> str:
     """Why a test or a script does not hold the program as TVMScript."""
     if not _LOADS_JSON.search(text):
         return ""
+    if subject.script and subject.seen.stage is Stage.TEXT:
+        return (
+            f" The program above is what TVM prints, which is not what it was given; the {what} loads that from JSON."
+        )
     why = "TVM does not parse the program it prints" if subject.script else "TVM cannot print this program"
     return f" {why}, so the {what} loads it from JSON."
 

@@ -56,7 +56,7 @@ def rare_names(script: str) -> list[str]:
     return list(found) if len(found) <= _FEW_NAMES else []
 
 
-def operators(script: str) -> list[str]:
+def called_operators(script: str) -> list[str]:
     """The operators that a model calls, where it calls one or two."""
     found = dict.fromkeys(re.findall(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+)\(", script))
     return list(found) if len(found) <= _FEW_NAMES else []

@@ -25,7 +25,7 @@ _WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ModelSource:
     """A module, whose constants are parameters.
 
     `source` are statements that define `Module`, with tvm, relax, tirx, I, R, T, zlib and base64 in scope; `shown` is
@@ -36,7 +36,7 @@ class Program:
     shown: str
 
 
-def source_program(model: Model) -> Program | None:
+def source_program(model: Model) -> ModelSource | None:
     """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
 
     None where TVM can neither build nor print it and it is no plain list of calls.
@@ -58,15 +58,17 @@ def source_program(model: Model) -> Program | None:
     except Fault:  # the compiler may raise anything while it builds and prints
         found = None
     if found is None:
-        return Program(calls, f"{_IMPORTS}{calls}") if calls else None
+        return ModelSource(calls, f"{_IMPORTS}{calls}") if calls else None
     script, reads, built, stored = json.loads(found)
     script = "\n".join(line for line in script.splitlines() if not line.startswith("# from ")).strip()
     if reads:
-        return Program(script, script)
+        return ModelSource(script, script)
     if built:
-        return Program(calls, f"{_IMPORTS}{calls}")
+        return ModelSource(calls, f"{_IMPORTS}{calls}")
     packed = textwrap.fill(base64.b64encode(zlib.compress(stored.encode(), 9)).decode(), _WIDTH)
-    return Program(f'Module = tvm.ir.load_json(zlib.decompress(base64.b64decode("""\n{packed}\n""")).decode())', script)
+    return ModelSource(
+        f'Module = tvm.ir.load_json(zlib.decompress(base64.b64decode("""\n{packed}\n""")).decode())', script
+    )
 
 
 def _builds(calls: str, script: str) -> bool:

@@ -73,9 +73,25 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     return Account(
         headline=_in_words(seen),
         expected="TVM prints the module as TVMScript, and parsing that gives the same module.",
-        actual="Parsing the text of the module does not give the module back:",
-        quoted=f"{seen.pass_name}: {seen.message.partition(chr(10))[2]}".strip(),
+        actual=_ACTUAL.get(seen.pass_name, "Parsing the text of the module does not give the module back:"),
+        quoted=_before_and_after(seen.message.partition("\n")[2]) or seen.message.partition("\n")[2],
     )
+
+
+_ACTUAL = {
+    "the printer raises": "Printing the module as TVMScript raises:",
+    "another program comes back": "Parsing the text of the module gives another module. They first differ at:",
+    "the parser raises": "Parsing the text of the module raises:",
+}
+
+
+def _before_and_after(detail: str) -> str:
+    """Where two modules differ, once, with what stands there before and after; "" for any other detail."""
+    lines = [line.partition(": ") for line in detail.splitlines() if line]
+    if len(lines) != _BEFORE_AND_AFTER or lines[0][0] != lines[1][0] or not lines[0][0].startswith("<root>"):
+        return ""
+    (place, _, before), (_, _, after) = lines
+    return f"{place}\nbefore: {before or 'nothing'}\nafter:  {after or 'nothing'}"
 
 
 PROBE = Probe("text", "tzerlike.oracles.round_trip.examiner", _owns, _account)

@@ -210,7 +210,7 @@ _STRAYS = '''\
 """{title}
 
 Applies a schedule to a program, and exits non-zero while the outcome accesses memory out of bounds or that nobody has
-written, or executes a block outside its domain, as the original does not. What it computes is chance.
+written, or executes a block outside its domain, as the original does not. Its results are arbitrary.
 """
 
 import sys
