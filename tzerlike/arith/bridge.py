@@ -41,7 +41,7 @@ _CALLS = {
     "shift_left": "LShift",
     "shift_right": "RShift",
 }
-"""Operators of calls, without their namespace; before 0.27 those on bits had no nodes of their own."""
+"""Operators of calls, without their namespace; older releases have no nodes for those on bits."""
 
 
 class Unreadable(Exception):

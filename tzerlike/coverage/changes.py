@@ -39,7 +39,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CodeComparison:
     """`changed` are the functions that only the new code has, `gone` how many only the old one has; `constants` says
     whether what they read is not the same."""
 
@@ -59,7 +59,7 @@ class Comparison:
         return f"{len(self.changed):,} of {self.functions:,} functions are new or changed{beside}"
 
 
-def functions_of(library: Path, prefix: str | None) -> tuple[Indices, Hashes]:
+def hashed_functions(library: Path, prefix: str | None) -> tuple[Indices, Hashes]:
     """Return where the program's own functions start in the file, ascending, and a hash of each.
 
     `prefix` is that of the program's sources, None to take all functions. UserError where there is no such code.
@@ -78,10 +78,10 @@ def functions_of(library: Path, prefix: str | None) -> tuple[Indices, Hashes]:
         lib.memcov_free(hashes)
 
 
-def compare(new: Sequence[Path], old: Sequence[Path], prefix: str | None) -> Comparison:
-    """Compare the code of a program that is spread over libraries; UserError as of `functions_of`."""
-    ours = [(library, *functions_of(library, prefix)) for library in new]
-    theirs = [functions_of(library, prefix)[1] for library in old]
+def compare_code(new: Sequence[Path], old: Sequence[Path], prefix: str | None) -> CodeComparison:
+    """Compare the code of a program that is spread over libraries; UserError as of `hashed_functions`."""
+    ours = [(library, *hashed_functions(library, prefix)) for library in new]
+    theirs = [hashed_functions(library, prefix)[1] for library in old]
     before, now = _all(theirs), _all([hashes for _, _, hashes in ours])
     changed = tuple(
         Changed(library, int(start))
@@ -90,7 +90,7 @@ def compare(new: Sequence[Path], old: Sequence[Path], prefix: str | None) -> Com
     )
     gone = int(np.count_nonzero(~np.isin(before, now)))
     differ = list(map(constants_of, new)) != list(map(constants_of, old))
-    return Comparison(len(now), changed, gone, differ)
+    return CodeComparison(len(now), changed, gone, differ)
 
 
 def _all(hashes: Sequence[Hashes]) -> Hashes:

@@ -11,7 +11,7 @@ import pytest
 from tests.memcov import SOURCES
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
-from tzerlike.coverage.changes import compare
+from tzerlike.coverage.changes import compare_code
 
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
@@ -28,7 +28,7 @@ def fixture_from(tree: Path, out: Path) -> Path:
 
 
 def test_a_copy_is_the_same(path: Path, tmp_path: Path) -> None:
-    found = compare([path], [Path(shutil.copy(path, tmp_path / "other.so"))], None)
+    found = compare_code([path], [Path(shutil.copy(path, tmp_path / "other.so"))], None)
     assert found.same and found.functions > 20
     assert str(found) == f"all {found.functions} functions are the same"
 
@@ -41,7 +41,7 @@ def test_a_changed_function_is_named_and_those_that_only_moved_are_not(path: Pat
     first = "API const char *fixture_source"
     source.write_text(text.replace("x * 3 + 1", "x * 5 + 1").replace(first, grown + first))
     built = fixture_from(tree, tmp_path)
-    found = compare([built], [path], None)
+    found = compare_code([built], [path], None)
     names = [function.name for function in found.changed]
     assert not found.same and "fixture_new" in names
     assert 2 <= len(names) <= 4, names
@@ -51,10 +51,10 @@ def test_a_changed_function_is_named_and_those_that_only_moved_are_not(path: Pat
 def test_constants_count(path: Path, tree: Path, tmp_path: Path) -> None:
     source = tree / "fixture" / "fixture.cc"
     source.write_text(source.read_text().replace("more than three", "more than THREE"))
-    found = compare([fixture_from(tree, tmp_path)], [path], None)
+    found = compare_code([fixture_from(tree, tmp_path)], [path], None)
     assert not found.changed and found.constants and not found.same
 
 
 def test_what_is_no_library_is_said(path: Path) -> None:
     with pytest.raises(UserError, match="cannot find the code of"):
-        compare([path], [Path(__file__)], None)
+        compare_code([path], [Path(__file__)], None)
