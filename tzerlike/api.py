@@ -6,6 +6,7 @@ forks a child for each case. What the caller does wrong is a UserError with one 
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -23,9 +24,12 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.progress import Steps, untold
+from tzerlike.coverage.changes import CodeComparison, compare_code
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
+from tzerlike.findings.versions.against import Against, judged_against, libraries_of
+from tzerlike.findings.versions.host import Guest
 from tzerlike.oracles import make_oracles
 from tzerlike.processes import caller
 from tzerlike.processes.client import Client
@@ -157,6 +161,45 @@ def added_tvms(name: str) -> list[OtherTvm]:
             raise UserError("--tvm: all of none; `tzerlike tvm add` and `tzerlike tvm build` make one")
     builds = [(own, store.ready(own)) for own in names]
     return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
+
+
+INSTALLED = "installed"
+"""What `against` calls the TVM that is installed."""
+
+
+def _guest_of(tvm: str) -> Guest:
+    """A process with a build of TVM that judges findings of others; it ends with the context."""
+    interpreter = tvm_of(tvm)[1]
+    python = Path(sys.executable) if interpreter is None else interpreter.python
+    return Guest(python, caller.zygote_environment(interpreter))
+
+
+def _other(tvm: str, against: str) -> str:
+    other = "" if against == INSTALLED else against
+    if other == tvm:
+        raise UserError(f"--against: {against} is the TVM that is tested; name another one of `tzerlike tvm list`")
+    try:
+        tvm_of(other)
+    except UserError as error:
+        raise UserError(f"--against: {str(error).removeprefix('--tvm: ')}") from error
+    return other
+
+
+def compare_builds(tvm: str, against: str) -> CodeComparison:
+    """Say which functions of a build of TVM another one, or INSTALLED, does not have.
+
+    UserError where there is no such build, or both are the same one.
+    """
+    other = _other(tvm, against)
+    with _guest_of(tvm) as new, _guest_of(other) as old:
+        return compare_code(libraries_of(new), libraries_of(old), TVM.code.sources)
+
+
+def judge_against(bundles: Sequence[Path], tvm: str, against: str, steps: Steps = untold) -> Against:
+    """Say which bundles, found on the build `tvm`, another one shows too; UserError as of `compare_builds`."""
+    other = _other(tvm, against)
+    with _guest_of(tvm) as new, _guest_of(other) as old:
+        return judged_against(bundles, against, old, new, steps=steps)
 
 
 def lacks_of(build: str) -> Mapping[str, str]:

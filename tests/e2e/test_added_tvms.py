@@ -84,6 +84,35 @@ def test_the_analyzer_is_asked_for_what_this_version_has(added: dict[str, str], 
     assert not [said for said in stats["rejected"] if "unread" in said], "operators on bits are calls there"
 
 
+def test_findings_are_told_apart_by_who_shows_them(added: dict[str, str], tmp_path: Path) -> None:
+    """Of what the analyzer of an old release gets wrong the installed one has mended some, and some not."""
+    options = ("--harness", "arith", "--iterations", "4000", "--jobs", "1", "--seed", "71", "--ui", "plain")
+    out = tmp_path / "campaign"
+    done = tzerlike(added, "fuzz", "--tvm", "old", "--against", "installed", *options, "--out", out)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((out / "against.json").read_text())
+    words = [cell["word"] for cell in told["bundles"].values()]
+    assert "shows" in words and "does not show" in words
+    assert "functions are new or changed" in done.stdout and " here alone, " in done.stdout
+
+
+def test_where_the_code_is_the_same_there_is_nothing_to_test(added: dict[str, str], tmp_path: Path) -> None:
+    done = tzerlike(added, "tvm", "add", "twin", "--python", sys.executable)
+    assert done.returncode == 0, done.stderr
+    where = ("--carry", tmp_path / "state", "--output", tmp_path / "ci")
+    done = tzerlike(added, "ci", "pr", "--against", "twin", *where)
+    assert done.returncode == 0, done.stderr
+    assert "nothing to test against twin: all " in done.stdout
+    assert not (tmp_path / "ci" / "campaign").exists()
+
+
+@pytest.mark.parametrize(("name", "said"), [("installed", "is the TVM that is tested"), ("nobody", "no build")])
+def test_what_cannot_be_compared_is_said(added: dict[str, str], tmp_path: Path, name: str, said: str) -> None:
+    done = tzerlike(added, "fuzz", "--against", name, "--out", tmp_path / "campaign", "--ui", "none")
+    assert done.returncode == 2 and done.stderr.startswith("tzerlike: --against: ") and said in done.stderr
+    assert not (tmp_path / "campaign").exists()
+
+
 THREADS = """
 # from tvm.script import tirx as T
 @T.prim_func

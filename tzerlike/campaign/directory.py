@@ -47,6 +47,11 @@ class CampaignDir:
         return self.root / "stats.json"
 
     @property
+    def against(self) -> Path:
+        """What another TVM makes of the findings, where that was asked for."""
+        return self.root / "against.json"
+
+    @property
     def coverage_csv(self) -> Path:
         return self.root / "coverage.csv"
 

@@ -20,6 +20,8 @@ from tzerlike.core.finding import Signed
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.known import Known, KnownEntry
 from tzerlike.findings.replay import Replayed
+from tzerlike.findings.versions.against import Against
+from tzerlike.findings.versions.history import Cell, Word
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
 from tzerlike.reporting.ci.expectation import FIXED, SHOWS, judged_bundle, judged_replay
@@ -70,6 +72,26 @@ def test_without_anything_before_every_group_is_new(campaign: CampaignDir, carry
     assert outcome.verdict == "2 new findings"
     assert dict(outcome.facts)["coverage"] == "10 of 100"
     assert all(item.path.is_dir() for item in outcome.items)
+
+
+def test_what_the_other_tvm_shows_too_is_not_new(campaign: CampaignDir, carry: Carry) -> None:
+    cells = {path: Cell(Word.ABSENT if OTHER.signature in path.name else Word.SHOWS) for path in campaign.bundles()}
+    outcome = judged_campaign("pr", campaign, carry, Known(), STATS, Against("main", "1.2", cells))
+    assert told(outcome) == {
+        DEEP.signature: Status.ELSEWHERE,
+        DEEPER.signature: Status.ELSEWHERE,
+        OTHER.signature: Status.NEW,
+    }
+    assert outcome.notes[0] == "against main (1.2): 1 here alone, 2 on both"
+    assert outcome.verdict == "1 new finding"
+
+
+def test_what_the_other_tvm_cannot_tell_is_new(campaign: CampaignDir, carry: Carry) -> None:
+    cells = dict.fromkeys(campaign.bundles(), Cell(Word.UNKNOWN, "its JSON"))
+    against = Against("main", "1.2", cells)
+    outcome = judged_campaign("pr", campaign, carry, Known(), STATS, against)
+    assert {item.status for item in outcome.items} == {Status.NEW}
+    assert str(against) == "against main (1.2): 0 here alone, 0 on both, 3 where main cannot tell"
 
 
 def test_a_finding_of_an_earlier_cause_is_not_new(campaign: CampaignDir, carry: Carry) -> None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import psutil
@@ -21,13 +21,14 @@ from rich.console import Console
 from tzerlike import api
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.cli.commands.fuzz import known_file
-from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
+from tzerlike.cli.commands.shared import against_option, comma_separated, system_option, unconfined_option
 from tzerlike.cli.named import named
 from tzerlike.cli.progress import progress
 from tzerlike.cli.screen import make_screen
 from tzerlike.core.case import TIR
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.core.errors import UserError
+from tzerlike.core.storage import json_text, write_atomic
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import default_oracles, make_oracles
@@ -94,13 +95,15 @@ def batch(carry: Path, seed: int | None, **options: Any) -> None:
 @ci.command()
 @_campaign_options("5m")
 @click.option("--seed", type=int, default=PULL_REQUEST_SEED, show_default=True, help="Root of all randomness.")
-def pr(carry: Path, seed: int, **options: Any) -> None:
+@against_option
+def pr(carry: Path, seed: int, against: str, **options: Any) -> None:
     """Run a short campaign on the corpus carried over, which stays as it is.
 
-    Without a carried corpus it starts from the built-in seeds.
+    Without a carried corpus it starts from the built-in seeds. With --against, what the other TVM shows too is nothing
+    new, and where both are the same code there is no campaign.
     """
     state = Carry(carry)
-    _run("pr", state, "none" if state.ids() else "builtin", seed, **options)
+    _run("pr", state, "none" if state.ids() else "builtin", seed, against, **options)
 
 
 @ci.command()
@@ -127,6 +130,7 @@ def _run(
     carry: Carry,
     seeds: str,
     seed: int,
+    against: str = "",
     *,
     output: Path,
     budget: str,
@@ -166,6 +170,13 @@ def _run(
     campaign = CampaignDir(output / "campaign")
     api.tvm_of(tvm)
     make_output(output)
+    if against:
+        differing = api.compare_builds(tvm, against)
+        if differing.same:
+            nothing = CiOutcome(mode, (), 0.0, notes=(f"nothing to test against {against}: {differing}",))
+            _conclude(nothing, output, as_json)
+        if not as_json:
+            click.echo(f"against {against}: {differing}")
     make_room(campaign)
     screen = make_screen("none" if as_json else "rich", Console())
     if not as_json:
@@ -177,14 +188,19 @@ def _run(
         done = api.fuzz(
             config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell, wishes=screen.wishes
         )
-    outcome = judged_campaign(mode, campaign, carry, entries, done.stats)
+    compared = None
+    if against:
+        with progress("bundles") as steps:
+            compared = api.judge_against([*campaign.bundles()], tvm, against, steps)
+        write_atomic(campaign.against, json_text(compared.to_json()))
+    outcome = judged_campaign(mode, campaign, carry, entries, done.stats, compared)
     if mode == "batch":
         carry.take_corpus(campaign, config.jobs)
         carry.take_bundles(campaign.bundles())
     _conclude(outcome, output, as_json, done.stopped_by)
 
 
-def _conclude(outcome: CiOutcome, output: Path, as_json: bool, stopped_by: int = 0) -> None:
+def _conclude(outcome: CiOutcome, output: Path, as_json: bool, stopped_by: int = 0) -> NoReturn:
     write_files(outcome, output)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))

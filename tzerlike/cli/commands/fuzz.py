@@ -18,13 +18,14 @@ from rich.console import Console
 
 from tzerlike import api
 from tzerlike.campaign.corpora.carried import corpus_directory
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.remote import is_uri, working_directory
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.supervisor import resolve
 from tzerlike.cli.commands.ending import ending
-from tzerlike.cli.commands.shared import comma_separated, system_option, unconfined_option
+from tzerlike.cli.commands.shared import against_option, comma_separated, system_option, unconfined_option
 from tzerlike.cli.grouped import Grouped
+from tzerlike.cli.progress import progress
 from tzerlike.cli.screen import make_screen, print_line, stats_line
 from tzerlike.core.case import TIR
 from tzerlike.core.config import (
@@ -40,6 +41,7 @@ from tzerlike.core.config import (
     parse_size,
 )
 from tzerlike.core.errors import UserError
+from tzerlike.core.storage import json_text, write_atomic
 from tzerlike.core.targets import DEFAULT_ARCH
 from tzerlike.findings.faults.book import tally, warning
 from tzerlike.findings.known import read_known
@@ -52,7 +54,7 @@ from tzerlike.systems import system_named
 _GROUPS = {
     "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
     "Several machines": ("cluster", "nodes", "shard"),
-    "What is tested": ("system", "tvm", "target", "arch", "harness", "oracles", "known"),
+    "What is tested": ("system", "tvm", "against", "target", "arch", "harness", "oracles", "known"),
     "Where programs come from": (
         "seed",
         "seeds",
@@ -83,6 +85,7 @@ _GROUPS = {
     "--seed", "-s", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed."
 )
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@against_option
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="What is compiled for.")
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
@@ -158,6 +161,7 @@ _GROUPS = {
 def fuzz(
     out: str,
     resume: bool,
+    against: str,
     cluster: str,
     shard: str,
     unconfined: bool,
@@ -187,6 +191,10 @@ def fuzz(
             console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
             for name, why in left_out.items():
                 print_line(console, f"without the oracle {name}: {why}")
+        if against:
+            differing = api.compare_builds(config.tvm, against)
+            if ui != "none":
+                print_line(console, f"against {against}: {differing}")
         how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
         with screen:
             if cluster:
@@ -194,8 +202,9 @@ def fuzz(
             else:
                 here: dict[str, Any] = {"resume": resume, "node": part.node, "unconfined": unconfined}
                 done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
+        compared = _compared(directory, config.tvm, against) if against and not done.stopped_by else []
         if ui != "none":
-            for line in _summary(directory, done.stats, out):
+            for line in (*_summary(directory, done.stats, out), *compared):
                 print_line(console, line)
     if done.stopped_by:
         if ui != "none":
@@ -203,6 +212,14 @@ def fuzz(
             go_on = f"tzerlike fuzz --out {shlex.quote(out)} --resume{where}"
             print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
+
+
+def _compared(directory: CampaignDir, tvm: str, against: str) -> list[str]:
+    """Have the findings judged on the other TVM, keep what came of it, and return it in lines."""
+    with progress("bundles") as steps:
+        found = api.judge_against([*directory.bundles()], tvm, against, steps)
+    write_atomic(directory.against, json_text(found.to_json()))
+    return ["", str(found), *(f"  here alone  {signature_in_name(path)}" for path in found.here_alone)]
 
 
 @contextlib.contextmanager

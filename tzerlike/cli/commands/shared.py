@@ -31,6 +31,14 @@ system_option = click.option(
 """The option of commands that are given no bundle or campaign, which would name the compiler."""
 
 
+against_option = click.option(
+    "--against",
+    default="",
+    help="Another TVM of `tzerlike tvm list`, or installed: say which findings it shows too.",
+)
+"""The option of commands that tell a regression from what has been there before."""
+
+
 def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     """Print rows as a table: numbers to the right; long texts are folded on a terminal, and whole elsewhere."""
     table = Table(box=None, padding=(0, 1))

@@ -34,7 +34,12 @@ def main() -> None:
     except Exception:  # noqa: BLE001 - whatever another TVM raises on import is the answer
         _say(answers, {"fault": traceback.format_exc().strip().splitlines()[-1]})
         return
-    table: dict[str, Work] = {"judge": judge.judge_case, "print": judge.print_case, "round-trip": judge.round_trip_case}
+    table: dict[str, Work] = {
+        "judge": judge.judge_case,
+        "libraries": judge.list_libraries,
+        "print": judge.print_case,
+        "round-trip": judge.round_trip_case,
+    }
     _say(answers, {"tvm": str(tvm_api.tvm.__version__)})
     channel = Channel()
     for line in sys.stdin:

@@ -21,7 +21,7 @@ from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.findings.replay import Replayed
 from tzerlike.findings.versions.host import Guest
 
-_HOME_ONLY = "only the TVM that tzerlike itself runs on can judge this kind"
+HOME_ONLY = "only the TVM that tzerlike itself runs on can judge this kind"
 _FAILURES = {"crash": Exit.CRASH, "hang": Exit.TIMEOUT, "oom": Exit.OOM}
 
 
@@ -123,7 +123,7 @@ def looked_at(bundle: Bundle, guest: Guest, scripts: Sequence[str], times: int) 
         if bundle.observation.stage is Stage.TEXT:
             return _printed_and_parsed(bundle, guest, scripts)
         if bundle.probe is not None or bundle.kind == "slow-code":
-            return Cell(Word.UNKNOWN, _HOME_ONLY)
+            return Cell(Word.UNKNOWN, HOME_ONLY)
         return _compiled(bundle, guest, scripts, times)
     except TzerlikeError as error:
         return Cell(Word.UNKNOWN, str(error))
@@ -247,7 +247,7 @@ def histories(
     found = []
     for replay in replays:
         bundle = replay.bundle
-        cells = {version: Cell(Word.UNKNOWN, _HOME_ONLY) for version in versions}
+        cells = {version: Cell(Word.UNKNOWN, HOME_ONLY) for version in versions}
         if isinstance(bundle, Bundle):
             reduced = reduced_in(bundle.path)
             judged = bundle if reduced is None else read_bundle(reduced)

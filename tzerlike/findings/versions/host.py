@@ -30,7 +30,13 @@ class Guest(AbstractContextManager["Guest"]):
         try:
             self._process = subprocess.Popen(
                 [str(python), "-m", "tzerlike.findings.versions.guest"],
-                env={**environment, "PYTHONPATH": self._sources.name, "PYTHONDONTWRITEBYTECODE": "1"},
+                # Nothing is imported from the working directory.
+                env={
+                    **environment,
+                    "PYTHONPATH": self._sources.name,
+                    "PYTHONSAFEPATH": "1",
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -81,6 +81,11 @@ def round_trip_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]
     return {"fault": None if fault is None else [fault.stage, fault.cause]}
 
 
+def list_libraries(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
+    """Return the paths of the libraries that hold the compiler's own code, the compiler's first."""
+    return {"libraries": list(map(str, tvm_api.compiler_libraries()))}
+
+
 def _named_here(spec: PassSpec) -> PassSpec:
     """The pass of this name, or else the one of this name in another namespace: passes have moved between versions."""
     names = {info.name for info in discover()}

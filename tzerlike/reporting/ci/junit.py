@@ -23,7 +23,7 @@ def junit_xml(outcome: CiOutcome) -> str:
         "errors": "0",
         "time": seconds,
     }
-    skipped = sum(item.status in (Status.KNOWN, Status.CARRIED) for item in outcome.items)
+    skipped = sum(item.status in (Status.KNOWN, Status.CARRIED, Status.ELSEWHERE) for item in outcome.items)
     root = Element("testsuites", counts)
     suite = SubElement(root, "testsuite", counts, skipped=str(skipped))
     properties = SubElement(suite, "properties")

@@ -24,7 +24,12 @@ def summary(outcome: CiOutcome) -> str:
         if len(failing) > _MOST_ROWS:
             lines.append(f"| | and {len(failing) - _MOST_ROWS} more | |")
         lines.append("")
-    for status, words in ((Status.KNOWN, "known"), (Status.CARRIED, "seen in earlier runs")):
+    beside = {
+        Status.KNOWN: "known",
+        Status.CARRIED: "seen in earlier runs",
+        Status.ELSEWHERE: "on the other TVM too",
+    }
+    for status, words in beside.items():
         count = sum(item.status is status for item in outcome.items)
         if count:
             lines += [f"{count} {words}.", ""]

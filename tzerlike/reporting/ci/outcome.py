@@ -17,6 +17,8 @@ class Status(StrEnum):
     """A finding that known.toml has."""
     CARRIED = "carried"
     """A finding of the same cause as one of an earlier run."""
+    ELSEWHERE = "elsewhere"
+    """A finding that the TVM shows too that this one is compared with."""
     EXPECTED = "expected"
     """A bundle that does what it should: it still shows, or no longer."""
     UNEXPECTED = "unexpected"

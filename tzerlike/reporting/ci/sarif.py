@@ -68,7 +68,7 @@ def _result(item: Item, rule: int, base: Path) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"tzerlikeSignature/v1": item.signatures[0] if item.signatures else item.title},
-        "baselineState": "unchanged" if item.status is Status.CARRIED else "new",
+        "baselineState": "unchanged" if item.status in (Status.CARRIED, Status.ELSEWHERE) else "new",
     }
     if item.status is Status.KNOWN:
         result["suppressions"] = [{"kind": "external", "justification": item.detail or "listed in known.toml"}]
