@@ -158,7 +158,7 @@ def added_tvms(name: str) -> list[OtherTvm]:
         labels = [found.described for found in store.builds()]
         names = [str(label["name"]) for label in labels if label["state"] == "ready"]
         if not names:
-            raise UserError("--tvm: all of none; `tzerlike tvm add` and `tzerlike tvm build` make one")
+            raise UserError("--tvm all: there is none yet; `tzerlike tvm add` and `tzerlike tvm build` make one")
     builds = [(own, store.ready(own)) for own in names]
     return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
 

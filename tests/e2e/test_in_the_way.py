@@ -40,7 +40,7 @@ def test_a_full_standard_output_is_a_line(tmp_path: Path) -> None:
     ("which", "size", "says"),
     [
         (resource.RLIMIT_FSIZE, 10 << 10, "cannot prepare breakpoint coverage: File too large; allow larger files"),
-        (resource.RLIMIT_AS, 1_000_000 << 10, "out of memory; allow it more (ulimit -v)"),
+        (resource.RLIMIT_AS, 1_000_000 << 10, "out of memory; raise the limit (ulimit -v)"),
     ],
     ids=["ulimit -f 10", "ulimit -v 1000000"],
 )

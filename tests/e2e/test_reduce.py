@@ -133,7 +133,7 @@ def test_the_best_so_far_stays_after_an_interrupt_and_is_gone_on_from(
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130, (out, err)
-    assert "run it again to go on" in err
+    assert "run it again to continue" in err
     (said,) = json.loads(tzerlike("reduce", bundles[1], "--json").stdout)
     assert (said["status"], said["after"]["statements"], said["after"]["passes"]) == ("reduced", 1, 1)
 

@@ -153,7 +153,7 @@ class CampaignDir:
         path = self.corpus / f"{case_id}.json"
         stored = read_case(path)
         if stored.case.id != case_id:
-            raise UserError(f"{path}: its content does not belong to its name")
+            raise UserError(f"{path}: its content does not match its name")
         return stored
 
     def corpus_ids(self) -> list[str]:

@@ -64,7 +64,7 @@ def fetch(uri: str, target: Path) -> None:
     """Lay down the campaign at `uri` in a new directory; UserError where there is none, or the directory is not
     empty."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target}: is there already; name another directory")
+        raise UserError(f"{target}: already exists; name another directory")
     remote = Remote(uri, CampaignDir(target))
     remote.fetch()
     if not remote.directory.config.exists():

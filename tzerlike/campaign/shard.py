@@ -61,7 +61,7 @@ class Part:
         """Return the part that is written `2/4`, the second of four; UserError where it is none."""
         match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise UserError(f"--shard: {text!r} is no part like 1/4, the first of four")
+            raise UserError(f"--shard: {text!r} is not a shard such as 1/4")
         return cls(jobs, int(match[1]) - 1, int(match[2]))
 
     @property

@@ -152,7 +152,7 @@ class Supervisor:
             if self._part.alone or not self.directory.environment.exists():
                 write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
             if (spent := time.monotonic() - began) > _SAID:
-                self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from here")
+                self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from now")
             self._supervise(crew)
             crew.close()
             stats = self._stats(crew, self._states())
@@ -256,7 +256,7 @@ class Supervisor:
             self._announce_faults(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing, states))
         if (late := -self._time_left()) > _SAID and not self._stop:
-            why = "a finding was being confirmed" if in_hand else "its workers took that long to come to an end"
+            why = "a finding was being confirmed" if in_hand else "its workers took that long to stop"
             self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
 
     def _rest(self, seconds: float) -> None:
@@ -430,7 +430,7 @@ def resolve(
         if shared and directory.config.name in names:
             return resolve(config, directory, resume=False, given=given)
         if any(not shared or not name.startswith(TEMPORARY) for name in names):
-            raise UserError(f"--out: {root} is not empty; go on with it by --resume, or name another directory")
+            raise UserError(f"--out: {root} is not empty; continue it with --resume, or name another directory")
         if not os.access(_nearest_existing(root), os.W_OK):
             raise UserError(f"--out: {root} cannot be written; name another directory")
     except NotADirectoryError as error:

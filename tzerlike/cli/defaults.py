@@ -54,16 +54,16 @@ def _checked(group: click.Group, table: Mapping[str, Any], where: str) -> dict[s
     for name, values in table.items():
         command = group.commands.get(name)
         if command is None or not isinstance(values, dict):
-            raise UserError(f"{where}: {name}: no command of that name; a table for each, like [fuzz]")
+            raise UserError(f"{where}: {name}: no such command; use one table per command, such as [fuzz]")
         if isinstance(command, click.Group):
             found[name] = _checked(command, values, f"{where}: {name}")
             continue
         options = _options(command)
         for option, value in values.items():
             if option not in options:
-                raise UserError(f"{where}: {name}: {option}: no option of that name; see tzerlike {name} --help")
+                raise UserError(f"{where}: {name}: {option}: no such option; see tzerlike {name} --help")
             if f"--{option}" in _NOT_FROM_FILES:
-                raise UserError(f"{where}: {name}: {option}: only on the command line, or by a variable")
+                raise UserError(f"{where}: {name}: {option}: can be set only on the command line or by a variable")
             found.setdefault(name, {})[options[option]] = value
     return found
 

@@ -46,21 +46,21 @@ class _InOrder(click.Group):
 _STATUS = """\b
 Exit status:
   0    done
-  1    run: a finding; replay, reduce, bisect: not all as recorded; ci: something new
+  1    run: a finding; replay, reduce, bisect: some not as recorded; ci: something new
   2    a usage or set-up error, with one line that says what to do
-  3    replay: a finding that does not always show
-  70   a fault of tzerlike's own; please report it
+  3    replay: a finding that shows only in some runs
+  70   an internal error of tzerlike; please report it
   130, 143, 129  stopped by Ctrl-C, SIGTERM or SIGHUP, with everything saved
 
 \b
-Every option can be set by a variable: TZERLIKE_FUZZ_BUDGET=1h is `fuzz --budget 1h`; and in tzerlike.toml,
-or under [tool.tzerlike] of pyproject.toml, here or above: [fuzz] budget = "1h". There, none of --unconfined,
---python and --source.
+Options can also be set by variables (TZERLIKE_FUZZ_BUDGET=1h for `fuzz --budget 1h`), and in tzerlike.toml or
+under [tool.tzerlike] of pyproject.toml, here or in a parent directory ([fuzz] budget = "1h"); files cannot set
+--unconfined, --python and --source.
 Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh and fish."""
 
 _WELCOME = """\
 tzerlike finds bugs in TVM's tensor-level compiler: it mutates TIR programs and pass sequences, compiles them with the
-TVM that is installed here, and keeps what goes wrong as bundles that replay."""
+installed TVM, and saves each failure as a bundle that can be replayed."""
 
 _FIRST_COMMANDS = """
   tzerlike doctor              is this machine fit?
@@ -91,7 +91,7 @@ def cli(context: click.Context) -> None:
 
 
 def _out_of_memory() -> NoReturn:
-    click.echo("tzerlike: out of memory; allow it more (ulimit -v), or fewer --jobs", err=True)
+    click.echo("tzerlike: out of memory; raise the limit (ulimit -v) or use fewer --jobs", err=True)
     sys.exit(2)
 
 

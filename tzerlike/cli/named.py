@@ -43,7 +43,7 @@ def named(name: Path) -> Path:
     if not found:
         raise UserError(f"{text}: no such file, and no bundle of that id in the campaigns below this directory")
     if len(found) > 1:
-        raise UserError(f"{text}: there are several, like {found[0]} and {found[1]}; name one by its directory")
+        raise UserError(f"{text}: there are several, such as {found[0]} and {found[1]}; name one by its directory")
     return found[0]
 
 

@@ -84,7 +84,7 @@ def parse_snapshot(data: bytes) -> Snapshot:
         raise UserError("damaged (no header)") from error
     identity = Identity(header.backend, header.library, header.blocks)
     if len(bits) != _size(identity.blocks) or hashlib.sha256(bits).hexdigest() != header.sha256:
-        raise UserError("damaged (its checksum is another)")
+        raise UserError("damaged (wrong checksum)")
     return Snapshot(identity, bits)
 
 

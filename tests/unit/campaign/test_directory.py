@@ -41,7 +41,7 @@ def test_a_corrupt_corpus_file_is_named_in_one_line(directory: CampaignDir, cont
 def test_a_case_under_another_name_is_refused(directory: CampaignDir) -> None:
     name = "0" * 64
     (directory.corpus / f"{name}.json").write_text(json.dumps(STORED.to_json()))
-    with pytest.raises(UserError, match="does not belong to its name"):
+    with pytest.raises(UserError, match="does not match its name"):
         directory.load_case(name)
 
 

@@ -129,7 +129,7 @@ def test_a_campaign_is_copied_to_a_new_directory(uri: str, tmp_path: Path) -> No
         fill(root, **{"corpus/a.json": "a"})
     fetch(uri, tmp_path / "copy")
     assert (tmp_path / "copy/corpus/a.json").read_text() == "a"
-    with pytest.raises(UserError, match="there already"):
+    with pytest.raises(UserError, match="already exists"):
         fetch(uri, tmp_path / "copy")
 
 

@@ -57,14 +57,14 @@ def test_a_project_is_read_through_a_link_and_a_huge_one_is_passed_by(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[fuz]\njobs = 3", "fuz: no command of that name"),
-        ("jobs = 3", "jobs: no command of that name"),
-        ("[fuzz]\njob = 3", "fuzz: job: no option of that name"),
+        ("[fuz]\njobs = 3", "fuz: no such command"),
+        ("jobs = 3", "jobs: no such command"),
+        ("[fuzz]\njob = 3", "fuzz: job: no such option"),
         ("[fuzz", "not readable as TOML"),
-        ("[run]\nunconfined = true", "unconfined: only on the command line"),
-        ("[replay]\npython = ['./python']", "python: only on the command line"),
-        ("[report]\nhtml = '/home/me/.profile'", "html: only on the command line"),
-        ("[tvm.build]\nsource = '.'", "source: only on the command line"),
+        ("[run]\nunconfined = true", "unconfined: can be set only on the command line"),
+        ("[replay]\npython = ['./python']", "python: can be set only on the command line"),
+        ("[report]\nhtml = '/home/me/.profile'", "html: can be set only on the command line"),
+        ("[tvm.build]\nsource = '.'", "source: can be set only on the command line"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, text: str, why: str) -> None:

@@ -109,4 +109,4 @@ def test_coverage_by_pass_calls_none_never_reached_that_was_tried(
     unknown = np.full(2, -1, np.int32)
     places = Places((), functions, unknown, np.arange(2, dtype=np.int32), np.zeros(2, np.int32))
     _print_rows(BlockTally(places, np.zeros(2, np.bool_)), "pass", "", _tried(directory))
-    assert capsys.readouterr().out.splitlines()[-1] == "1 pass that no case has reached: tirx.Never"
+    assert capsys.readouterr().out.splitlines()[-1] == "1 pass never reached: tirx.Never"

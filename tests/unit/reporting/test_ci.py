@@ -244,7 +244,7 @@ def test_nothing_to_replay_is_an_error(tmp_path: Path) -> None:
         (("batch", "--carry", "{new}", "--known", "{file}"), "entry 1: give either a signature or a pattern"),
         (("pr", "--carry", "{new}", "--oracles", "nobody"), "--oracles: no oracle 'nobody'"),
         (("pr", "--carry", "{new}", "--budget", "soon"), "--budget: 'soon' is not a duration"),
-        (("pr", "--carry", "{new}", "--output", "{used}"), "is there already; remove it"),
+        (("pr", "--carry", "{new}", "--output", "{used}"), "already exists; remove it"),
         (("replay", "{new}"), "no such directory"),
         (("replay", "{file}"), "not a directory"),
     ],

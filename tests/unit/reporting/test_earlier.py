@@ -30,7 +30,7 @@ def test_the_night_before_is_kept_and_the_one_before_that_is_not(tmp_path: Path)
 
 def test_what_is_no_campaign_or_runs_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "diary").mkdir()
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="already exists"):
         make_room(CampaignDir(tmp_path / "diary"))
     running = campaign(tmp_path / "campaign", 1)
     with open(running.root / ".lock", "w") as lock:

@@ -88,7 +88,9 @@ class Cluster:
             try:
                 self._watch(ray, campaign, at_work, stop)
             except ConnectionError as error:
-                raise UserError(f"--cluster: {self.address} cannot be reached any more; --resume goes on") from error
+                raise UserError(
+                    f"--cluster: {self.address} can no longer be reached; continue with --resume"
+                ) from error
             # Of a campaign that has ended the books are added up anew.
             campaign.end()
             if stop:

@@ -50,7 +50,7 @@ def case_files(directory: Path) -> Files:
             continue
         try:
             if read_case(path).case.id != path.stem:
-                raise UserError(f"{path}: its content does not belong to its name")
+                raise UserError(f"{path}: its content does not match its name")
             paths[path.stem] = path
         except UserError as error:
             problems.append(str(error))

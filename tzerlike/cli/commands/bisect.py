@@ -18,11 +18,11 @@ from tzerlike.processes.caller import open_client
 
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--diff", is_flag=True, help="Print the TIR before and after the culprit pass too.")
+@click.option("--diff", is_flag=True, help="Also print the TIR before and after the culprit pass.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: bool) -> None:
-    """Find the culprit pass of each bundle, with what it changes, and write it to bisect.json and report.md.
+    """Find the culprit pass of each bundle and what it changes; write both to bisect.json and report.md.
 
     BUNDLES are bundles, their ids, or campaigns.
     """

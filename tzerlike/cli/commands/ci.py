@@ -50,24 +50,29 @@ _Command = Callable[..., None]
 
 @click.group()
 def ci() -> None:
-    """Fuzzing as a check: exit status 1 for what is new alone; JUnit XML, SARIF and a Markdown summary."""
+    """Fuzz in CI: exit status 1 only for new findings; JUnit XML, SARIF and a Markdown summary."""
 
 
 def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
     """The options that `batch` and `pr` share."""
     options = (
-        click.option("--carry", type=click.Path(path_type=Path), required=True, help="Corpus and findings so far."),
+        click.option(
+            "--carry",
+            type=click.Path(path_type=Path),
+            required=True,
+            help="Directory with the carried corpus and findings.",
+        ),
         click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True),
         click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
-        click.option("--iterations", type=int, default=None, help="Stop after so many pairs."),
+        click.option("--iterations", type=int, default=None, help="Stop after this many pairs."),
         click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
         system_option,
-        click.option("--known", default="", help="known.toml of findings that are no news."),
+        click.option("--known", default="", help="known.toml of findings that are not new."),
         click.option("--harness", default=TIR, show_default=True, help="tir, graph, or plugin:name."),
         click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names."),
         click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
-        click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case."),
-        click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate."),
+        click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds per case."),
+        click.option("--memory-limit", default="2G", show_default=True, help="Memory limit of a case."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of progress."),
     )
 
@@ -81,11 +86,11 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
 
 @ci.command()
 @_campaign_options("1h")
-@click.option("--seed", type=int, default=None, help="Root of all randomness; random when not given.")
+@click.option("--seed", type=int, default=None, help="Seed of all randomness; random by default.")
 def batch(carry: Path, seed: int | None, **options: Any) -> None:
-    """Run a campaign on the corpus carried over, and carry over what it leaves.
+    """Run a campaign on the carried corpus, and update that corpus.
 
-    Of the carried corpus, what still compiles and reaches something that the rest does not is kept.
+    Carried cases are kept if they still compile and reach something that the others do not.
     """
     state = Carry(carry)
     state.create()
@@ -94,13 +99,13 @@ def batch(carry: Path, seed: int | None, **options: Any) -> None:
 
 @ci.command()
 @_campaign_options("5m")
-@click.option("--seed", type=int, default=PULL_REQUEST_SEED, show_default=True, help="Root of all randomness.")
+@click.option("--seed", type=int, default=PULL_REQUEST_SEED, show_default=True, help="Seed of all randomness.")
 @against_option
 def pr(carry: Path, seed: int, against: str, **options: Any) -> None:
-    """Run a short campaign on the corpus carried over, which stays as it is.
+    """Run a short campaign on the carried corpus without changing it.
 
-    Without a carried corpus it starts from the built-in seeds. With --against, what the other TVM shows too is nothing
-    new, and where both are the same code there is no campaign.
+    Without a carried corpus, it starts from the built-in seeds. With --against, only findings that the other TVM does
+    not show are new, and if both are the same code, nothing is run.
     """
     state = Carry(carry)
     _run("pr", state, "none" if state.ids() else "builtin", seed, against, **options)
@@ -114,7 +119,7 @@ def pr(carry: Path, seed: int, against: str, **options: Any) -> None:
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconfined: bool, as_json: bool) -> None:
-    """Replay bundles: each must still show its finding, or with --expect fixed none may show anything.
+    """Replay bundles: each must still show its finding, or with --expect fixed, none may.
 
     DIRS are campaigns, directories of bundles, bundles, or their ids.
     """

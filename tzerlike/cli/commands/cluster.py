@@ -23,14 +23,14 @@ _SILENT = 60.0
 
 @click.group()
 def cluster() -> None:
-    """The machines of a campaign that several share."""
+    """Manage campaigns that run on several machines."""
 
 
 @cluster.command("status")
 @click.argument("campaign", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cluster_status(campaign: Path, as_json: bool) -> None:
-    """Say what each machine of CAMPAIGN has done, and when it last said so."""
+    """Show what each machine of CAMPAIGN has done, and when it was last heard of."""
     directory = CampaignDir(campaign)
     config = CampaignConfig.from_toml(directory.config)
     states = {state.worker: state for state in Books(directory).states()}
@@ -50,7 +50,7 @@ def cluster_status(campaign: Path, as_json: bool) -> None:
 @click.argument("uri")
 @click.argument("directory", type=click.Path(path_type=Path))
 def cluster_fetch(uri: str, directory: Path) -> None:
-    """Copy the campaign that is kept at URI to a new DIRECTORY, where every other command takes it."""
+    """Copy the campaign at URI to a new DIRECTORY, for the other commands."""
     if not is_uri(uri):
         raise UserError(f"{uri}: not a URI like s3://bucket/campaign")
     fetch(uri, directory)

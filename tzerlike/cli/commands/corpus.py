@@ -22,7 +22,7 @@ from tzerlike.systems import TVM
 
 @click.group()
 def corpus() -> None:
-    """The cases that a campaign keeps: list, minimise, merge."""
+    """List, minimize or merge the cases that campaigns keep."""
 
 
 _DIRECTORY = click.Path(path_type=Path)
@@ -46,11 +46,11 @@ def corpus_list(directory: Path, as_json: bool) -> None:
 
 @corpus.command("minimize")
 @click.argument("directory", type=_DIRECTORY)
-@click.option("--out", type=_DIRECTORY, default=None, help="Where to write the corpus; only reported when not given.")
+@click.option("--out", type=_DIRECTORY, default=None, help="Where to write the corpus; without it, only report.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json: bool) -> None:
-    """Find the fewest and smallest cases that cover the same; DIRECTORY itself is left as it is."""
+    """Find a small set of cases with the same coverage; DIRECTORY itself is not changed."""
     if out is not None and out.resolve() == directory.resolve():
         raise UserError("--out: the directory itself; name another one, what is left out would be lost")
     files = case_files(directory)
@@ -66,7 +66,7 @@ def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json
         lost = f"; {found.lost} of them were not reached again" if found.lost else ", all of them reached again"
         click.echo(f"{found.blocks} blocks{lost}")
         if found.refused:
-            click.echo(f"{found.refused} cases do not compile any more")
+            click.echo(f"{found.refused} cases no longer compile")
         _tell(files)
     sys.exit(1 if found.lost else 0)
 
@@ -76,7 +76,7 @@ def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json
 @click.option("--out", type=_DIRECTORY, required=True, help="A new campaign directory, or one to add to.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def corpus_merge(directories: tuple[Path, ...], out: Path, as_json: bool) -> None:
-    """Put the cases of several campaigns into one corpus, each case once."""
+    """Merge the cases of several campaigns into one corpus."""
     everything = [case_files(directory) for directory in directories]
     paths = {case_id: path for files in everything for case_id, path in files.paths.items()}
     added = copy_cases(paths, out)

@@ -36,11 +36,11 @@ _TABLES: dict[str, Callable[[BlockTally], list[Row]]] = {
 @click.argument("campaign", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), default=None, help="Another campaign to compare with.")
 @click.option("--by", type=click.Choice([*_TABLES, "line"]), default="directory", show_default=True)
-@click.option("--match", default="", help="Only what has this in its name.")
-@click.option("--html", "page_file", type=click.Path(path_type=Path), default=None, help="Write a page there.")
+@click.option("--match", default="", help="Only names that contain this.")
+@click.option("--html", "page_file", type=click.Path(path_type=Path), default=None, help="Write a self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all tables, lines included.")
 def coverage(campaign: Path, against: Path | None, by: str, match: str, page_file: Path | None, as_json: bool) -> None:
-    """Say what a campaign has reached of TVM's source, and what it has not."""
+    """Show which of TVM's source a campaign has reached, and which it has not."""
     covered = read_covered(campaign)
     other = None if against is None else read_covered(against)
     if other is not None and other.facts != covered.facts:
@@ -114,12 +114,14 @@ def _print_rows(tally: BlockTally, by: str, match: str, tried: Container[str]) -
         click.echo(f"{whole.unique:,} only here, {whole.missed:,} only there")
     never = [row.name for row in tally.passes() if not row.covered and row.name not in tried]
     if by == "pass" and never:
-        click.echo(f"{len(never)} pass{'' if len(never) == 1 else 'es'} that no case has reached: {', '.join(never)}")
+        click.echo(f"{len(never)} pass{'' if len(never) == 1 else 'es'} never reached: {', '.join(never)}")
 
 
 def _print_lines(tally: BlockTally, match: str) -> None:
     if not tally.places.line.any():
-        raise UserError("--by line: the stock wheel says nothing of lines; run the campaign on a build of `tvm build`")
+        raise UserError(
+            "--by line: the stock wheel has no line information; run the campaign on a build of `tvm build`"
+        )
     if tally.other is None:
         for name, ranges in sorted(tally.unreached_lines().items()):
             if match in name:

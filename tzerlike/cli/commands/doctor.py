@@ -25,7 +25,7 @@ from tzerlike.systems.pair import installed_pair, mismatch
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> None:
-    """Say what works on this machine and what to do about the rest."""
+    """Check what works on this machine, and how to fix the rest."""
     checks = examine_machine(cache_directory(), zygote_environment())
     if as_json:
         click.echo(json.dumps([check.to_json() for check in checks]))

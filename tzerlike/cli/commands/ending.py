@@ -32,10 +32,10 @@ def ending(directory: CampaignDir) -> Iterator[str]:
     campaign, first = shlex.quote(str(directory.root)), _name(directory, ordered[0])
     page = shlex.quote(f"{directory.root}.html")
     yield ""
-    yield f"read all on a page  tzerlike report {campaign} --html {page}"
-    yield f"one line a bug      tzerlike triage {campaign}"
-    yield f"one as an issue     tzerlike report {first}"
-    yield f"see it again        tzerlike replay {first}"
+    yield f"all on one page     tzerlike report {campaign} --html {page}"
+    yield f"grouped by bug      tzerlike triage {campaign}"
+    yield f"as a GitHub issue   tzerlike report {first}"
+    yield f"reproduce it        tzerlike replay {first}"
 
 
 def _name(directory: CampaignDir, finding: ShownFinding) -> str:

@@ -52,10 +52,10 @@ from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
 _GROUPS = {
-    "How long, and where to": ("budget", "iterations", "out", "resume", "jobs"),
+    "Budget and output": ("budget", "iterations", "out", "resume", "jobs"),
     "Several machines": ("cluster", "nodes", "shard"),
     "What is tested": ("system", "tvm", "against", "target", "arch", "harness", "oracles", "known"),
-    "Where programs come from": (
+    "Programs": (
         "seed",
         "seeds",
         "corpus",
@@ -65,14 +65,14 @@ _GROUPS = {
         "n_max",
         "feedback",
     ),
-    "How a case runs": ("pass_mode", "coverage", "timeout", "memory_limit", "pairs_per_fork", "unconfined"),
-    "What is shown": ("ui", "quiet", "verbose"),
+    "Running a case": ("pass_mode", "coverage", "timeout", "memory_limit", "pairs_per_fork", "unconfined"),
+    "Display": ("ui", "quiet", "verbose"),
 }
 
 
 @click.command(cls=Grouped, groups=_GROUPS)
-@click.option("--budget", default="4h", show_default=True, help="Time for all of it: 90s or 90, 30m, 4h, 1h30m.")
-@click.option("--iterations", type=int, default=None, help="Stop after so many pairs.")
+@click.option("--budget", default="4h", show_default=True, help="Total time: 90s or 90, 30m, 4h, 1h30m.")
+@click.option("--iterations", type=int, default=None, help="Stop after this many pairs.")
 @click.option(
     "--out",
     "-o",
@@ -80,47 +80,50 @@ _GROUPS = {
     show_default=True,
     help="Directory, or a URI of fsspec (s3://, gs://, file://, ...).",
 )
-@click.option("--resume", is_flag=True, help="Go on with the campaign in --out; it keeps its own options.")
-@click.option(
-    "--seed", "-s", type=int, default=None, help="Root of all randomness; random when not given, 0 is a seed."
-)
+@click.option("--resume", is_flag=True, help="Continue the campaign in --out, with its own options.")
+@click.option("--seed", "-s", type=int, default=None, help="Seed of all randomness; random by default.")
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @against_option
 @system_option
-@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="What is compiled for.")
+@click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="Target to compile for.")
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
-@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True, help="What is followed.")
+@click.option("--coverage", type=click.Choice(COVERAGE), default="auto", show_default=True, help="Coverage backend.")
 @click.option(
     "--seeds",
     default="builtin",
     show_default=True,
-    help="builtin, graph (what drawn models are lowered to), none, or a directory.",
+    help="builtin, graph (lowered random models), none, or a directory.",
 )
-@click.option("--corpus", default="", help="Campaign or corpus directory whose pairs to bring in first.")
-@click.option("--known", default="", help="known.toml of findings to count and not to bundle; see triage.")
-@click.option("--n-max", type=int, default=4, show_default=True, help="IR mutations in vain before passes are mutated.")
-@click.option("--mutators", default="", help="Comma-separated names; all when not given.")
-@click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators to draw too; repeatable.")
+@click.option("--corpus", default="", help="Campaign or corpus whose pairs are run first.")
+@click.option("--known", default="", help="known.toml of findings that are counted but get no bundle; see triage.")
+@click.option(
+    "--n-max", type=int, default=4, show_default=True, help="Fruitless IR mutations before passes are mutated."
+)
+@click.option("--mutators", default="", help="Comma-separated names; all by default.")
+@click.option(
+    "--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators are used as well; repeatable."
+)
 @click.option(
     "--mutator-choice",
     type=click.Choice(MUTATOR_CHOICES),
     default="adaptive",
     show_default=True,
-    help="By what they have brought, or all alike.",
+    help="Prefer productive mutators, or draw all alike.",
 )
 @click.option(
     "--pass-mode",
     type=click.Choice(PASS_MODES),
     default="joint",
     show_default=True,
-    help="Mutate passes with programs, draw them anew, run the default pipeline alone, or Algorithm 1 of Tzer's paper.",
+    help="joint: mutate passes with programs; random: draw them anew; none: default pipeline alone; "
+    "paper: Algorithm 1 of the Tzer paper.",
 )
 @click.option(
     "--feedback",
     type=click.Choice(FEEDBACK),
     default="coverage",
     show_default=True,
-    help="What decides which pairs are mutated on; none: seeds alone are, and coverage is only counted.",
+    help="What decides which pairs are mutated further; none: only seeds, and coverage is just counted.",
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
 @click.option(
@@ -130,10 +133,10 @@ _GROUPS = {
     "jobs",
     type=int,
     default=None,
-    help="Worker processes, on each machine.  [default: physical cores]",
+    help="Worker processes on each machine.  [default: physical cores]",
 )
 @click.option(
-    "--cluster", default="", help="Ray cluster to run on: auto for the one that is here, or [ray://]HOST:PORT."
+    "--cluster", default="", help="Ray cluster to run on: auto for the one this machine is in, or [ray://]HOST:PORT."
 )
 @click.option(
     "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
@@ -142,22 +145,24 @@ _GROUPS = {
     "--shard",
     default="1/1",
     show_default=True,
-    help="Which of several machines this is, like 2/4; each is given the same options and one shared --out.",
+    help="Shard of this machine, such as 2/4; all machines take the same options and share --out.",
 )
-@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time a case.")
-@click.option("--memory-limit", default="2G", show_default=True, help="Memory a case may allocate.")
-@click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Most cases that a child takes.")
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds per case.")
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory limit of a case.")
+@click.option("--pairs-per-fork", type=int, default=16, show_default=True, help="Cases per child process at most.")
 @click.option(
     "--harness",
     default=TIR,
     show_default=True,
-    help="tir: programs and passes; graph: whole models and passes of Relax; arith: TVM's arithmetic analyzer "
-    "alone, on random integer expressions; plugin:name is a plug-in's.",
+    help="tir: programs and passes; graph: whole models and Relax passes; arith: TVM's arithmetic analyzer "
+    "alone, on random integer expressions; or plugin:name.",
 )
 @unconfined_option
-@click.option("--ui", type=click.Choice(UIS), default="rich", show_default=True, help="A screen, lines, or nothing.")
-@click.option("--quiet", "-q", is_flag=True, help="The same as --ui none.")
-@click.option("--verbose", "-v", is_flag=True, help="The same as --ui plain: a line for everything that happens.")
+@click.option(
+    "--ui", type=click.Choice(UIS), default="rich", show_default=True, help="Live screen, plain lines, or nothing."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Same as --ui none.")
+@click.option("--verbose", "-v", is_flag=True, help="Same as --ui plain: one line per event.")
 def fuzz(
     out: str,
     resume: bool,
@@ -270,11 +275,13 @@ def _oracles(harness: str, wanted: str | None, tvm: str) -> tuple[tuple[str, ...
     """
     lacks = api.lacks_of(tvm)
     if harness in lacks:
-        raise UserError(f"--harness: {harness} cannot be had on {tvm}: {lacks[harness]}")
+        raise UserError(f"--harness: {harness} is not available on {tvm}: {lacks[harness]}")
     names = default_oracles(harness) if wanted is None else comma_separated(wanted)
     missing = {name: why for name in names if ":" not in name and (why := missing_for(name, lacks))}
     if missing and wanted is not None:
-        raise UserError("; ".join(f"--oracles: {name} cannot be had on {tvm}: {why}" for name, why in missing.items()))
+        raise UserError(
+            "; ".join(f"--oracles: {name} is not available on {tvm}: {why}" for name, why in missing.items())
+        )
     return tuple(name for name in names if name not in missing), missing
 
 

@@ -18,7 +18,7 @@ from tzerlike.systems import choose
 
 @click.group()
 def seeds() -> None:
-    """The programs that a campaign starts from."""
+    """List the programs that a campaign starts from."""
 
 
 @seeds.command("list")
@@ -42,7 +42,7 @@ def seeds_list(system: str, as_json: bool) -> None:
 
 @click.group()
 def mutators() -> None:
-    """What changes programs."""
+    """List the mutators, which change programs."""
 
 
 @mutators.command("list")
@@ -57,7 +57,7 @@ def mutators_list(campaign: Path | None, as_json: bool) -> None:
 
 @click.group()
 def passes() -> None:
-    """The passes that sequences are made of."""
+    """List the passes that sequences are made of."""
 
 
 @passes.command("list")

@@ -33,22 +33,26 @@ from tzerlike.processes.caller import zygote_environment
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
-@click.option("--function", default=None, help="Function of a module; main or the only one when not given.")
+@click.option("--function", default=None, help="Function of the module; by default main or the only one.")
 @click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option(
-    "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance is another."
+    "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance may be added."
 )
-@click.option("--input-seed", type=int, default=0, show_default=True, help="Of the values that it runs on.")
-@click.option("--timeout", type=float, default=5.0, show_default=True, help="Seconds of processor time.")
-@click.option("--memory-limit", default="2G", show_default=True, help="Memory that it may allocate.")
+@click.option("--input-seed", type=int, default=0, show_default=True, help="Seed of the input values.")
+@click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds.")
+@click.option("--memory-limit", default="2G", show_default=True, help="Memory limit.")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), default=None, help="Directory for a bundle of the finding."
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Write a bundle of the finding to this directory.",
 )
-@click.option("--text", "text_only", is_flag=True, help="Parse the file, and run nothing of it.")
-@click.option("--watch", is_flag=True, help="Again whenever the file changes, until Ctrl-C.")
+@click.option("--text", "text_only", is_flag=True, help="Parse the file without running any of it.")
+@click.option("--watch", is_flag=True, help="Run again whenever the file changes, until Ctrl-C.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def run(
@@ -69,7 +73,7 @@ def run(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Judge one case: a TVMScript file of yours, a case.json, a bundle, or the id of one.
+    """Test one case: a TVMScript file of yours, a case.json, a bundle or its id.
 
     A file that imports, or makes its functions with helpers, runs in a child that may compute and read, and nothing
     else.
@@ -138,15 +142,14 @@ def _say(judgement: Judged, out: Path | None, as_json: bool) -> None:
 @click.option(
     "--tvm",
     default="",
-    help="A TVM of `tzerlike tvm list`, or all of them to compare; bundles of another version are compared too.  "
-    "[default: the TVM that is installed]",
+    help="A TVM of `tzerlike tvm list`, or `all` to compare them.  [default: the TVM that is installed]",
 )
 @click.option(
     "--python",
     "pythons",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="The python of an environment with another TVM, to compare with; again for more.",
+    help="Python of an environment with another TVM to compare with; repeatable.",
 )
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -22,12 +22,14 @@ from tzerlike.processes.signals import exit_status
 
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Bundles at a time.  [default: physical cores]")
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), default=None, help="Bundles reduced in parallel.  [default: physical cores]"
+)
 @click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
-    """Make bundles smaller, each into its own reduced/, with the same finding, which report.md then describes.
+    """Shrink bundles that keep showing the same finding: reduced/ has the result, report.md describes it.
 
     BUNDLES are bundles, their ids, or campaigns.
     """
@@ -50,6 +52,6 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined:
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     if stopped_by:
-        click.echo("interrupted; the best so far is saved, run it again to go on", err=True)
+        click.echo("interrupted; the best result so far is saved; run it again to continue", err=True)
         sys.exit(exit_status(stopped_by))
     sys.exit(0 if all(result.good for result in results) else 1)

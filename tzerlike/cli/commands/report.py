@@ -20,10 +20,10 @@ from tzerlike.reporting.text import summary
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write one page that needs nothing else.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
-    """Show a campaign: coverage, speed, yields and findings. It may be running, or interrupted.
+    """Show a campaign, running or finished: coverage, speed, yields and findings.
 
     Of a bundle, or of an id, print the report as it stands, with the reduced program and the culprit pass where
     they are known.
@@ -31,7 +31,7 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
     directory = named(directory)
     if is_bundle(directory):
         if html_file is not None:
-            raise UserError(f"--html: {directory} is a bundle; a page is made of a campaign")
+            raise UserError(f"--html: {directory} is a bundle; a page needs a campaign")
         text = report_of(directory)
         click.echo(json.dumps({"bundle": str(directory), "report": text}) if as_json else text, nl=as_json)
         return

@@ -21,12 +21,12 @@ def comma_separated(text: str) -> tuple[str, ...]:
 
 
 unconfined_option = click.option(
-    "--unconfined", is_flag=True, help="Go on where this machine cannot confine a case: trust whoever wrote it."
+    "--unconfined", is_flag=True, help="Run even if this machine cannot confine a case; for trusted cases only."
 )
 """The option of commands that run cases from elsewhere."""
 
 system_option = click.option(
-    "--system", default=TVM.name, show_default=True, help="Compiler under test; plugin:name is a plug-in's."
+    "--system", default=TVM.name, show_default=True, help="Compiler under test, or plugin:name."
 )
 """The option of commands that are given no bundle or campaign, which would name the compiler."""
 
@@ -34,7 +34,7 @@ system_option = click.option(
 against_option = click.option(
     "--against",
     default="",
-    help="Another TVM of `tzerlike tvm list`, or installed: say which findings it shows too.",
+    help="Another TVM of `tzerlike tvm list`, or installed: report which findings it shows as well.",
 )
 """The option of commands that tell a regression from what has been there before."""
 

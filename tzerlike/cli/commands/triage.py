@@ -20,10 +20,12 @@ from tzerlike.reporting.triage.sightings import collect
 
 @click.command()
 @click.argument("dirs", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--known", "known_file", type=click.Path(path_type=Path), default=None, help="A known.toml: hide these.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; it has the known groups too.")
+@click.option(
+    "--known", "known_file", type=click.Path(path_type=Path), default=None, help="known.toml of findings to hide."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, known groups included.")
 def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:
-    """Gather the bundles of campaigns into groups of one bug each.
+    """Group the bundles of campaigns by bug.
 
     DIRS are campaigns, directories of bundles, bundles, or their ids; their order does not matter.
     """

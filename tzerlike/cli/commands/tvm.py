@@ -36,19 +36,17 @@ _LINE_EVERY = 30.0
 
 @click.group()
 def tvm() -> None:
-    """Other TVMs for `--tvm`: releases, environments of yours, builds whose coverage is counted in edges."""
+    """Manage other TVMs for `--tvm`: releases, your environments, builds that count edges."""
 
 
 @tvm.command("build")
-@click.option(
-    "--source", type=click.Path(path_type=Path), default=None, help="A source tree; a known one if not given."
-)
-@click.option("--name", default=None, help="What to call it.  [default: TVM's version, or the tree's directory]")
-@click.option("--jobs", type=click.IntRange(1, 1024), default=None, help="Compilers at a time.  [default: cores]")
-@click.option("--asan", is_flag=True, help="With AddressSanitizer, which ends a process at the first bad access.")
+@click.option("--source", type=click.Path(path_type=Path), default=None, help="Source tree; by default a known one.")
+@click.option("--name", default=None, help="Its name.  [default: TVM's version, or the tree's directory]")
+@click.option("--jobs", type=click.IntRange(1, 1024), default=None, help="Parallel compilers.  [default: cores]")
+@click.option("--asan", is_flag=True, help="With AddressSanitizer, which stops at the first bad access.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, as_json: bool) -> None:
-    """Build TVM from source with clang, or go on with a build that was interrupted."""
+    """Build TVM from source with clang, or continue an interrupted build."""
     tools = find_toolchain()
     store, environment = open_store(), whole_environment()
     screen = _Screen()
@@ -78,11 +76,11 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
     "--python",
     type=click.Path(path_type=Path),
     default=None,
-    help="An environment that is there, or its python, with TVM and the tvm-ffi that fits; nothing is written to it.",
+    help="Existing environment, or its python, with TVM and a matching tvm-ffi; it is not modified.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def add(name: str, wheel: str, ffi: str, python: Path | None, as_json: bool) -> None:
-    """Add a TVM that is built already, for `--tvm NAME`: a release, or what an environment of yours has."""
+    """Add an existing TVM for `--tvm NAME`: a release, or the one of your environment."""
     if bool(wheel) == (python is not None):
         raise UserError("tvm add takes one of --wheel and --python")
     screen = _Screen()
@@ -104,7 +102,7 @@ def add(name: str, wheel: str, ffi: str, python: Path | None, as_json: bool) -> 
 @tvm.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_builds(as_json: bool) -> None:
-    """List them: name, state, TVM's version, edges, size, source, and what can be tested on each."""
+    """List the TVMs: name, state, version, edges, size, source, and what can be tested."""
     rows: list[dict[str, Any]] = [
         {
             "lacks": {},
@@ -144,7 +142,7 @@ def _lines_of_features(made: Mapping[str, Any]) -> Iterator[str]:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def remove(name: str, as_json: bool) -> None:
-    """Remove one, finished or not; an environment of yours stays as it is."""
+    """Remove a TVM; an environment of yours is left alone."""
     freed = open_store().remove(name)
     click.echo(json.dumps({"name": name, "freed": freed}) if as_json else f"{name} removed, {freed / 1e9:.1f} GB freed")
 

@@ -19,7 +19,7 @@ def make_room(campaign: CampaignDir) -> None:
     if not os.path.lexists(root):
         return
     if not campaign.config.is_file():
-        raise UserError(f"--output: {root} is there already; remove it, or name another directory")
+        raise UserError(f"--output: {root} already exists; remove it, or name another directory")
     with open(root / ".lock", "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -94,7 +94,7 @@ class BuildDir:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise UserError(f"{self.root}: another tzerlike is at this build; wait for it") from error
+                raise UserError(f"{self.root}: another tzerlike is building this; wait for it") from error
             yield
 
 
@@ -130,7 +130,9 @@ class Store:
         """Return the build of this name, which is done; UserError otherwise."""
         build = self.named(name)
         if build.described["state"] != "ready":
-            raise UserError(f"--tvm: the build {name!r} is unfinished; go on with it: tzerlike tvm build --name {name}")
+            raise UserError(
+                f"--tvm: the build {name!r} is unfinished; continue it with: tzerlike tvm build --name {name}"
+            )
         build.cache.mkdir(exist_ok=True)
         if build.packages.is_dir():
             # The tzerlike that made it may be another one, or gone.

@@ -55,7 +55,7 @@ def find_toolchain(which: Callable[[str], str | None] = shutil.which) -> Toolcha
         if _answer(clang, f"-print-file-name={_RUNTIME[0]}") == _RUNTIME[0]:
             missing.append(_RUNTIME[1])
     if missing or clang is None:
-        raise UserError(f"a build of TVM takes more than there is here: apt-get install {' '.join(missing)}")
+        raise UserError(f"building TVM needs more packages: apt-get install {' '.join(missing)}")
     config, objcopy = paths[f"llvm-config-{LLVM}"], paths[f"llvm-objcopy-{LLVM}"]
     assert config is not None and objcopy is not None
     return Toolchain(clang, _answer(clang, "--version").splitlines()[0], config, objcopy)
@@ -65,14 +65,14 @@ def find_symbolizer(which: Callable[[str], str | None] = shutil.which) -> tuple[
     """Return llvm-symbolizer and llvm-cxxfilt; UserError with the line that installs them."""
     symbolizer, filt = which(f"llvm-symbolizer-{LLVM}"), which(f"llvm-cxxfilt-{LLVM}")
     if symbolizer is None or filt is None:
-        raise UserError(f"the places of edges are told by llvm-symbolizer: apt-get install llvm-{LLVM}")
+        raise UserError(f"llvm-symbolizer is missing: apt-get install llvm-{LLVM}")
     return symbolizer, filt
 
 
 def _answer(program: str, *arguments: str) -> str:
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise UserError(f"{program} {' '.join(arguments)}: status {done.returncode}; install it anew")
+        raise UserError(f"{program} {' '.join(arguments)}: status {done.returncode}; reinstall it")
     return done.stdout.strip()
 
 
