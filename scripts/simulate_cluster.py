@@ -21,8 +21,9 @@ from pathlib import Path
 
 import msgspec
 
-from tzerlike.campaign.cluster.at_work import EVERY, work
+from tzerlike.campaign.cluster.at_work import work
 from tzerlike.campaign.cluster.coordinator import Coordinator
+from tzerlike.campaign.cluster.link import EVERY
 from tzerlike.campaign.cluster.parcel import News, Parcel, PiecesByPath, Welcome, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part

@@ -11,9 +11,11 @@ import pytest
 
 from tests.bundles import program
 from tzerlike.campaign.claims import Claims
-from tzerlike.campaign.cluster.coordinator import ANOTHER, Coordinator
+from tzerlike.campaign.cluster.coordinator import Coordinator
+from tzerlike.campaign.cluster.left import deliver, held
+from tzerlike.campaign.cluster.link import Unreachable
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
+from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
@@ -196,6 +198,119 @@ def test_a_part_goes_on_elsewhere_from_what_was_saved_and_its_first_machine_give
     assert read_state(coordinator.directory.worker_state(0)).iterations == 7
     successor.exchange()
     assert not successor.exchange().end
+
+
+class Direct:
+    """A link straight to a coordinator; `cut` times nobody answers, once what was sent has arrived."""
+
+    def __init__(self, coordinator: Coordinator, node: int, cut: int = 0) -> None:
+        self.coordinator, self.node, self.cut = coordinator, node, cut
+
+    def join(self) -> Welcome:
+        return self.coordinator.join(self.node)
+
+    def exchange(self, epoch: int, parcel: Parcel) -> News:
+        answer = self.coordinator.exchange(self.node, epoch, parcel)
+        self.cut -= 1
+        if self.cut >= 0:
+            raise Unreachable
+        return answer
+
+    def tell(self, line: str) -> None:
+        pass
+
+
+class TestLeft:
+    """What a machine that was cut off has found alone lies on its disk."""
+
+    @pytest.fixture(autouse=True)
+    def _here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "disk").mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "disk"))
+        monkeypatch.setattr("tzerlike.campaign.cluster.link.EVERY", 0.0)
+
+    def cut_off(
+        self, coordinator: Coordinator, node: int = 0, bundle: str = "crash-late-0123456789ab"
+    ) -> tuple[Path, str]:
+        """Leave a mirror with a case and a finding that the campaign has not got, and with a state."""
+        welcome = coordinator.join(node)
+        with held(welcome.campaign, Part(1, node, 2)) as root:
+            mirror = Mirror(root, Part(1, node, 2))
+            mirror.begin(welcome.pieces)
+        case = Case(PROGRAM, input_seed=99)
+        mirror.directory.create(1, node)
+        mirror.directory.save_case(StoredCase(case, Provenance("test", worker=node)))
+        write_state(mirror.directory.worker_state(node), WorkerState(worker=node, iterations=70, elapsed=3.0))
+        (mirror.directory.findings / bundle).mkdir()
+        (mirror.directory.findings / bundle / "report.md").write_text("late")
+        return root, case.id
+
+    def test_it_comes_home_once_and_to_all(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        root, case_id = self.cut_off(coordinator)
+        successor, other = (Machine(tmp_path, coordinator, node) for node in (0, 1))
+        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node, cut=1)) == 1
+        assert coordinator.directory.corpus_ids() == [case_id] and not root.exists()
+        assert not coordinator.directory.worker_state(0).exists()
+        for machine in (successor, other):
+            assert list(machine.exchange().pieces) == [f"corpus/{case_id}.json"]
+            assert machine.directory.bundled() == {"0123456789ab"}
+        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 0
+
+    def test_what_its_successor_has_bundled_meanwhile_stays_as_it_is(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        self.cut_off(coordinator)
+        successor = Machine(tmp_path, coordinator, 0)
+        successor.find("crash-first-0123456789ab", **{"report.md": "first"})
+        successor.exchange()
+        deliver(coordinator.campaign, lambda node: Direct(coordinator, node))
+        (bundle,) = coordinator.directory.bundles()
+        assert bundle.name == "crash-first-0123456789ab" and (bundle / "report.md").read_text() == "first"
+
+    def test_of_two_machines_that_come_late_one_bundles(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        for name in ("crash-one-0123456789ab", "crash-two-0123456789ab"):
+            self.cut_off(coordinator, bundle=name)
+        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 2
+        assert len(list(coordinator.directory.bundles())) == 1
+
+    def test_its_successor_bundles_nothing_that_came_late(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        self.cut_off(coordinator)
+        successor = Machine(tmp_path, coordinator, 0)
+        deliver(coordinator.campaign, lambda node: Direct(coordinator, node))
+        successor.find("crash-second-0123456789ab")
+        successor.exchange()
+        (bundle,) = coordinator.directory.bundles()
+        assert bundle.name == "crash-late-0123456789ab"
+
+    def test_a_machine_at_work_and_another_campaign_are_left_alone(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        other, _ = self.cut_off(Coordinator(campaign(tmp_path / "other")))
+        with held(coordinator.campaign, Part(1, 0, 2)) as root:
+            assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 0
+            assert root.exists() and other.exists()
+
+    def test_what_cannot_be_sent_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tzerlike.campaign.cluster.left._TO_SEND", 0.0)
+        coordinator = Coordinator(campaign(tmp_path))
+        root, _ = self.cut_off(coordinator)
+        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node, cut=1 << 30)) == 0
+        assert root.exists()
+
+    def test_a_campaign_keeps_its_identity(self, tmp_path: Path) -> None:
+        coordinator = Coordinator(campaign(tmp_path))
+        assert Coordinator(coordinator.directory).campaign == coordinator.campaign
+        assert Coordinator(campaign(tmp_path / "other")).campaign != coordinator.campaign
+
+
+def test_a_bundle_is_in_one_parcel(pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, one, _ = pair
+    monkeypatch.setattr("tzerlike.campaign.cluster.mirror.LARGEST", 10)
+    for number in range(2):
+        one.find(f"crash-a-{number:012}", **{"a.txt": "x" * 20, "reduced/b.txt": "y" * 20})
+    assert {path.split("/")[1] for path in one.mirror.parcel().pieces} == {"crash-a-000000000000"}
+    assert len(one.mirror.parcel().pieces) == 3
 
 
 def test_what_a_log_has_more_is_sent_and_laid_down_once(pair: tuple[Coordinator, Machine, Machine]) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tzerlike.campaign.cluster.at_work import Unreachable, work
+from tzerlike.campaign.cluster.at_work import work
 from tzerlike.campaign.cluster.coordinator import Coordinator
+from tzerlike.campaign.cluster.left import deliver
+from tzerlike.campaign.cluster.link import Unreachable
 from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
@@ -72,6 +74,9 @@ class CoordinatorActor:
         self._gauges.set(stats)
         return stats
 
+    def campaign(self) -> str:
+        return self._coordinator.campaign
+
     def end(self) -> None:
         self._coordinator.end()
 
@@ -95,6 +100,12 @@ class MachineActor:
         coordinator = imported().get_actor(self._coordinator, NAMESPACE)
         why = work(self._part, _RayLink(coordinator, self._part.node))
         return why and f"{why} (on {platform.node()})"
+
+
+def deliver_left(campaign: str, coordinator: str) -> int:
+    """Send what lies on this machine of a campaign, and is nobody's."""
+    actor = imported().get_actor(coordinator, NAMESPACE)
+    return deliver(campaign, lambda node: _RayLink(actor, node))
 
 
 class _RayLink:

@@ -7,66 +7,45 @@ import queue
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
+from tzerlike.campaign.cluster.left import held
+from tzerlike.campaign.cluster.link import EVERY, Link, Unreachable, exchange, send_rest
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome
+from tzerlike.campaign.cluster.parcel import News, Welcome
 from tzerlike.campaign.shard import Part
-
-EVERY = 1.0
-"""Seconds between two parcels."""
 
 _TO_END = 60.0
 _TO_READ = 5.0
 
 
-class Unreachable(Exception):
-    """A message had no answer; it may have arrived, or not."""
-
-
-class Link(Protocol):
-    """What carries a machine's messages to the coordinator. Both raise Unreachable."""
-
-    def join(self) -> Welcome: ...
-
-    def exchange(self, epoch: int, parcel: Parcel) -> News: ...
-
-    def tell(self, line: str) -> None:
-        """Have a line shown where the campaign was started; lost where that cannot be."""
-
-
 def work(part: Part, link: Link) -> str:
     """Do a machine's part until it is done; returns why it ended before, "" where it is done.
 
-    While nobody can be reached the work goes on, and what it brings waits.
+    While nobody can be reached the work goes on, and what it brings waits; what cannot be sent at the end stays.
     """
     welcome = _join(link)
-    root = Path(tempfile.mkdtemp(prefix=f"tzerlike-{part.node + 1}-"))
-    mirror = Mirror(root, part)
-    try:
+    with held(welcome.campaign, part) as root:
+        mirror = Mirror(root, part)
         mirror.begin(welcome.pieces)
         with _launched(root, part) as process:
             output = _Output(process)
             answer = News()
             while process.poll() is None and not answer.end and not answer.stop:
                 time.sleep(EVERY)
-                answer = _exchange(mirror, link, welcome.epoch)
+                answer = exchange(mirror, link, welcome.epoch)
                 output.tell(link)
-        until = time.monotonic() + _TO_END
-        stopped = answer.stop
-        while not answer.end and mirror.parcel(everything=True).pieces and time.monotonic() < until:
-            answer = _exchange(mirror, link, welcome.epoch, everything=True)
+        done, end = send_rest(mirror, link, welcome.epoch, _TO_END)
+        end = answer.end or end
         output.finish(link)
-        if stopped or process.returncode == 0:
-            return answer.end
-        return answer.end or output.error or f"status {process.returncode}"
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+        if done:
+            shutil.rmtree(root, ignore_errors=True)
+        if answer.stop or process.returncode == 0:
+            return end
+        return end or output.error or f"status {process.returncode}"
 
 
 def _join(link: Link) -> Welcome:
@@ -75,19 +54,6 @@ def _join(link: Link) -> Welcome:
             return link.join()
         except Unreachable:
             time.sleep(EVERY)
-
-
-def _exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> News:
-    """Send what there is, and lay down what comes back; an empty answer where nobody can be reached."""
-    parcel = mirror.parcel(everything)
-    try:
-        answer = link.exchange(epoch, parcel)
-    except Unreachable:
-        time.sleep(EVERY)
-        return News()
-    if not answer.end:
-        mirror.take(parcel, answer)
-    return answer
 
 
 @contextlib.contextmanager

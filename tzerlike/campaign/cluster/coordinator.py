@@ -16,7 +16,17 @@ from typing import Any
 
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.cluster.merged import Merged
-from tzerlike.campaign.cluster.parcel import Heard, News, Parcel, Piece, PiecesByPath, Welcome, files_below, lay_down
+from tzerlike.campaign.cluster.parcel import (
+    ANOTHER,
+    Heard,
+    News,
+    Parcel,
+    Piece,
+    PiecesByPath,
+    Welcome,
+    files_below,
+    lay_down,
+)
 from tzerlike.campaign.directory import CampaignDir, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
@@ -26,13 +36,14 @@ from tzerlike.core.storage import write_directory, write_json
 from tzerlike.core.untrusted import parse_json
 from tzerlike.findings.cases import read_case
 
-ANOTHER = "another machine has this part of the campaign now"
-
 MOST_CASES = 64
 """Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
 
 _LOOKED_AT = 8 * MOST_CASES
 """Of how many new cases those of others are looked for: a machine's own are among them."""
+
+_NOBODY = -1
+"""Who has what came from a machine that had lost its part: nobody, so all are told."""
 
 _REMEMBERED = 4096
 _BOOKS_SHARE = 10
@@ -55,8 +66,10 @@ class Coordinator:
         self._books_due = 0.0
         self._stats: dict[str, Any] = {}
         self._ended = False
-        self._epochs = self._read_epochs()
-        self._corpus = [(name, -1) for name in directory.corpus_ids()]
+        self._epochs, self.campaign = self._read_epochs()
+        if not self._epochs_file.exists():
+            self._write_epochs()
+        self._corpus = [(name, _NOBODY) for name in directory.corpus_ids()]
         """The cases in the order in which they came, and the machine that each is from."""
         self._known = {name for name, _ in self._corpus}
         self._name = secrets.token_hex(8)
@@ -70,7 +83,7 @@ class Coordinator:
     def join(self, node: int) -> Welcome:
         """Let a machine have the part `node`, whoever had it before."""
         self._epochs[node] = self._epochs.get(node, 0) + 1
-        write_json(self._epochs_file, self._epochs)
+        self._write_epochs()
         self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
         directory, root = self.directory, self.directory.root
         files = [directory.config, directory.environment]
@@ -79,11 +92,11 @@ class Coordinator:
         files += files_below(directory.corpus)
         files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
         pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
-        return Welcome(self._epochs[node], pieces)
+        return Welcome(self._epochs[node], pieces, self.campaign)
 
     def exchange(self, node: int, epoch: int, parcel: Parcel) -> News:
         """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
-        findings. The same parcel may come twice."""
+        findings, of which a finding that the campaign has is let go. The same parcel may come twice."""
         current = self._epochs.get(node) == epoch
         if why := self._unfit(parcel):
             return News(end=why)
@@ -143,13 +156,14 @@ class Coordinator:
                 self._remember(path, piece)
                 if (case_id := Path(path).stem) not in self._known:
                     self._known.add(case_id)
-                    self._corpus.append((case_id, node))
+                    self._corpus.append((case_id, node if current else _NOBODY))
             elif current and not lay_down(self.directory.root, path, piece):
                 yield path
             elif current and path.endswith(_COVERAGE):
                 self._coverage.add(piece.data)
         for name, files in bundles.items():
-            self._take_bundle(node, name, files)
+            if current or signature_in_name(Path(name)) not in self._owners:
+                self._take_bundle(node if current else _NOBODY, name, files)
 
     def _take_bundle(self, node: int, name: str, files: PiecesByPath) -> None:
         """Take a bundle, or what has changed in one, from the machine that was the first with its signature."""
@@ -193,13 +207,18 @@ class Coordinator:
         try:
             return read_case(bundle / "case.json").provenance.worker // self.config.jobs
         except UserError:
-            return -1
+            return _NOBODY
 
     @property
     def _epochs_file(self) -> Path:
         return self.directory.root / "cluster.json"
 
-    def _read_epochs(self) -> dict[int, int]:
+    def _read_epochs(self) -> tuple[dict[int, int], str]:
+        """How many machines each part has had, and the campaign's identity, which a new one gets here."""
         if not self._epochs_file.exists():
-            return {}
-        return {int(node): int(epoch) for node, epoch in json.loads(self._epochs_file.read_text()).items()}
+            return {}, secrets.token_hex(8)
+        stored = json.loads(self._epochs_file.read_text())
+        return {int(node): int(epoch) for node, epoch in stored["epochs"].items()}, stored["campaign"]
+
+    def _write_epochs(self) -> None:
+        write_json(self._epochs_file, {"campaign": self.campaign, "epochs": self._epochs})

@@ -58,9 +58,13 @@ class Mirror:
             self._saved = -_SAVES_EVERY
         self._under_way = {}
         pieces: PiecesByPath = {}
-        size = 0
+        size, last = 0, ""
         for path in self._own_files():
             name = path.relative_to(self.directory.root).as_posix()
+            # A bundle comes as a whole, or its directory would be there with a part of it.
+            if size > LARGEST and _bundle(name) != last:
+                break
+            last = _bundle(name) or name
             with contextlib.suppress(FileNotFoundError):
                 stamp = _stamp(path)
                 if self._sent.get(name) == stamp:
@@ -71,8 +75,6 @@ class Mirror:
                 data = _read(path, offset)
                 pieces[name], self._under_way[name] = Piece.of(data, offset), (stamp[0], offset + len(data))
                 size += len(data)
-            if size > LARGEST:
-                break
         wishes = tuple(self._wishes())
         done = tuple(self._wished - {signature for signature, _ in wishes})
         return Parcel(pieces, wishes, done, self._last.heard)
@@ -109,6 +111,12 @@ class Mirror:
         for path in self.directory.claims.glob(f"*{WISH}"):
             signature, _, worker = path.name.removesuffix(WISH).rpartition(".")
             yield signature, worker
+
+
+def _bundle(name: str) -> str:
+    """The bundle that a file is of, "" where it is of none."""
+    room, _, rest = name.partition("/")
+    return f"{room}/{rest.partition('/')[0]}" if room == "findings" else ""
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
+from tzerlike.campaign.cluster.disks import Disks
 from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
@@ -43,6 +44,9 @@ class _Campaign(Protocol):
 
     def keep_books(self) -> dict[str, Any]:
         """Add up and save; StorageError where that cannot be written."""
+
+    def campaign(self) -> str:
+        """The campaign's identity."""
 
     def end(self) -> None: ...
 
@@ -85,8 +89,9 @@ class Cluster:
             else:
                 campaign = _Inside(ray, root, name)
             at_work = self._begin(ray, name)
+            disks = Disks(ray, name, campaign.campaign)
             try:
-                self._watch(ray, campaign, at_work, stop)
+                self._watch(ray, campaign, at_work, disks, stop)
             except ConnectionError as error:
                 raise UserError(
                     f"--cluster: {self.address} can no longer be reached; continue with --resume"
@@ -95,6 +100,8 @@ class Cluster:
             campaign.end()
             if stop:
                 ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
+            with contextlib.suppress(ray.exceptions.RayError):
+                disks.ask_all(_TO_END)
             stats = campaign.keep_books()
             self._hear(campaign)
             return stats, stop.number
@@ -111,7 +118,7 @@ class Cluster:
             at_work[actor.work.remote()] = part
         return at_work
 
-    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], stop: StopRequest) -> None:
+    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], disks: Disks, stop: StopRequest) -> None:
         """Say and show what happens until every part has come to its end, or a signal asks for an end."""
         failed: list[str] = []
         total = len(at_work)
@@ -132,6 +139,7 @@ class Cluster:
                 with contextlib.suppress(ray.exceptions.RayError):
                     self.show(campaign.keep_books())
                     self._hear(campaign)
+                    disks.look()
                 unsaved = False
             except StorageError as error:
                 if not unsaved:
@@ -172,6 +180,9 @@ class _Inside:
             if isinstance(error.cause, StorageError):
                 raise error.cause from error
             raise
+
+    def campaign(self) -> str:
+        return str(self._answer(self._actor.campaign))
 
     def end(self) -> None:
         self._answer(self._actor.end)

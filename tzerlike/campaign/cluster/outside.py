@@ -95,6 +95,9 @@ class Outside:
         self._post.measure.remote(stats)
         return stats
 
+    def campaign(self) -> str:
+        return self._coordinator.campaign
+
     def end(self) -> None:
         with self._turn:
             self._coordinator.end()

@@ -17,6 +17,9 @@ from tzerlike.core.storage import write_whole
 LARGEST = 32 << 20
 """Bytes in a parcel, beyond which the rest waits for the next one."""
 
+ANOTHER = "another machine has this part of the campaign now"
+"""Why a machine is to give up that was not heard of for a while; what it has found is taken all the same."""
+
 GROWING = "events.jsonl"
 """The file that only grows, of which the new end is sent."""
 
@@ -78,10 +81,12 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What a machine begins with: its number among those that had the part, and what the campaign has of it."""
+    """What a machine begins with: its number among those that had the part, what the campaign has of it, and the
+    campaign's identity."""
 
     epoch: int
     pieces: PiecesByPath
+    campaign: str
 
 
 _Message = TypeVar("_Message", Parcel, News, Welcome)
