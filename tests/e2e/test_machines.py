@@ -50,7 +50,7 @@ def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Comma
         (("--shard", "2/2", "--seed", "6"), "--seed: .* keeps the one that it has, 5"),
         (("--shard", "2/3"), "--shard: .* keeps the one that it has, 2"),
         (("--resume",), "--shard: .* is a campaign of 2 parts; say which one this is"),
-        (("--shard", "3/2"), "--shard: '3/2' is no part"),
+        (("--shard", "3/2"), "--shard: '3/2' is not a shard"),
         (("--shard", "1/2", "--nodes", "2"), "--nodes: goes with --cluster"),
     ):
         done = tzerlike(*again, *options)
