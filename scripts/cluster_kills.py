@@ -228,7 +228,7 @@ def tree(pid: int) -> Iterator[psutil.Process]:
     return iter([root, *root.children(recursive=True)])
 
 
-def until(condition: Callable[[], bool], seconds: float = 300) -> None:
+def until(condition: Callable[[], bool], seconds: float = 900) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
