@@ -156,12 +156,22 @@ class Trial:
         for one in carrying:
             with contextlib.suppress(psutil.NoSuchProcess):
                 one.resume()
-        time.sleep(30)
-        lost = self.lost(there, back)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            psutil.Process(raylet(node)).wait(60)
         self.nodes.remove(node)
         with contextlib.suppress(Exception):
             self.cluster.remove_node(node, allow_graceful=False)
-        return f"part {part + 1}: at work after {works:5.1f} s; when back {lost}; idle {self.idle()}"
+        alone = self.lost(there, back)
+        # The machine takes part again, as whoever looks after it would have it do.
+        self.add()
+        with contextlib.suppress(TimeoutError):
+            until(lambda: not mirror.exists(), 120)
+        home = time.time() - back
+        lost = self.lost(there, back)
+        return (
+            f"part {part + 1}: at work elsewhere after {works:5.1f} s; when back {alone}; "
+            f"sent {home:5.1f} s later: {lost}; idle {self.idle()}"
+        )
 
     def kill_the_coordinator(self) -> str:
         at = time.time()
@@ -218,7 +228,7 @@ def tree(pid: int) -> Iterator[psutil.Process]:
     return iter([root, *root.children(recursive=True)])
 
 
-def until(condition: Callable[[], bool], seconds: float = 300) -> None:
+def until(condition: Callable[[], bool], seconds: float = 900) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -73,15 +75,27 @@ def launchers() -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["cmdline"]) if command in (one.info["cmdline"] or ())]
 
 
+def mirrors(out: Path) -> list[Path]:
+    """The directories in which machines work, or have worked, on a campaign."""
+    campaign = json.loads((out / "cluster.json").read_text())["campaign"]
+    notes = Path(tempfile.gettempdir()).glob("tzerlike-*/.of")
+    return [note.parent for note in notes if json.loads(note.read_text())[0] == campaign]
+
+
 def test_a_part_goes_on_when_its_machine_is_lost(cluster: Cluster, tmp_path: Path) -> None:
     out = tmp_path / "campaign"
     process = fuzz(cluster, out, *FUZZ, "--budget", "90s")
     until(beyond(out, [0, 0]), "no machine began")
     before, cases = iterations(out), set(CampaignDir(out).corpus_ids())
+    there = mirrors(out)
     cluster.add()
     cluster.remove(cluster.nodes[0])
     until(beyond(out, before), "a part did not go on")
+    for mirror in there:
+        cases |= set(CampaignDir(mirror).corpus_ids())
     ended(process)
+    # What the lost machine had found alone came home, and nothing stays on its disk.
+    assert len(there) == 2 and not mirrors(out)
     assert cases <= set(CampaignDir(out).corpus_ids())
 
 

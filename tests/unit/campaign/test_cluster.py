@@ -39,6 +39,7 @@ def campaign(root: Path, nodes: int = 2) -> CampaignDir:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
+    monkeypatch.setattr("tzerlike.campaign.cluster.mirror._CHANGES_EVERY", -1.0)
     monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
 
 
@@ -302,6 +303,14 @@ class TestLeft:
         coordinator = Coordinator(campaign(tmp_path))
         assert Coordinator(coordinator.directory).campaign == coordinator.campaign
         assert Coordinator(campaign(tmp_path / "other")).campaign != coordinator.campaign
+
+
+def test_what_could_not_be_judged_comes_too(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    stored = StoredCase(Case(PROGRAM), Provenance("test"))
+    one.directory.keep_aside(stored)
+    one.exchange()
+    assert [path.name for path in coordinator.directory.aside.iterdir()] == [f"{stored.case.id}.json"]
 
 
 def test_a_bundle_is_in_one_parcel(pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,9 @@ _NOBODY = -1
 """Who has what came from a machine that had lost its part: nobody, so all are told."""
 
 _REMEMBERED = 4096
+_BOOKS_EVERY = 2.0
+"""Seconds between two times of adding up the books, at least."""
+
 _BOOKS_SHARE = 10
 """How many times as long as adding up the books takes there is between two times of it."""
 
@@ -121,13 +124,14 @@ class Coordinator:
     def keep_books(self) -> dict[str, Any]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json.
 
-        Of very many workers that takes long: then what was added up last is returned for a while.
+        What was added up last is returned for a while, the longer the longer that took.
         """
         began = time.monotonic()
         if began >= self._books_due or self._ended:
             self._stats = self._books.stats()
             self._books.save(self._stats)
-            self._books_due = time.monotonic() + _BOOKS_SHARE * (time.monotonic() - began)
+            now = time.monotonic()
+            self._books_due = now + max(_BOOKS_EVERY, _BOOKS_SHARE * (now - began))
         return self._stats
 
     def end(self) -> None:

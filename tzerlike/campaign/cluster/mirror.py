@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tzerlike.campaign.cluster.parcel import (
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.storage import write_atomic, write_new
+from tzerlike.core.untrusted import is_directory
 
 _Stamp = tuple[int, int]
 """When a file was written last, in ns, and its size."""
@@ -28,7 +30,11 @@ _Stamp = tuple[int, int]
 _SAVES_EVERY = 15.0
 """Seconds between two looks at what the workers save of themselves, every two seconds."""
 
-_OWN = ("corpus", "findings", "faults", "set-aside", "corrupt")
+_CHANGES_EVERY = 5.0
+"""Seconds between two looks at whether anything has changed in a bundle that was sent."""
+
+_CORPUS = "corpus"
+_OWN = (_CORPUS, "findings", "faults", "set-aside", "corrupt")
 
 
 class Mirror:
@@ -38,10 +44,13 @@ class Mirror:
         self.directory = CampaignDir(root)
         self._part = part
         self._sent: dict[str, _Stamp] = {}
+        self._known: set[str] = set()
+        """The cases, bundles and so on of which anything has been sent, or has come from elsewhere."""
         self._under_way: dict[str, _Stamp] = {}
         self._wished: set[str] = set()
         self._last = News()
         self._saved = -_SAVES_EVERY
+        self._compared = -_CHANGES_EVERY
 
     def begin(self, pieces: PiecesByPath) -> None:
         """Make the directory, with what the campaign has already; none of that is sent back."""
@@ -49,22 +58,21 @@ class Mirror:
         root.mkdir(parents=True, exist_ok=True)
         (root / MIRROR).touch()
         for path, piece in pieces.items():
-            lay_down(root, path, piece)
-            self._sent[path] = _stamp(root / path)
+            self._lay_down(path, piece)
 
     def parcel(self, everything: bool = False) -> Parcel:
         """Return what the campaign has not got yet, as far as it fits; `everything` leaves nothing for later."""
         if everything:
-            self._saved = -_SAVES_EVERY
+            self._saved, self._compared = -_SAVES_EVERY, -_CHANGES_EVERY
         self._under_way = {}
         pieces: PiecesByPath = {}
         size, last = 0, ""
         for path in self._own_files():
             name = path.relative_to(self.directory.root).as_posix()
             # A bundle comes as a whole, or its directory would be there with a part of it.
-            if size > LARGEST and _bundle(name) != last:
+            if size > LARGEST and _thing(name) != last:
                 break
-            last = _bundle(name) or name
+            last = _thing(name)
             with contextlib.suppress(FileNotFoundError):
                 stamp = _stamp(path)
                 if self._sent.get(name) == stamp:
@@ -81,19 +89,24 @@ class Mirror:
 
     def take(self, sent: Parcel, answer: News) -> None:
         """Note that a parcel has arrived, and lay down what came back for it."""
+        if answer.elsewhere != self._last.elsewhere:
+            write_atomic(self.directory.root / FOUND_ELSEWHERE, "\n".join(answer.elsewhere))
         self._last = answer
         self._sent.update(self._under_way)
+        self._known.update(map(_thing, self._under_way))
         for path in answer.broken:
             self._sent.pop(path, None)
         for path, piece in answer.pieces.items():
-            lay_down(self.directory.root, path, piece)
-            self._sent[path] = _stamp(self.directory.root / path)
-        if answer.elsewhere:
-            write_atomic(self.directory.root / FOUND_ELSEWHERE, "\n".join(answer.elsewhere))
+            self._lay_down(path, piece)
         self._wished = {signature for signature, _ in sent.wishes}
         for signature, holder in answer.holders.items():
             claim = self.directory.claims / signature
             write_new(claim, holder)
+
+    def _lay_down(self, path: str, piece: Piece) -> None:
+        lay_down(self.directory.root, path, piece)
+        self._sent[path] = _stamp(self.directory.root / path)
+        self._known.add(_thing(path))
 
     def _own_files(self) -> Iterator[Path]:
         """What this machine writes, the small and the most wanted first."""
@@ -104,8 +117,16 @@ class Mirror:
             yield directory.worker_coverage(self._part.numbers.start)
             for number in self._part.numbers:
                 yield from (path for path in files_below(directory.worker(number)) if path.suffix != ".bits")
-        for name in _OWN:
-            yield from files_below(directory.root / name)
+        compares = time.monotonic() - self._compared > _CHANGES_EVERY
+        if compares:
+            self._compared = time.monotonic()
+        for room in _OWN:
+            known = () if compares and room != _CORPUS else self._known
+            for name in _listed(directory.root / room):
+                # There are thousands of cases, and none of them changes.
+                if f"{room}/{name}" not in known:
+                    path = directory.root / room / name
+                    yield from files_below(path) if is_directory(path) else [path]
 
     def _wishes(self) -> Iterator[tuple[str, str]]:
         for path in self.directory.claims.glob(f"*{WISH}"):
@@ -113,10 +134,17 @@ class Mirror:
             yield signature, worker
 
 
-def _bundle(name: str) -> str:
-    """The bundle that a file is of, "" where it is of none."""
-    room, _, rest = name.partition("/")
-    return f"{room}/{rest.partition('/')[0]}" if room == "findings" else ""
+def _thing(path: str) -> str:
+    """The case, bundle or worker that a file is of."""
+    return "/".join(path.split("/")[:2])
+
+
+def _listed(room: Path) -> list[str]:
+    """What is in a directory as a whole, in order; nothing where there is none."""
+    try:
+        return sorted(name for name in os.listdir(room) if not name.startswith("."))
+    except FileNotFoundError:
+        return []
 
 
 def _stamp(path: Path) -> _Stamp:
