@@ -1,8 +1,8 @@
 """TileLang's own passes: what they are given, the order in which they make sense, and the lowering of its drivers.
 
-They are found where the library of its wheel is loaded. Paths are those of its package. Sources of
-rules are named as in `preconditions`: "pipeline" is `cpu/pipeline.py` and `cuda/pipeline.py` here, "check" and "doc"
-are of `src/`, and "trial" ran each pass on kernels and on functions of TVM, raw and lowered.
+They are found where the library of its wheel is loaded. Paths are those of its package. Sources of rules are named as
+in `preconditions`: "pipeline" is `cpu/pipeline.py` and `cuda/pipeline.py` here, "check" and "doc" are of `src/`, and
+"trial" ran what any program may be given on some functions of TVM, raw and lowered.
 """
 
 from __future__ import annotations
