@@ -13,6 +13,7 @@ from tzerlike.core.case import PassSpec, Scalar
 from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, PassInfo, PassParameter, by_name
+from tzerlike.passes.tilelang import LISTS, TILE_ARGUMENTS
 from tzerlike.systems.tvm_api import SYSTEM, pass_constructors, pass_modules, tirx, tvm
 
 
@@ -56,7 +57,7 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     try:
         if spec.name in MAP_ARGUMENT:
             return tvm.get_global_func(info.ffi_name)(_map_argument(spec.name, given))
-        values = {name: _target(value) if name in TARGET_ARGUMENTS else value for name, value in given.items()}
+        values = {name: _value(name, value) for name, value in given.items()}
         constructor = _python_constructor(info.ffi_name)
         if constructor is not None:
             return constructor(**values)
@@ -104,7 +105,7 @@ def _known() -> dict[str, PassInfo]:
 def _value_source(name: str, value: Scalar) -> str:
     if name in TARGET_ARGUMENTS and isinstance(value, str):
         return f"tvm.target.Target({json.loads(value) if value.startswith('{') else value!r})"
-    return repr(value)
+    return repr(_value(name, value))
 
 
 def _describe(ffi_name: str) -> PassInfo | None:
@@ -112,7 +113,7 @@ def _describe(ffi_name: str) -> PassInfo | None:
     in_tvm = SYSTEM.name_in_tvm(name)
     if in_tvm in EXCLUDED:
         return None
-    table = ARGUMENTS.get(in_tvm, {})
+    table = ARGUMENTS.get(in_tvm) or TILE_ARGUMENTS.get(in_tvm, {})
     parameters: list[PassParameter] = []
     constructor = _python_constructor(ffi_name)
     if constructor is None or name in MAP_ARGUMENT:
@@ -150,8 +151,10 @@ def _map_argument(name: str, given: dict[str, Scalar]) -> dict[str, Any]:
     return {key: tirx.IntImm("int32", value) for key, value in given.items()}
 
 
-def _target(value: Scalar) -> Any:
-    if not isinstance(value, str):
+def _value(name: str, value: Scalar) -> Any:
+    if name in LISTS and value is not None:
+        return LISTS[name](value)
+    if name not in TARGET_ARGUMENTS or not isinstance(value, str):
         return value
     return tvm.target.Target(json.loads(value) if value.startswith("{") else value)
 

@@ -93,6 +93,16 @@ class Fact(StrEnum):
     """The program is compiled for Trainium, as none is here."""
     ADRENO = "adreno"
     """The program is compiled for an Adreno GPU, as none is here."""
+    ASCEND = "ascend"
+    """The program is compiled for an Ascend NPU, as none is here."""
+    LAUNCH = "kernel-launch"
+    """A kernel of TileLang's has not been given its grid and its threads."""
+    TILES = "tile-operators"
+    """Something is done to whole tiles, in TileLang's words."""
+    LAYOUTS = "tile-layouts"
+    """The layouts of tiles in memory have been inferred."""
+    TILED = "tiles-lowered"
+    """What was done to whole tiles is loops of TVM's."""
     SPLIT = "split"
     """Host and device functions have been separated."""
     BUILTINS_LOWERED = "builtins-lowered"
@@ -102,11 +112,31 @@ class Fact(StrEnum):
 Facts = frozenset[Fact]
 
 HISTORY: Final[Facts] = frozenset(
-    {Fact.DUPLICATES, Fact.FLATTENED, Fact.LOWERED, Fact.PACKED, Fact.SPLIT, Fact.BUILTINS_LOWERED}
+    {
+        Fact.DUPLICATES,
+        Fact.FLATTENED,
+        Fact.LOWERED,
+        Fact.PACKED,
+        Fact.SPLIT,
+        Fact.BUILTINS_LOWERED,
+        Fact.LAYOUTS,
+        Fact.TILED,
+    }
 )
 """What the passes that have run tell, and no program by itself."""
 
-ANY_PROGRAM: Final[Facts] = frozenset(Fact) - HISTORY - {Fact.ASYNC, Fact.TRAINIUM, Fact.ADRENO}
+ANY_PROGRAM: Final[Facts] = (
+    frozenset(Fact)
+    - HISTORY
+    - {
+        Fact.ASYNC,
+        Fact.TRAINIUM,
+        Fact.ADRENO,
+        Fact.ASCEND,
+        Fact.LAUNCH,
+        Fact.TILES,
+    }
+)
 """What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program that
 asks for no device that is not there."""
 
@@ -197,6 +227,10 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
         elif kind == "ir.Op":
             if data.endswith(".likely"):
                 found.add(Fact.LIKELY)
+            elif data.startswith("tl.tileop."):
+                found.add(Fact.TILES)
+            elif data == "tl.launch_thread_idx":
+                found.add(Fact.LAUNCH)
             elif data in _CALLS:
                 found.add(Fact.HOST_CODE)
         elif kind == "ffi.String":

@@ -18,7 +18,8 @@ from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.passes.facts import ANY_PROGRAM, Fact, Facts
 from tzerlike.passes.info import Catalog, Pool
-from tzerlike.passes.preconditions import PRECONDITIONS, Rule, composed, facts_after, legal, rule_of
+from tzerlike.passes.preconditions import PRECONDITIONS, composed, facts_after, legal, rule_of
+from tzerlike.passes.rule import Rule
 from tzerlike.passes.sequence import (
     OPERATORS,
     Sequence,

@@ -16,36 +16,9 @@ from typing import Final
 
 from tzerlike.core.case import PassSpec
 from tzerlike.passes.facts import Fact, Facts
+from tzerlike.passes.rule import NONE, Rule
+from tzerlike.passes.tilelang import ASCEND, FORKED, TILE_RULES
 from tzerlike.systems import under_test
-
-NONE: Final[Facts] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What a pass does with the facts.
-
-    It wants all of `needs`, none of `forbids`, and not all at once of any of `clashes`. It adds and removes the others.
-    """
-
-    needs: Facts = NONE
-    forbids: Facts = NONE
-    adds: Facts = NONE
-    removes: Facts = NONE
-    clashes: tuple[Facts, ...] = ()
-    source: str = ""
-
-    def violation(self, facts: Facts) -> tuple[Fact, bool] | None:
-        """Return the first fact that stands in the way, and whether it is wanted (True) or forbidden (False)."""
-        if not self.needs <= facts:
-            return min(self.needs - facts), True
-        if not self.forbids.isdisjoint(facts):
-            return min(self.forbids & facts), False
-        return next(((min(clash), False) for clash in self.clashes if clash <= facts), None)
-
-    def apply(self, facts: Facts) -> Facts:
-        """Return what holds after the pass."""
-        return (facts - self.removes) | self.adds
 
 
 def _facts(*facts: Fact) -> Facts:
@@ -255,7 +228,7 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         source="pipeline: of the backend; trial: fails on buffers of booleans",
     ),
 }
-"""Every pass of the catalogue."""
+"""Every pass of TVM."""
 
 ELSEWHERE: Final = frozenset(
     {
@@ -286,7 +259,9 @@ OF_DEVICE_MEMORY: Final = frozenset(
 
 _CODE_GENERATION: Final = Rule(
     needs=_facts(F.PACKED, F.TARGET),
-    forbids=_BLOCKS | _facts(F.ND, F.LIKELY, F.BUFFER_PARAMS, F.BF16, F.FP8, F.BF16_STORAGE, F.FP8_STORAGE),
+    forbids=_BLOCKS
+    | _facts(F.ND, F.LIKELY, F.BUFFER_PARAMS, F.BF16, F.FP8, F.BF16_STORAGE, F.FP8_STORAGE)
+    | _facts(F.LAUNCH, F.TILES),
     source="check: CodeGenLLVM wants flat buffers; trial: the default pipeline with each pass dropped",
 )
 """What must hold at the end of a lowering."""
@@ -309,17 +284,18 @@ class Violation:
 @cache
 def rule_of(name: str) -> Rule:
     """Return the rule of a pass; one that the table does not know has no preconditions."""
-    return PRECONDITIONS.get(under_test().name_in_tvm(name), _ANYWHERE)
+    name = under_test().name_in_tvm(name)
+    return TILE_RULES.get(name) or PRECONDITIONS.get(FORKED.get(name, name), _ANYWHERE)
 
 
 def drawn(name: str) -> bool:
     """Whether a campaign draws a pass."""
-    return under_test().name_in_tvm(name) not in ELSEWHERE
+    return under_test().name_in_tvm(name) not in ELSEWHERE | ASCEND
 
 
 def out_of_place(name: str) -> bool:
     """Whether a pass has no business on any target that there is, whatever the program."""
-    return not rule_of(name).needs.isdisjoint({F.TRAINIUM, F.ADRENO})
+    return not rule_of(name).needs.isdisjoint({F.TRAINIUM, F.ADRENO, F.ASCEND})
 
 
 def facts_after(passes: Iterable[PassSpec], facts: Facts) -> Facts:

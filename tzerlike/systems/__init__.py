@@ -58,6 +58,7 @@ TVM = System(
         "0.25.0": "0.1.12",
     },
     described_from="0.27",
+    namespaces=("tirx", "s_tir", "tl"),
     forks={
         "tilelang": Fork(
             python="tilelang/3rdparty/tvm/python",

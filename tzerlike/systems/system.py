@@ -61,10 +61,11 @@ class Fork:
 class System:
     """A compiler under test.
 
-    `namespaces` are those whose registered functions make passes of tensor programs. `renamed` has passes that TVM has
-    under another name: that one, with theirs. `releases` are the versions that have been tried, the latest first, with
-    the tvm-ffi that each needs, and `forks` are packages that carry a fork of it; nodes are described in full from
-    `described_from` on. `imports` is what a script needs before it can name anything of the compiler.
+    `namespaces` are those whose registered functions make passes of tensor programs, those of forks too. `renamed` has
+    passes that TVM has under another name: that one, with theirs. `releases` are the versions that have been tried, the
+    latest first, with the tvm-ffi that each needs, and `forks` are packages that carry a fork of it; nodes are
+    described in full from `described_from` on. `imports` is what a script needs before it can name anything of the
+    compiler.
     """
 
     name: str

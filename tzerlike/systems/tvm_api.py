@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import importlib.util
 import json
 import os
 import sysconfig
@@ -588,8 +589,8 @@ def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
 @cache
 def pass_modules() -> Mapping[str, ModuleType]:
     """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
-    names = (f"{namespace}.transform" for namespace in SYSTEM.namespaces)
-    return {name: importlib.import_module(f"tvm.{name}") for name in names}
+    own = (namespace for namespace in SYSTEM.namespaces if importlib.util.find_spec(f"tvm.{namespace}"))
+    return {f"{name}.transform": importlib.import_module(f"tvm.{name}.transform") for name in own}
 
 
 _ITS_PACKAGES = tuple(str(Path(str(package.__file__)).parent) + os.sep for package in (tvm, tvm_ffi))
