@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from tzerlike.coverage.sections import constants_of
 from tzerlike.coverage.symbols import exported_at, function_at
 
 Hashes = npt.NDArray[np.uint64]
+_SHOWN = 5
+_ASKED = 1000
+"""Functions that are looked up to name a few: of most no symbol says anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,36 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class CodeComparison:
     """`changed` are the functions that only the new code has, `gone` how many only the old one has; `constants` says
-    whether what they read is not the same."""
+    whether what they read is not the same; `starts` are those of all functions of each new library, ascending."""
 
     functions: int
     changed: tuple[Changed, ...]
     gone: int
     constants: bool
+    starts: Mapping[Path, Indices] = field(default_factory=dict)
 
     @property
     def same(self) -> bool:
         return not self.changed and not self.gone and not self.constants
 
+    def has_changed(self, library: Path, addresses: npt.NDArray[np.unsignedinteger[Any]]) -> npt.NDArray[np.bool_]:
+        """Whether each block of a new library, by its address in the file, is of a changed function."""
+        starts = self.starts.get(library, np.zeros(0, np.uint32))
+        changed = [function.offset for function in self.changed if function.library == library]
+        flags = np.append(np.isin(starts, changed), False)  # what stands before the first function is of none
+        return flags[np.searchsorted(starts, addresses, side="right") - 1]
+
+    def names(self, most: int) -> str:
+        """The changed functions that symbols name, in the order of the code; "" where there is none."""
+        known = [name for function in self.changed[:_ASKED] if "+0x" not in (name := function.name)]
+        return ", ".join(known[:most]) + (", ..." if len(known) > most else "")
+
     def __str__(self) -> str:
         if self.same:
             return f"all {self.functions:,} functions are the same"
         beside = f", {self.gone:,} are gone" if self.gone else ""
-        return f"{len(self.changed):,} of {self.functions:,} functions are new or changed{beside}"
+        named = f": {names}" if (names := self.names(_SHOWN)) else ""
+        return f"{len(self.changed):,} of {self.functions:,} functions are new or changed{beside}{named}"
 
 
 def hashed_functions(library: Path, prefix: str | None) -> tuple[Indices, Hashes]:
@@ -90,7 +108,7 @@ def compare_code(new: Sequence[Path], old: Sequence[Path], prefix: str | None) -
     )
     gone = int(np.count_nonzero(~np.isin(before, now)))
     differ = list(map(constants_of, new)) != list(map(constants_of, old))
-    return CodeComparison(len(now), changed, gone, differ)
+    return CodeComparison(len(now), changed, gone, differ, {library: starts for library, starts, _ in ours})
 
 
 def _all(hashes: Sequence[Hashes]) -> Hashes:

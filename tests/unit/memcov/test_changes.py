@@ -6,11 +6,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 
 from tests.memcov import SOURCES
 from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
+from tzerlike.coverage.blocks import find_chains
 from tzerlike.coverage.changes import compare_code
 
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
@@ -46,6 +48,29 @@ def test_a_changed_function_is_named_and_those_that_only_moved_are_not(path: Pat
     assert not found.same and "fixture_new" in names
     assert 2 <= len(names) <= 4, names
     assert str(found).startswith(f"{len(names)} of {found.functions} functions are new or changed")
+
+
+def test_what_differs_is_named(path: Path, tree: Path, tmp_path: Path) -> None:
+    source = tree / "fixture" / "fixture.cc"
+    source.write_text(source.read_text().replace("case 6: return 19", "case 6: return 20"))
+    found = compare_code([fixture_from(tree, tmp_path)], [path], None)
+    assert found.names(5) == "fixture_switch"
+    assert str(found).endswith("functions are new or changed, 1 are gone: fixture_switch")
+
+
+def test_a_block_has_changed_with_its_function(path: Path, tree: Path, tmp_path: Path) -> None:
+    source = tree / "fixture" / "fixture.cc"
+    source.write_text(source.read_text().replace("case 6: return 19", "case 6: return 20"))
+    built = fixture_from(tree, tmp_path)
+    found = compare_code([built], [path], None)
+    (changed,) = found.changed
+    blocks, _ = find_chains(built, None)
+    of_changed = blocks[found.has_changed(built, blocks)]
+    following = found.starts[built][found.starts[built] > changed.offset][0]
+    expected = blocks[(blocks >= changed.offset) & (blocks < following)]
+    assert of_changed.tolist() == expected.tolist() and len(expected) > 3
+    assert not found.has_changed(path, blocks).any(), "not of the new code"
+    assert not found.has_changed(built, numpy.zeros(1, numpy.uint32)).any(), "before all functions"
 
 
 def test_constants_count(path: Path, tree: Path, tmp_path: Path) -> None:
