@@ -137,7 +137,7 @@ class ConfirmingWorker(ShardWorker):
             self.directory.keep_aside(stored)
         else:
             for finding in self.faults.keep(lambda: self._judge(stored.case), "judge again", occasion) or ():
-                self._looked(occasion, "report", partial(self.report, finding, stored))
+                self._looked(occasion, "report", partial(self._as_ours, finding, partial(self.report, finding, stored)))
         self.state.in_hand = None
         self.save()
 
@@ -148,7 +148,10 @@ class ConfirmingWorker(ShardWorker):
             self.state.in_hand = InHand.of(stored)
             self.save()
         with self.confirming():
-            signatures = [self._looked(occasion, "report", partial(self._as_ours, found, stored)) for found in findings]
+            signatures = [
+                self._looked(occasion, "report", partial(self._as_ours, found, partial(self.report, found, stored)))
+                for found in findings
+            ]
         self.state.in_hand = None
         return signatures
 
@@ -177,13 +180,13 @@ class ConfirmingWorker(ShardWorker):
         self.notes.beat(occasion.iteration, doing)
         return self.faults.keep(look, doing, occasion)
 
-    def _as_ours(self, finding: Finding, stored: StoredCase) -> str | None:
+    def _as_ours(self, finding: Finding, report: Callable[[], str | None]) -> str | None:
         """Report a finding, unless another worker is confirming one of its signature."""
         if self.shard.total == 1 or self._has_bundle(finding):
-            return self.report(finding, stored)
+            return report()
         with self.claims.held(finding.signature) as ours:
             if ours:
-                return self.report(finding, stored)
+                return report()
         self.state.duplicates[finding.kind] += 1
         return finding.signature
 
@@ -247,7 +250,9 @@ class ConfirmingWorker(ShardWorker):
         found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
         self.defining += tried
         self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
-        return None if found is None else self.report(found, replace(stored, case=found.case))
+        if found is None:
+            return None
+        return self._as_ours(found, partial(self.report, found, replace(stored, case=found.case)))
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""

@@ -6,11 +6,13 @@ import json
 import zlib
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from tests.bundles import program
-from tzerlike.campaign.claims import Claims
+from tzerlike.campaign.claims import Claims, wishes
+from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
 from tzerlike.campaign.cluster.left import deliver, held
 from tzerlike.campaign.cluster.link import Unreachable
@@ -352,19 +354,83 @@ def test_a_log_that_was_begun_anew_is_sent_whole(pair: tuple[Coordinator, Machin
     assert (coordinator.directory.worker(0) / "events.jsonl").read_bytes() == b"new\n"
 
 
+def claims_of(machine: Machine) -> Claims:
+    """The claims of a machine's worker, to whom messages come while it waits."""
+
+    def wait() -> None:
+        machine.exchange()
+
+    return Claims(machine.directory.root, machine.node, wait)
+
+
 def test_one_machine_at_a_time_confirms_a_finding(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _coordinator, one, other = pair
-    for machine in (one, other):
-        machine.directory.claims.mkdir()
-        (machine.directory.claims / f"abc.{machine.node}.wish").touch()
-    assert one.exchange().holders == {"abc": "0"} == other.exchange().holders
-    assert (other.directory.claims / "abc").read_text() == "0"
-    for machine in (one, other):
-        for path in list(machine.directory.claims.iterdir()):
-            path.unlink()
-        machine.exchange()
-    (other.directory.claims / "abc.1.wish").touch()
-    assert other.exchange().holders == {"abc": "1"}
+    with claims_of(one).held("abc") as first, claims_of(other).held("abc") as second:
+        assert first and not second
+        with claims_of(other).held("another") as ours:
+            assert ours
+
+
+def test_what_one_machine_could_not_confirm_another_may(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    with claims_of(one).held("abc"), claims_of(other).held("abc") as ours:
+        assert not ours
+    # That the first is done may not be heard of.
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator._LAPSES", -1.0)
+    with claims_of(other).held("abc") as ours:
+        assert ours
+    assert not list(other.directory.claims.iterdir())
+
+
+def test_a_claim_lasts_as_long_as_it_is_wished_for(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    now = 0.0
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("tzerlike.campaign.cluster.merged.time", SimpleNamespace(monotonic=lambda: now))
+    with claims_of(one).held("abc"):
+        for now in (20.0, 40.0, 60.0):  # noqa: B007 - the clock
+            one.exchange()
+        with claims_of(other).held("abc") as ours:
+            assert not ours
+
+
+def test_a_worker_that_waits_is_answered_before_the_next_parcel_is_due(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, _other = pair
+    slept: list[float] = []
+    monkeypatch.setattr(at_work, "time", SimpleNamespace(monotonic=lambda: 0.3 * len(slept), sleep=slept.append))
+
+    def looks() -> int:
+        slept.clear()
+        at_work._pause(one.directory.claims)
+        return len(slept)
+
+    assert looks() == 4
+    monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
+    claims_of(one)._lay("abc")
+    assert looks() == 1
+    one.exchange()
+    assert looks() == 4
+
+
+def test_an_answer_that_comes_late_stands_in_nobodys_way(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    with claims_of(one).held("abc"):
+        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
+        claims = claims_of(other)
+        claims._lay("abc")
+        parcel = other.mirror.parcel()
+        answer = other.coordinator.exchange(other.node, other.epoch, parcel)
+        claims._give_up("abc")
+        other.mirror.take(parcel, answer)
+        assert parcel.wishes and not list(other.directory.claims.iterdir())
 
 
 def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordinator, Machine, Machine]) -> None:
@@ -415,6 +481,16 @@ class TestClaims:
         Claims(tmp_path, 0).forget()
         with Claims(tmp_path, 1).held("abc") as ours:
             assert ours
+
+    def test_so_does_one_in_a_mirror(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.05)
+        (tmp_path / ".mirror").touch()
+        Claims(tmp_path, 0)._lay("abc")
+        assert list(wishes(tmp_path / "claims")) == [("abc", "0")]
+        Claims(tmp_path, 1).forget()
+        assert list(wishes(tmp_path / "claims"))
+        Claims(tmp_path, 0).forget()
+        assert not list((tmp_path / "claims").iterdir())
 
     def test_a_claim_of_a_machine_that_is_gone_lapses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Claims(tmp_path, 0)._lay("abc")

@@ -52,6 +52,9 @@ _BOOKS_EVERY = 2.0
 _BOOKS_SHARE = 10
 """How many times as long as adding up the books takes there is between two times of it."""
 
+_LAPSES = 30.0
+"""Seconds after which a claim is nobody's that its worker no longer wishes for: it is done, or cut off."""
+
 _FINDINGS = "findings/"
 _COVERAGE = "/coverage.bits"
 _CORPUS = "corpus/"
@@ -81,13 +84,13 @@ class Coordinator:
         self._recent: dict[str, Piece] = {}
         """The last cases that came, which are soon asked for."""
         self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
-        self._claims: dict[str, tuple[int, str]] = {}
+        self._claims: dict[str, tuple[str, float]] = {}
+        """By signature, the worker that has the claim, and when it last wished for it."""
 
     def join(self, node: int) -> Welcome:
         """Let a machine have the part `node`, whoever had it before."""
         self._epochs[node] = self._epochs.get(node, 0) + 1
         self._write_epochs()
-        self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
         directory, root = self.directory, self.directory.root
         files = [directory.config, directory.environment]
         for number in self._part(node).numbers:
@@ -106,12 +109,7 @@ class Coordinator:
         broken = tuple(self._take(node, current, parcel.pieces))
         if not current:
             return News(end=ANOTHER)
-        for signature in parcel.done:
-            if self._claims.get(signature, (-1, ""))[0] == node:
-                del self._claims[signature]
-        for signature, worker in parcel.wishes:
-            self._claims.setdefault(signature, (node, worker))
-        holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
+        holders = {signature: self._holder(signature, worker) for signature, worker in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
         pieces = {path: self._packed(path) for path in self._news_for(node, parcel.heard)}
@@ -140,6 +138,15 @@ class Coordinator:
 
     def _part(self, node: int) -> Part:
         return Part(self.config.jobs, node, self.config.nodes)
+
+    def _holder(self, signature: str, worker: str) -> str:
+        """The worker that has the claim to a signature, now that one wishes for it."""
+        now = time.monotonic()
+        holder, wished = self._claims.get(signature, (worker, now))
+        if holder == worker or now - wished > _LAPSES:
+            holder = worker
+            self._claims[signature] = worker, now
+        return holder
 
     def _unfit(self, parcel: Parcel) -> str:
         """Why a machine cannot take part, by the environment that it sends at first."""

@@ -51,12 +51,11 @@ PiecesByPath = dict[str, Piece]
 class Parcel:
     """What a machine sends: new pieces of files, and the findings that it wishes to confirm, as (signature, worker).
 
-    `done` are such claims that it gives back. `heard` is how far it has heard of what others have.
+    A wish that is not repeated lapses. `heard` is how far it has heard of what others have.
     """
 
     pieces: PiecesByPath = field(default_factory=dict)
     wishes: tuple[tuple[str, str], ...] = ()
-    done: tuple[str, ...] = ()
     heard: Heard = ("", 0, 0)
 
 
