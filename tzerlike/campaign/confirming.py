@@ -143,7 +143,7 @@ class ConfirmingWorker(ShardWorker):
 
     def confirm(self, findings: Sequence[Finding], stored: StoredCase, occasion: Occasion) -> list[str | None]:
         """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
-        if not all(map(self._has_bundle, findings)):
+        if not all(map(self._done_with, findings)):
             # Whatever ends this worker now, another one takes it up.
             self.state.in_hand = InHand.of(stored)
             self.save()
@@ -182,7 +182,7 @@ class ConfirmingWorker(ShardWorker):
 
     def _as_ours(self, finding: Finding, report: Callable[[], str | None]) -> str | None:
         """Report a finding, unless another worker is confirming one of its signature."""
-        if self.shard.total == 1 or self._has_bundle(finding):
+        if self.shard.total == 1 or self._done_with(finding):
             return report()
         with self.claims.held(finding.signature) as ours:
             if ours:
@@ -202,7 +202,7 @@ class ConfirmingWorker(ShardWorker):
             return finding.signature
         if finding.kind not in SHORT_KINDS:
             return self._bundle_tiered(finding, stored)
-        if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
+        if self._too_long(finding):
             return None
         judge = self._judge_as(finding)
         short = contained(lambda: shortened(finding, judge, lambda: self._carried(finding, stored)), "shorten")
@@ -268,11 +268,17 @@ class ConfirmingWorker(ShardWorker):
         self._is_duplicate(finding)
         return True
 
+    def _done_with(self, finding: Finding) -> bool:
+        return self._too_long(finding) or self._has_bundle(finding)
+
+    def _too_long(self, finding: Finding) -> bool:
+        """Whether a finding is of those that took many passes each time that they were looked at."""
+        return bool(finding.case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN
+
     def _settled(self, case: Case, seen: Observation) -> bool:
         """Whether all that is found in an observation has a bundle, or was looked at often enough."""
         return all(
-            finding.signature in self.signatures
-            or (bool(case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN)
+            finding.signature in self.signatures or self._too_long(finding)
             for finding in judged(self.oracles, case, seen)
         )
 
