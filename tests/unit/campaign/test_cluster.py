@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 import zlib
 from pathlib import Path
 from random import Random
@@ -15,15 +17,17 @@ from tzerlike.campaign.claims import Claims, wishes
 from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
 from tzerlike.campaign.cluster.left import deliver, held
-from tzerlike.campaign.cluster.link import Unreachable
+from tzerlike.campaign.cluster.link import Unreachable, exchange
 from tzerlike.campaign.cluster.mirror import Mirror
+from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.storage import NoSpace
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 
@@ -43,6 +47,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
     monkeypatch.setattr("tzerlike.campaign.cluster.mirror._CHANGES_EVERY", -1.0)
     monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
+
+
+def no_room(*_: object) -> None:
+    raise NoSpace("no space left")
 
 
 class Machine:
@@ -159,6 +167,22 @@ def test_a_finding_of_two_machines_is_bundled_once_and_keeps_what_its_own_machin
     assert (bundle / "report.md").read_text() == "one" and (bundle / "reduced/case.json").read_text() == "smaller"
 
 
+def test_a_finding_for_which_there_was_no_room_is_taken_from_another_machine(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, other = pair
+    one.find("crash-a-0123456789ab")
+    with monkeypatch.context() as full:
+        full.setattr("tzerlike.campaign.cluster.coordinator.write_directory", no_room)
+        with pytest.raises(NoSpace):
+            one.exchange()
+    other.exchange()
+    assert not other.directory.bundled(), "it would not be bundled here, and the machine that has it may be lost"
+    other.find("crash-b-0123456789ab")
+    other.exchange()
+    assert [bundle.name for bundle in coordinator.directory.bundles()] == ["crash-b-0123456789ab"]
+
+
 def test_a_machine_knows_the_findings_of_others(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _, one, other = pair
     one.find("crash-a-0123456789ab")
@@ -221,6 +245,96 @@ class Direct:
 
     def tell(self, line: str) -> None:
         pass
+
+
+def test_what_there_is_no_room_for_on_a_machine_comes_again(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, other = pair
+    monkeypatch.setattr("tzerlike.campaign.cluster.link.EVERY", 0.0)
+    theirs, ours = one.add("theirs"), other.add("ours")
+    one.exchange()
+    link = Direct(coordinator, 1)
+    with monkeypatch.context() as full:
+        full.setattr("tzerlike.campaign.cluster.mirror.lay_down", no_room)
+        assert exchange(other.mirror, link, other.epoch) == News()
+    assert other.directory.corpus_ids() == [ours]
+    exchange(other.mirror, link, other.epoch)
+    assert set(other.directory.corpus_ids()) == set(coordinator.directory.corpus_ids()) == {theirs, ours}
+
+
+def test_a_path_that_cannot_be_written_is_no_room(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "directory").mkdir()
+    size = (tmp_path / "directory").stat().st_size
+    for path, piece in (("file/x", Piece.of(b"x")), ("directory", Piece.of(b"x", size))):
+        with pytest.raises(StorageError):
+            lay_down(tmp_path, path, piece)
+
+
+def test_a_machine_begins_with_a_bounded_number_of_cases(
+    pair: tuple[Coordinator, Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, _ = pair
+    cases = {one.add(str(number)) for number in range(5)}
+    one.exchange()
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.MOST_AT_FIRST", 2)
+    begun = Machine(tmp_path, coordinator, 0, name="successor").directory.corpus_ids()
+    assert len(begun) == 2 and set(begun) < cases
+
+
+class TestOutside:
+    """A coordinator that is not in the cluster, and the actor that has its messages."""
+
+    def outside(self, tmp_path: Path) -> tuple[Outside, list[tuple[str, int]]]:
+        """One whose thread is not begun, and what it answers."""
+        said: list[tuple[str, int]] = []
+        outside = object.__new__(Outside)
+        remote = {
+            how: SimpleNamespace(remote=lambda number, what, how=how: said.append((how, number)))
+            for how in ("answer", "refuse")
+        }
+        outside._post = SimpleNamespace(**remote)
+        outside._coordinator = Coordinator(campaign(tmp_path))
+        outside._turn = threading.Lock()
+        return outside, said
+
+    def test_a_message_that_is_none_is_refused_and_the_next_one_answered(self, tmp_path: Path) -> None:
+        outside, said = self.outside(tmp_path)
+        outside._deal_with(1, "exchange", (0, 1, b"of another tzerlike"))
+        outside._deal_with(2, "join", (0,))
+        assert said == [("refuse", 1), ("answer", 2)]
+
+    def test_a_message_for_which_there_is_no_room_comes_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        outside, said = self.outside(tmp_path)
+        monkeypatch.setattr(outside._coordinator, "join", no_room)
+        outside._deal_with(1, "join", (0,))
+        assert not said
+
+    def test_who_asks_is_told_and_an_answer_to_another_post_is_nobodys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tzerlike.campaign.cluster.outside.Gauges", SimpleNamespace)
+
+        async def asked(post: Post, what: str, *how: object) -> bytes:
+            asking = asyncio.create_task(post.join(0))
+            ((number, *_),), _lines = await post.fetch()
+            await getattr(post, what)(number, *how)
+            return await asking
+
+        async def both() -> None:
+            post, another = Post(), Post()
+            assert await asked(post, "answer", b"yes") == b"yes"
+            with pytest.raises(UserError, match="no"):
+                await asked(post, "refuse", "no")
+            asking = asyncio.create_task(another.join(1))
+            await another.fetch()
+            for number in range(4):
+                await another.answer(number, b"of another machine")
+            assert not asking.done()
+            asking.cancel()
+
+        asyncio.run(both())
 
 
 class TestLeft:
