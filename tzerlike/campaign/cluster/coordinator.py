@@ -6,6 +6,7 @@ directory.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ from tzerlike.campaign.cluster.parcel import (
     files_below,
     lay_down,
 )
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -117,7 +118,8 @@ class Coordinator:
         holders = {signature: self._holder(signature, worker) for signature, worker in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
-        pieces = {path: self._packed(path) for path in self._news_for(node, parcel.heard)}
+        found = ((path, self._packed(path)) for path in self._news_for(node, parcel.heard))
+        pieces = {path: piece for path, piece in found if piece is not None}
         merged = self._coverage.merged
         if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
             pieces[self.directory.merged_coverage.name] = merged
@@ -187,6 +189,8 @@ class Coordinator:
         if self._owners.get(signature, node) != node:
             return
         target = self.directory.findings / name
+        if not target.exists() and finding_in_name(target) in map(finding_in_name, self.directory.bundles()):
+            return
         if not target.exists() and all("/" not in inner for inner in files):
             write_directory(target, {inner: piece.data for inner, piece in files.items()})
         else:
@@ -210,9 +214,11 @@ class Coordinator:
         if len(self._recent) > _REMEMBERED:
             del self._recent[next(iter(self._recent))]
 
-    def _packed(self, path: str) -> Piece:
-        known = self._recent.get(path)
-        return known or Piece.of((self.directory.root / path).read_bytes())
+    def _packed(self, path: str) -> Piece | None:
+        """A case; None where somebody has removed it."""
+        with contextlib.suppress(OSError):
+            return self._recent.get(path) or Piece.of((self.directory.root / path).read_bytes())
+        return None
 
     def _bundles_of(self, node: int) -> Iterator[Path]:
         for bundle in self.directory.bundles():
