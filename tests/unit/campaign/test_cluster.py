@@ -212,6 +212,17 @@ def test_a_machine_that_is_not_told_of_a_late_bundle_of_its_part_does_not_bundle
     assert names == {"crash-late-0123456789ab", "crash-late-other-abcdef-0123456789ab"}
 
 
+def test_books_are_added_up_now_and_then_and_once_more_at_the_end(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    before = coordinator.keep_books()
+    write_state(one.directory.worker_state(0), WorkerState(worker=0, iterations=7, elapsed=3.0))
+    one.exchange()
+    assert coordinator.keep_books() is before and before["iterations"] == 0
+    coordinator.end()
+    assert coordinator.keep_books()["iterations"] == 7
+    assert json.loads(coordinator.directory.stats.read_text())["iterations"] == 7
+
+
 def test_a_case_that_somebody_has_removed_is_told_to_nobody(pair: tuple[Coordinator, Machine, Machine]) -> None:
     coordinator, one, other = pair
     cases = [one.add("a"), one.add("b")]

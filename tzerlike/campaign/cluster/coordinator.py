@@ -50,12 +50,6 @@ _NOBODY = -1
 """Who has what came from a machine that had lost its part: nobody, so all are told."""
 
 _REMEMBERED = 4096
-_BOOKS_EVERY = 2.0
-"""Seconds between two times of adding up the books, at least."""
-
-_BOOKS_SHARE = 10
-"""How many times as long as adding up the books takes there is between two times of it."""
-
 _LAPSES = 30.0
 """Seconds after which a claim is nobody's that its worker no longer wishes for: it is done, or cut off."""
 
@@ -75,8 +69,7 @@ class Coordinator:
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
         self._books.open()
-        self._books_due = 0.0
-        self._stats: dict[str, Any] = {}
+        self._saved: dict[str, Any] = {}
         self._ended = False
         self._epochs = read_epochs(directory.cluster) if directory.cluster.exists() else Epochs()
         write_epochs(directory.cluster, self._epochs)
@@ -129,15 +122,13 @@ class Coordinator:
     def keep_books(self) -> dict[str, Any]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json.
 
-        What was added up last is returned for a while, the longer the longer that took.
+        What was added up last is returned for a while.
         """
-        began = time.monotonic()
-        if began >= self._books_due or self._ended:
-            self._stats = self._books.stats()
-            self._books.save(self._stats)
-            now = time.monotonic()
-            self._books_due = now + max(_BOOKS_EVERY, _BOOKS_SHARE * (now - began))
-        return self._stats
+        stats = self._books.total(anew=self._ended)
+        if stats is not self._saved:
+            self._books.save(stats)
+            self._saved = stats
+        return stats
 
     def end(self) -> None:
         """From now on, have each machine that asks save what it has and come to its end."""
