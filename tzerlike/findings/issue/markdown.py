@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from tzerlike.core.case import GRAPH
+from tzerlike.core.case import GRAPH, ContextConfig
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
-from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Guilt, Subject
@@ -65,9 +66,27 @@ def report(subject: Subject) -> str:
             else []
         ),
         TRIAGE,
-        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
+        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, _takes(subject))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _takes(subject: Subject) -> str:
+    """What it takes to show a finding, as a sentence: by its tier, and by how its case differs from a default build."""
+    case = subject.case
+    if subject.seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
+        return ""
+    if subject.tier == FIRST_TIER:
+        if subject.seen.stage is Stage.MUTATE:
+            return "One schedule primitive is enough."
+        return "The default pipeline with default options shows it."
+    results = subject.seen.results
+    of_baseline = results is not None and results.blame == BASELINE
+    taken = [
+        *(["passes besides the default pipeline"] if case.passes else []),
+        *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
+    ]
+    return f"It was only seen with {' and '.join(taken) or 'an unusual program'}."
 
 
 def headline(subject: Subject) -> str:
@@ -101,7 +120,17 @@ def headline(subject: Subject) -> str:
             "oom": f"{place} runs out of memory",
             "slow-code": _slower(subject),
         }.get(kind, subject.finding.title)
-    return title(harness_named(subject.case.harness).label, text, _in_short(place, subject))
+    label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
+    named = title(label, text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1), short)
+    # Why something fails comes before what it fails on.
+    return named if ": " in named else title(label, text, short)
+
+
+def _on_operators(subject: Subject) -> str:
+    """The operators of a model that calls few, unless what is said names one."""
+    named = called_operators(subject.script) if subject.case.harness == GRAPH else []
+    said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
+    return "" if said or not named else f" on {' and '.join(named)}"
 
 
 _STAGES = {
@@ -513,7 +542,7 @@ def _script_lines(subject: Subject) -> list[str]:
         return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
     run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_from_json(subject, 'script', whole)}"
-    return [run, "", *_fold("repro.py", whole)]
+    return [run, "", *fold("repro.py", whole)]
 
 
 def _from_json(subject: Subject, what: str, text: str) -> str:
@@ -543,7 +572,7 @@ def _test_lines(subject: Subject) -> list[str]:
     whole = _whole_test(subject)
     if not whole or not _folded(whole):
         return [f"With the attached `{TEST_FILE}`{_beside(subject.test)}, {run}"]
-    return [f"Save this as `{TEST_FILE}` and {run}", "", *_fold(TEST_FILE, whole)]
+    return [f"Save this as `{TEST_FILE}` and {run}", "", *fold(TEST_FILE, whole)]
 
 
 def _beside(text: str) -> str:
@@ -558,10 +587,6 @@ def _inline(text: str) -> bool:
 
 def _folded(text: str) -> bool:
     return len(text.splitlines()) <= _FOLDED_LINES and len(text) <= _CHARACTERS
-
-
-def _fold(name: str, text: str) -> list[str]:
-    return [f"<details><summary>{name}</summary>", "", *fenced(text, "python"), "", "</details>"]
 
 
 def _guilt(guilt: Guilt) -> list[str]:
