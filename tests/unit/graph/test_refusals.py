@@ -14,7 +14,7 @@ EMPTY = Model((), (), ())
 @pytest.mark.parametrize(
     "message",
     [
-        "InternalError: The pattern name for a composite function should start with a compiler name followed by period.",
+        "InternalError: The pattern name for a composite function should start with a compiler name",
         "InternalError: only support float32 and float16 for now",
     ],
 )

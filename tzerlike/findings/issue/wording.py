@@ -19,6 +19,11 @@ _IMPORT = re.compile(r"^# (from \S+ import (?:\w+ as )?(\w+))$", re.MULTILINE)
 _PARAMETER = re.compile(r"(\w+): (?:T\.|\w+\.)")
 
 
+def first_line(text: str) -> str:
+    """The first line of a text that has anything in it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
 _VERIFIER = "LLVM module verification failed with the following errors:"
 
 
