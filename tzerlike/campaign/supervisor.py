@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
@@ -19,7 +19,7 @@ from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import TEMPORARY, NoSpace, locked, write_atomic, write_json, write_new
+from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
@@ -386,14 +386,10 @@ class Supervisor:
         )
         return View(self.config, self.directory, stats, tuple(self._books.curve), status, cores)
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[TextIO]:
-        try:
-            with locked(self.directory.lock(self.node)) as file:
-                yield file
-        except BlockingIOError as error:
-            part = "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
-            raise UserError(f"--out: {part}{self.directory.root} is in use by another tzerlike") from error
+    def _lock(self) -> contextlib.AbstractContextManager[None]:
+        return self.directory.held(
+            self.node, "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
+        )
 
 
 def _confirming(crew: Crew, states: Iterable[WorkerState]) -> bool:

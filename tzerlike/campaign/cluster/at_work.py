@@ -12,11 +12,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tzerlike.campaign.claims import awaited
 from tzerlike.campaign.cluster.left import held
 from tzerlike.campaign.cluster.link import EVERY, Link, Unreachable, exchange, send_rest
 from tzerlike.campaign.cluster.mirror import Mirror
 from tzerlike.campaign.cluster.parcel import News, Welcome
 from tzerlike.campaign.shard import Part
+
+_LOOKS = 0.1
+"""Seconds between two looks at whether a worker waits."""
 
 _TO_END = 60.0
 _TO_READ = 5.0
@@ -35,7 +39,7 @@ def work(part: Part, link: Link) -> str:
             output = _Output(process)
             answer = News()
             while process.poll() is None and not answer.end and not answer.stop:
-                time.sleep(EVERY)
+                _pause(mirror.directory.claims)
                 answer = exchange(mirror, link, welcome.epoch)
                 output.tell(link)
         done, end = send_rest(mirror, link, welcome.epoch, _TO_END)
@@ -46,6 +50,15 @@ def work(part: Part, link: Link) -> str:
         if answer.stop or process.returncode == 0:
             return end
         return end or output.error or f"status {process.returncode}"
+
+
+def _pause(claims: Path) -> None:
+    """Wait until the next parcel is due, or a worker waits for what comes back for it."""
+    until = time.monotonic() + EVERY
+    while time.monotonic() < until:
+        time.sleep(_LOOKS)
+        if awaited(claims):
+            return
 
 
 def _join(link: Link) -> Welcome:
