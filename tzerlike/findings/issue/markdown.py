@@ -14,7 +14,14 @@ from tzerlike.findings.issue.calls import plain_calls
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.results import blamed, slower, speeds, spelled, wrong_in_short, wrong_results
+from tzerlike.findings.issue.results import (
+    blamed,
+    results_in_words,
+    slower_in_short,
+    speeds_in_words,
+    spelled,
+    wrong_in_short,
+)
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
@@ -130,7 +137,7 @@ def headline(subject: Subject) -> str:
         text = {
             "hang": f"{place} does not end{_at(subject)}",
             "oom": f"{place} runs out of memory",
-            "slow-code": slower(subject),
+            "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
     named = title(label, text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1), short)
@@ -279,9 +286,9 @@ def _actual(subject: Subject) -> list[str]:
             quoted = plain_calls(account.quoted) if account.language == "python" else account.quoted
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
     elif kind == "wrong-code":
-        lines = wrong_results(subject)
+        lines = results_in_words(subject)
     elif kind == "slow-code":
-        lines = speeds(subject)
+        lines = speeds_in_words(subject)
     elif kind == "ice-on-valid":
         said, raises = seen.refusal.strip(), f"{_place(subject)} raises:"
         if _REFUSED_SOURCE in said:

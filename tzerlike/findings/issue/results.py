@@ -35,7 +35,7 @@ def wrong_in_short(ran: Ran) -> str:
     return f"{place} is {got}{kept}, not {expected}"
 
 
-def wrong_results(subject: Subject) -> list[str]:
+def results_in_words(subject: Subject) -> list[str]:
     results, ran = subject.seen.results, blamed(subject)
     wrong = wrong_in_short(ran)
     if ran.difference is not None and ran.difference.nature != "outside":
@@ -84,7 +84,7 @@ def _right(ran: Ran) -> bool:
     return ran.ending is Ending.AGREES
 
 
-def speeds(subject: Subject) -> list[str]:
+def speeds_in_words(subject: Subject) -> list[str]:
     timing = subject.seen.results.timing if subject.seen.results is not None else None
     if timing is None:
         return ["The optimized build is slower."]
@@ -117,7 +117,7 @@ def _undefined(message: str) -> str:
     return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
 
 
-def slower(subject: Subject) -> str:
+def slower_in_short(subject: Subject) -> str:
     times = ""
     if subject.seen.results is not None and (timing := subject.seen.results.timing) is not None:
         times = f" {median(timing.optimised) / median(timing.baseline):.2g} times"
