@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
 from tzerlike.campaign.cluster.disks import Disks
@@ -38,6 +38,8 @@ _SILENT = 120.0
 _TO_BEGIN = 120.0
 _TO_END = 60.0
 
+_T = TypeVar("_T")
+
 Show = Callable[[Mapping[str, Any]], None]
 
 
@@ -45,7 +47,7 @@ class _Campaign(Protocol):
     """The coordinator, wherever it runs."""
 
     def keep_books(self) -> dict[str, Any]:
-        """Add up and save; StorageError where that cannot be written."""
+        """Add up and save; UserError where that is not possible, or not written."""
 
     def campaign(self) -> str:
         """The campaign's identity."""
@@ -85,12 +87,11 @@ class Cluster:
                 disks = Disks(ray, name, campaign.campaign())
                 self._watch(ray, campaign, at_work, disks, stop)
                 # Of a campaign that has ended the books are added up anew.
-                campaign.end()
-                if stop:
-                    ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
+                _insist(ray, campaign.end)
+                _await(ray, list(at_work) if stop else [], stop)
                 with contextlib.suppress(ray.exceptions.RayError):
-                    disks.ask_all(_TO_END)
-                stats = campaign.keep_books()
+                    _await(ray, disks.ask_all(), stop)
+                stats = _insist(ray, campaign.keep_books)
                 self._hear(campaign)
             except (ConnectionError, ray.exceptions.RayError) as error:
                 raise UserError(
@@ -195,9 +196,8 @@ class _Inside:
         try:
             return dict(self._answer(self._actor.keep_books))
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, UserError):
-                raise error.cause from error
-            raise
+            cause = error.cause
+            raise cause if isinstance(cause, UserError) else UserError(_last_line(error)) from error
 
     def campaign(self) -> str:
         return str(self._answer(self._actor.campaign))
@@ -257,6 +257,27 @@ def _unheard() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nothing)
+
+
+def _insist(ray: Any, ask: Callable[[], _T]) -> _T:
+    """Ask the coordinator until it answers; RayError where it does not for long."""
+    until = time.monotonic() + _TO_END
+    while True:
+        try:
+            return ask()
+        except ray.exceptions.RayTaskError:
+            raise
+        except ray.exceptions.RayError:
+            if time.monotonic() > until:
+                raise
+
+
+def _await(ray: Any, references: list[Any], stop: StopRequest) -> None:
+    """Wait until all of these are done, for a while at most, and no longer than the signals that ask for an end
+    allow."""
+    until = time.monotonic() + _TO_END
+    while references and time.monotonic() < until and not stop.urgent:
+        _, references = ray.wait(references, num_returns=len(references), timeout=_LOOK_EVERY)
 
 
 def _outcome(ray: Any, reference: Any) -> str:
