@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -234,3 +235,9 @@ def read_environment(path: Path) -> dict[str, Any]:
 def signature_in_name(bundle: Path) -> str:
     """Return the signature that the name of a bundle's directory ends with."""
     return bundle.name.rpartition("-")[2]
+
+
+def finding_in_name(bundle: Path) -> str:
+    """Return what one bundle of a campaign has: its signature, with what tells it apart from others of that one."""
+    match = re.search(r"(other-[0-9a-f]{6}-)?[^-]*\Z", bundle.name)
+    return match[0] if match else bundle.name

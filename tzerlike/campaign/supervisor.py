@@ -155,7 +155,7 @@ class Supervisor:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from now")
             self._supervise(crew)
             crew.close()
-            stats = self._stats(crew, self._states())
+            stats = self._stats(crew, self._states(), at_the_end=True)
             self._save(stats, crew)
             self._announce_findings()
             if crew.failure is not None:
@@ -350,11 +350,11 @@ class Supervisor:
         last = self._books.curve[-1].elapsed_s if self._books.curve and self._part.alone else 0.0
         return max((state.elapsed for state in self._states()), default=last)
 
-    def _stats(self, crew: Crew, states: Sequence[WorkerState]) -> dict[str, Any]:
+    def _stats(self, crew: Crew, states: Sequence[WorkerState], at_the_end: bool = False) -> dict[str, Any]:
         """Add up the whole campaign; `states` are those of this machine."""
         if self._part.alone:
             return self._books.stats(states, crew.restarted)
-        return self._books.stats()
+        return self._books.total(anew=at_the_end)
 
     def _save(self, stats: Mapping[str, Any], crew: Crew) -> None:
         """Write this machine's word and, where none of the others does, the campaign's books."""

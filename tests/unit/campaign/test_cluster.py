@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -192,6 +196,42 @@ def test_a_machine_knows_the_findings_of_others(pair: tuple[Coordinator, Machine
     assert not (one.directory.root / FOUND_ELSEWHERE).exists()
 
 
+def test_a_machine_that_is_not_told_of_a_late_bundle_of_its_part_does_not_bundle_it_twice(
+    pair: tuple[Coordinator, Machine, Machine],
+) -> None:
+    coordinator, one, _ = pair
+    one.find("crash-late-0123456789ab")
+    one.find("crash-late-other-abcdef-0123456789ab")
+    parcel = one.mirror.parcel()
+    coordinator.exchange(0, one.epoch - 1, parcel)
+    again = one.coordinator = Coordinator(coordinator.directory)
+    one.mirror = Mirror(one.directory.root, Part(1, 0, 2))
+    one.find("crash-second-0123456789ab")
+    one.exchange()
+    names = {bundle.name for bundle in again.directory.bundles()}
+    assert names == {"crash-late-0123456789ab", "crash-late-other-abcdef-0123456789ab"}
+
+
+def test_books_are_added_up_now_and_then_and_once_more_at_the_end(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    before = coordinator.keep_books()
+    write_state(one.directory.worker_state(0), WorkerState(worker=0, iterations=7, elapsed=3.0))
+    one.exchange()
+    assert coordinator.keep_books() is before and before["iterations"] == 0
+    coordinator.end()
+    assert coordinator.keep_books()["iterations"] == 7
+    assert json.loads(coordinator.directory.stats.read_text())["iterations"] == 7
+
+
+def test_a_case_that_somebody_has_removed_is_told_to_nobody(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    cases = [one.add("a"), one.add("b")]
+    one.exchange()
+    other.coordinator = again = Coordinator(coordinator.directory)
+    (again.directory.corpus / f"{cases[0]}.json").unlink()
+    assert list(other.exchange().pieces) == [f"corpus/{cases[1]}.json"]
+
+
 def test_findings_survive_the_coordinator_and_keep_their_machines(
     tmp_path: Path, pair: tuple[Coordinator, Machine, Machine]
 ) -> None:
@@ -232,6 +272,7 @@ class Direct:
 
     def __init__(self, coordinator: Coordinator, node: int, cut: int = 0) -> None:
         self.coordinator, self.node, self.cut = coordinator, node, cut
+        self.told: list[str] = []
 
     def join(self) -> Welcome:
         return self.coordinator.join(self.node)
@@ -244,7 +285,7 @@ class Direct:
         return answer
 
     def tell(self, line: str) -> None:
-        pass
+        self.told.append(line)
 
 
 def test_what_there_is_no_room_for_on_a_machine_comes_again(
@@ -335,6 +376,26 @@ class TestOutside:
             asking.cancel()
 
         asyncio.run(both())
+
+
+def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(at_work, "EVERY", 0.0)
+    ends = ["import os; os.kill(os.getpid(), 9)", "print('tzerlike: no TVM'); raise SystemExit(2)", "pass"]
+    launched = iter(ends)
+
+    @contextmanager
+    def launch(*_: object) -> Iterator[subprocess.Popen[bytes]]:
+        with subprocess.Popen([sys.executable, "-c", next(launched)], stdout=subprocess.PIPE) as process:
+            yield process
+
+    monkeypatch.setattr(at_work, "_launched", launch)
+    link = Direct(Coordinator(campaign(tmp_path)), 0)
+    assert at_work.work(Part(1, 0, 2), link) == "no TVM"
+    assert link.told == ["ended by signal 9, it begins again"]
+    assert at_work.work(Part(1, 0, 2), link) == ""
 
 
 class TestLeft:

@@ -27,10 +27,20 @@ _TO_READ = 5.0
 
 
 def work(part: Part, link: Link) -> str:
-    """Do a machine's part until it is done; returns why it ended before, "" where it is done.
+    """Do a machine's part until it is done, again where a signal ends it; returns why it ended before, "" where it is
+    done.
 
     While nobody can be reached the work goes on, and what it brings waits; what cannot be sent at the end stays.
     """
+    while True:
+        why, status = _work_once(part, link)
+        if status >= 0:
+            return why
+        link.tell(f"ended by signal {-status}, it begins again")
+
+
+def _work_once(part: Part, link: Link) -> tuple[str, int]:
+    """Why the part ended before it was done, and the status of its process where that ended by itself."""
     welcome = _join(link)
     with held(welcome.campaign, part) as root:
         mirror = Mirror(root, part)
@@ -47,9 +57,9 @@ def work(part: Part, link: Link) -> str:
         output.finish(link)
         if done:
             shutil.rmtree(root, ignore_errors=True)
-        if answer.stop or process.returncode == 0:
-            return end
-        return end or output.error or f"status {process.returncode}"
+        if end or answer.stop or process.returncode == 0:
+            return end, 0
+        return output.error or f"status {process.returncode}", process.returncode
 
 
 def _pause(claims: Path) -> None:

@@ -6,6 +6,7 @@ directory.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ from tzerlike.campaign.cluster.parcel import (
     files_below,
     lay_down,
 )
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
@@ -49,12 +50,6 @@ _NOBODY = -1
 """Who has what came from a machine that had lost its part: nobody, so all are told."""
 
 _REMEMBERED = 4096
-_BOOKS_EVERY = 2.0
-"""Seconds between two times of adding up the books, at least."""
-
-_BOOKS_SHARE = 10
-"""How many times as long as adding up the books takes there is between two times of it."""
-
 _LAPSES = 30.0
 """Seconds after which a claim is nobody's that its worker no longer wishes for: it is done, or cut off."""
 
@@ -74,8 +69,7 @@ class Coordinator:
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
         self._books.open()
-        self._books_due = 0.0
-        self._stats: dict[str, Any] = {}
+        self._saved: dict[str, Any] = {}
         self._ended = False
         self._epochs = read_epochs(directory.cluster) if directory.cluster.exists() else Epochs()
         write_epochs(directory.cluster, self._epochs)
@@ -117,7 +111,8 @@ class Coordinator:
         holders = {signature: self._holder(signature, worker) for signature, worker in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
-        pieces = {path: self._packed(path) for path in self._news_for(node, parcel.heard)}
+        found = ((path, self._packed(path)) for path in self._news_for(node, parcel.heard))
+        pieces = {path: piece for path, piece in found if piece is not None}
         merged = self._coverage.merged
         if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
             pieces[self.directory.merged_coverage.name] = merged
@@ -127,15 +122,13 @@ class Coordinator:
     def keep_books(self) -> dict[str, Any]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json.
 
-        What was added up last is returned for a while, the longer the longer that took.
+        What was added up last is returned for a while.
         """
-        began = time.monotonic()
-        if began >= self._books_due or self._ended:
-            self._stats = self._books.stats()
-            self._books.save(self._stats)
-            now = time.monotonic()
-            self._books_due = now + max(_BOOKS_EVERY, _BOOKS_SHARE * (now - began))
-        return self._stats
+        stats = self._books.total(anew=self._ended)
+        if stats is not self._saved:
+            self._books.save(stats)
+            self._saved = stats
+        return stats
 
     def end(self) -> None:
         """From now on, have each machine that asks save what it has and come to its end."""
@@ -187,6 +180,8 @@ class Coordinator:
         if self._owners.get(signature, node) != node:
             return
         target = self.directory.findings / name
+        if not target.exists() and finding_in_name(target) in map(finding_in_name, self.directory.bundles()):
+            return
         if not target.exists() and all("/" not in inner for inner in files):
             write_directory(target, {inner: piece.data for inner, piece in files.items()})
         else:
@@ -210,9 +205,11 @@ class Coordinator:
         if len(self._recent) > _REMEMBERED:
             del self._recent[next(iter(self._recent))]
 
-    def _packed(self, path: str) -> Piece:
-        known = self._recent.get(path)
-        return known or Piece.of((self.directory.root / path).read_bytes())
+    def _packed(self, path: str) -> Piece | None:
+        """A case; None where somebody has removed it."""
+        with contextlib.suppress(OSError):
+            return self._recent.get(path) or Piece.of((self.directory.root / path).read_bytes())
+        return None
 
     def _bundles_of(self, node: int) -> Iterator[Path]:
         for bundle in self.directory.bundles():
