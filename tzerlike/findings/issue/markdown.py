@@ -7,7 +7,7 @@ from statistics import median
 
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, GRADIENT_OF, Difference, Ending, Ran
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
@@ -177,7 +177,7 @@ def _wrong(ran: Ran) -> str:
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
-    place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
+    place = _element(difference)
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
@@ -185,6 +185,12 @@ def _wrong(ran: Ran) -> str:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _element(difference: Difference) -> str:
+    if difference.nature == "shape":
+        return f"{difference.name}.shape"
+    return f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
 
 
 def _expected(subject: Subject) -> str:
@@ -198,8 +204,10 @@ def _expected(subject: Subject) -> str:
         value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
-            place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
+            place = _element(difference)
             value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+        if difference is not None and difference.name.startswith(GRADIENT_BY):
+            return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             return f"{value}NumPy computes the model without an overflow or an infinity on the way."
         return (
@@ -403,6 +411,8 @@ def _culprit(guilty: str) -> str:
 
 def _spelled(guilty: str) -> str:
     """A culprit that is no pass as a report says it: bundles have its older name."""
+    if guilty.startswith(GRADIENT_OF):
+        return f"the {GRADIENT_OF}{code(guilty.removeprefix(GRADIENT_OF))}"
     return guilty.replace("LLVM optimisation", "LLVM's optimizer")
 
 
