@@ -25,7 +25,7 @@ from typing import Any
 import psutil
 from ray.cluster_utils import Cluster
 
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name, signature_in_name
 from tzerlike.campaign.state import read_state
 
 NODES = 4
@@ -200,7 +200,7 @@ class Trial:
     def end(self) -> str:
         self.command.send_signal(signal.SIGINT)
         status = self.command.wait(180)
-        twice = [one for one, n in Counter(map(signature_in_name, self.directory.bundles())).items() if n > 1]
+        twice = [one for one, n in Counter(map(finding_in_name, self.directory.bundles())).items() if n > 1]
         states = [self.known(part) for part in range(NODES)]
         self.cluster.shutdown()
         size = len(self.directory.corpus_ids())

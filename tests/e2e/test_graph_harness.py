@@ -50,7 +50,7 @@ from tzerlike.harnesses.graph.texts import repro_script, wrong_output
 from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
-from tzerlike.oracles.models import judge_errors, judge_form, judge_results
+from tzerlike.oracles.models import account_of_form, judge_errors, judge_form, judge_results
 from tzerlike.systems import tvm_api
 
 
@@ -220,6 +220,11 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
     found = judge_form(case, seen)
     assert found is not None
     assert found.parts == ("model-form", "Planted", "well-formed")
+    (offence,) = found.observation.offences
+    assert "not defined" in offence.where
+    account = account_of_form(offence)
+    assert account.headline == f"Planted leaves an ill-formed module: {offence.where}"
+    assert account.quoted == offence.where
     assert judge_errors(case, seen) is None
 
 

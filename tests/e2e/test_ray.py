@@ -106,13 +106,19 @@ def test_a_campaign_whose_driver_is_killed_is_resumed(cluster: Cluster, tmp_path
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     until(lambda: not launchers(), "machines work on without a driver")
-    before, cases = iterations(out), set(CampaignDir(out).corpus_ids())
+    directory = CampaignDir(out)
+    before, cases = iterations(out), set(directory.corpus_ids())
+    for damaged in (directory.stats, directory.cluster, directory.coverage_csv):
+        damaged.write_text("[")
     process = fuzz(cluster, out, "--resume", "--ui", "plain")
     until(beyond(out, before), "it did not go on")
+    _, refused = fuzz(cluster, out, "--resume", "--ui", "plain").communicate(timeout=120)
+    assert refused == f"tzerlike: --out: {out} is in use by another tzerlike\n"
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
+    printed, _ = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert cases <= set(CampaignDir(out).corpus_ids())
+    assert printed.count("set aside as") == 3, printed
+    assert cases <= set(directory.corpus_ids())
 
 
 def test_the_coordinator_is_started_again(cluster: Cluster, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import Command, start, wait_until
 from tests.e2e.ray_cluster import Cluster
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name
 from tzerlike.campaign.state import read_state
 
 Campaign = Callable[..., list[subprocess.Popen[str]]]
@@ -99,8 +99,8 @@ def test_a_campaign_that_was_ended_goes_on_and_bundles_nothing_twice(campaign: C
         process.send_signal(signal.SIGINT)
     ended(processes, 130)
     assert cases <= set(directory.corpus_ids()) and bundles <= set(directory.bundles())
-    signatures = [signature_in_name(bundle) for bundle in directory.bundles()]
-    assert len(signatures) == len(set(signatures))
+    found = [finding_in_name(bundle) for bundle in directory.bundles()]
+    assert len(found) == len(set(found))
 
 
 @OF_RAY

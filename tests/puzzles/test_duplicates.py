@@ -11,9 +11,11 @@ import pytest
 
 from tests.puzzles.confirming import Confirming, NoTexts, confirming
 from tests.puzzles.conftest import LIMITS, fake_run_case
+from tzerlike.campaign.state import InHand
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.observation import Observation
 from tzerlike.core.stored import StoredCase
+from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.oracles.crash import judge_crash
 
 
@@ -67,6 +69,18 @@ def test_what_is_bundled_by_another_while_it_is_confirmed_is_a_duplicate(
     assert signature is not None
     assert second.state.duplicates == {"crash": 1} and second.state.unconfirmed == {}
     assert len(list(second.directory.bundles())) == 1 and second.state.findings == {}
+
+
+def test_what_another_worker_is_confirming_is_left_to_it(workers: list[Confirming]) -> None:
+    first, second = workers
+    stored = StoredCase(Case("segfault"), Provenance("made"))
+    (finding,) = second._judge(stored.case)
+    with first.claims.held(finding.signature):
+        assert second.confirm([finding], stored, Occasion(0)) == [finding.signature]
+        second.judge_again(InHand.of(stored))
+    assert not list(second.directory.bundles()) and second.state.duplicates == {"crash": 2}
+    second.judge_again(InHand.of(stored))
+    assert len(list(second.directory.bundles())) == 1
 
 
 def test_what_has_a_bundle_is_settled_and_what_takes_many_passes_after_some_looks(workers: list[Confirming]) -> None:

@@ -36,10 +36,12 @@ ARITY: Mapping[str, int] = {
 """Every operator with the number of its operands; `if_then_else` and `likely` are calls in TVM, the rest nodes."""
 
 _SYMBOLS = {
-    "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "FloorDiv": "//", "FloorMod": "%%",
+    "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%",
     "LShift": "<<", "RShift": ">>", "BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^",
     "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "And": "&&", "Or": "||",
 }  # fmt: skip
+
+_CALLED = {"Div": "truncdiv", "Mod": "truncmod", "Min": "min", "Max": "max"}
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]{0,15}")
 _DTYPE = re.compile(r"(bool|u?int(8|16|32|64))(x([2-9]|[1-5][0-9]|6[0-4]))?")
@@ -60,12 +62,14 @@ class Expr(NamedTuple):
     value: int | str | None = None
 
     def __str__(self) -> str:
-        """Infix text, `//` and `%%` for floor division and modulo, `/` and `%` for the truncating ones."""
+        """Infix text in which `//` and `%` are Python's; what truncates is spelled out, as TVMScript does."""
+        if self.op == "IntImm" and self.dtype == "bool":
+            return str(bool(self.value))
         if self.op in ("Var", "IntImm"):
             return str(self.value)
         if self.op in _SYMBOLS:
             return f"({self.args[0]} {_SYMBOLS[self.op]} {self.args[1]})"
-        name = {"Cast": self.dtype, "Not": "!", "BitwiseNot": "~"}.get(self.op, self.op)
+        name = {"Cast": self.dtype, "Not": "!", "BitwiseNot": "~"}.get(self.op, _CALLED.get(self.op, self.op))
         tail = f", {lanes(self.dtype)}" if self.op in ("Ramp", "Broadcast") else ""
         return f"{name}({', '.join(map(str, self.args))}{tail})"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,13 +14,16 @@ from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
-from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.titles import title
+from tzerlike.findings.issue.wording import reason
 
 _VALUES = 8
-_NEVER = "False"
-_ROOM = 66
+_INLINE_LINES = 60
+"""Lines of a test that a report shows unfolded."""
+
+_ROOM = 67
 """Characters of a title behind what all have in front."""
 
 _SPOKEN = {
@@ -30,8 +35,8 @@ _SPOKEN = {
 """Checks that are not called as what they ask."""
 
 _TIERS = {
-    1: " Signed index types and small numbers are enough to show it, and TVM's passes ask the analyzer for this.",
-    2: " It was only seen with numbers near the limits of a type, with constants that fold, or with a rare option.",
+    1: "Signed index types and small numbers are enough to show it, and TVM's passes ask the analyzer for this.",
+    2: "It was only seen with numbers near the limits of a type, with constants that fold, or with a rare option.",
 }
 
 
@@ -49,24 +54,38 @@ def arith_report(
     """Return the text of report.md; `runs` and `same` count the confirming runs and those that showed it again."""
     wrong = None if outcome is None else outcome.wrong
     ending = {"crash": "the crash ends pytest", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
+    short = len(test.splitlines()) <= _INLINE_LINES
+    saved = "Save the test above" if short else "Save this"
     parts = [
-        [f"# {title('Arith', _headline(finding, case, wrong), _in_short(finding, case))}"],
-        fenced(test, "python"),
+        [f"# {title('Arith', _headline(finding, case, seen, wrong), _in_short(finding, case))}"],
+        fenced(test if short else _asked(test), "python"),
         ["### Expected behavior", "", _expected(wrong), "", *_problem(case)],
         ["### Actual behavior", "", *_actual(finding, case, seen, wrong)],
         ["### Environment", "", *environment_lines(environment)],
         [
             "### Steps to reproduce",
             "",
-            f"Save the test above as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug exists.",
+            f"{saved} as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug exists.",
+            *([] if short else ["", *fold(TEST_FILE, test)]),
         ],
         TRIAGE,
-        [found_by(environment, finding.signature, runs, same) + _TIERS.get(tier, "")],
+        [found_by(environment, finding.signature, runs, same, _TIERS.get(tier, ""))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _headline(finding: Signed, case: ArithCase, wrong: Counterexample | None) -> str:
+def _asked(test: str) -> str:
+    """What a test asks TVM, without what it holds the answer to."""
+    head, _, rest = test.partition("\n\n\n")
+    body = textwrap.dedent(rest.partition("\ndef test_")[2].partition(":\n")[2].partition("\n\n\n")[0]).strip("\n")
+    lines = body.splitlines()
+    kept = [node for node in ast.parse(body).body if not isinstance(node, ast.Assert | ast.FunctionDef)]
+    asked = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in kept]
+    imports = [line for line in head.splitlines() if "tvm" in line and line != "import tvm.testing"]
+    return "\n".join([*imports, "", *asked, *(["print(result)"] if "result = " in body else [])])
+
+
+def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> str:
     subject = " and ".join(_bare(str(root)) for root in case.problem.roots)
     name = spoken(case.check)
     if wrong is not None and len(case.problem.roots) == 1:
@@ -75,7 +94,9 @@ def _headline(finding: Signed, case: ArithCase, wrong: Counterexample | None) ->
         return text if len(text) <= _ROOM else short if len(short) <= _ROOM else f"{name} is wrong about {subject}"
     if wrong is not None:
         return f"{name} is wrong about {subject}"
-    return f"{name} {_VERBS.get(finding.kind, 'runs out of memory on')} {subject}"
+    text = f"{name} {_VERBS.get(finding.kind, 'runs out of memory on')} {subject}"
+    why = f"{text}: {reason(seen.message)}" if finding.kind == "ice-on-valid" else text
+    return why if len(why) <= _ROOM else text
 
 
 _VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
@@ -84,9 +105,12 @@ _VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fai
 def _in_short(finding: Signed, case: ArithCase) -> str:
     """The operators of an expression that is too long for a title."""
     text = " ".join(str(root) for root in case.problem.roots)
-    operators = list(dict.fromkeys(_OPERATORS.findall(text)))
+    operators = list(dict.fromkeys(_OPERATORS.findall(text)))[:_FEW] or ["constants"]
     verb = _VERBS.get(finding.kind, "runs out of memory on")
-    return f"{spoken(case.check)} {verb} an expression of {', '.join(operators[:_FEW]) or 'constants'}"
+    named = " and ".join((", ".join(operators[:-1]), operators[-1])).removeprefix(" and ")
+    name = spoken(case.check)
+    texts = [f"{name} {verb} an expression of {named}", f"{name} {verb} {named}"]
+    return next((text for text in texts if len(text) <= _ROOM), f"{name.partition(' ')[0]} {verb} {named}")
 
 
 _OPERATORS = re.compile(r"[A-Za-z]\w+(?=\()|(?<= )[^\w\s()]+(?= )")
@@ -117,9 +141,12 @@ def _expected(wrong: Counterexample | None) -> str:
 
 
 def _then(wrong: Counterexample) -> str:
-    """What an answer comes to at the counterexample."""
+    """What an answer comes to at the counterexample, unless it is a bound, which says so itself."""
     at = f" at {_at(wrong)}" if wrong.assignment else ""
-    return f". This gives {code(str(wrong.got))}{at}, where the value is {code(str(wrong.expected))}"
+    value = f"the value is {code(wrong.expected)}"
+    if wrong.claim.endswith(f" {wrong.got}"):
+        return f", but{at} {value}"
+    return f". This gives {code(wrong.got)}{at}, where {value}"
 
 
 def _at(wrong: Counterexample) -> str:
@@ -127,13 +154,10 @@ def _at(wrong: Counterexample) -> str:
 
 
 def _problem(case: ArithCase) -> list[str]:
-    given = map(str, case.problem.constraints)
-    roots = [f"- expression: {code(str(root))}, {root.dtype}" for root in case.problem.roots]
+    roots = [f"- expression: {code(_bare(str(root)))}, {root.dtype}" for root in case.problem.roots]
     variables = [f"- variable: {code(each.name)}, {each.dtype}, {_reported(each)}" for each in case.problem.variables]
-    constraints = [f"- under the constraint {code(_NEVER if said == '0' else said)}" for said in given]
-    notes = ["", "`//` is floordiv, `%%` floormod, `/` truncdiv and `%` truncmod."]
-    text = "".join(map(str, (*case.problem.roots, *case.problem.constraints)))
-    return [*roots, *variables, *constraints, *(notes if "/" in text or "%" in text else [])]
+    constraints = [f"- under the constraint {code(_bare(str(given)))}" for given in case.problem.constraints]
+    return [*roots, *variables, *constraints]
 
 
 def _reported(variable: Variable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,12 @@ from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point,
 from tzerlike.core.finding import kind_of
 from tzerlike.core.storage import locked, write_atomic, write_json
 
+_EVERY = 2.0
+"""Seconds between two times of adding up what all machines have, at least."""
+
+_SHARE = 10
+"""How many times as long as that takes there is between two times of it."""
+
 
 class Books:
     """stats.json and coverage.csv of one campaign; one process at a time writes them."""
@@ -22,6 +29,8 @@ class Books:
         self.directory = directory
         self.curve: list[CurvePoint] = []
         self._held: ExitStack | None = None
+        self._total: dict[str, Any] = {}
+        self._due = 0.0
 
     def open(self) -> None:
         """Take up the curve where whoever wrote it before has left it."""
@@ -60,6 +69,15 @@ class Books:
         restarts = restarts_of(directory) if restarted is None else restarted
         numbers = add_up(self.states() if states is None else states, len(directory.corpus_ids()), findings)
         return numbers | {"restarts": dict(sorted(restarts.items()))}
+
+    def total(self, anew: bool = False) -> dict[str, Any]:
+        """Return the contents of stats.json: what was added up last for a while, the longer the longer that took."""
+        began = time.monotonic()
+        if anew or began >= self._due:
+            self._total = self.stats()
+            now = time.monotonic()
+            self._due = now + max(_EVERY, _SHARE * (now - began))
+        return self._total
 
     def save(self, stats: Mapping[str, Any]) -> None:
         """Write stats.json and the curve; StorageError where they cannot be written."""

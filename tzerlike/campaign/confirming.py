@@ -137,18 +137,21 @@ class ConfirmingWorker(ShardWorker):
             self.directory.keep_aside(stored)
         else:
             for finding in self.faults.keep(lambda: self._judge(stored.case), "judge again", occasion) or ():
-                self._looked(occasion, "report", partial(self.report, finding, stored))
+                self._looked(occasion, "report", partial(self._as_ours, finding, partial(self.report, finding, stored)))
         self.state.in_hand = None
         self.save()
 
     def confirm(self, findings: Sequence[Finding], stored: StoredCase, occasion: Occasion) -> list[str | None]:
         """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
-        if not all(map(self._has_bundle, findings)):
+        if not all(map(self._done_with, findings)):
             # Whatever ends this worker now, another one takes it up.
             self.state.in_hand = InHand.of(stored)
             self.save()
         with self.confirming():
-            signatures = [self._looked(occasion, "report", partial(self._as_ours, found, stored)) for found in findings]
+            signatures = [
+                self._looked(occasion, "report", partial(self._as_ours, found, partial(self.report, found, stored)))
+                for found in findings
+            ]
         self.state.in_hand = None
         return signatures
 
@@ -177,13 +180,13 @@ class ConfirmingWorker(ShardWorker):
         self.notes.beat(occasion.iteration, doing)
         return self.faults.keep(look, doing, occasion)
 
-    def _as_ours(self, finding: Finding, stored: StoredCase) -> str | None:
+    def _as_ours(self, finding: Finding, report: Callable[[], str | None]) -> str | None:
         """Report a finding, unless another worker is confirming one of its signature."""
-        if self.shard.total == 1 or self._has_bundle(finding):
-            return self.report(finding, stored)
+        if self.shard.total == 1 or self._done_with(finding):
+            return report()
         with self.claims.held(finding.signature) as ours:
             if ours:
-                return self.report(finding, stored)
+                return report()
         self.state.duplicates[finding.kind] += 1
         return finding.signature
 
@@ -199,7 +202,7 @@ class ConfirmingWorker(ShardWorker):
             return finding.signature
         if finding.kind not in SHORT_KINDS:
             return self._bundle_tiered(finding, stored)
-        if finding.case.passes and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN:
+        if self._too_long(finding):
             return None
         judge = self._judge_as(finding)
         short = contained(lambda: shortened(finding, judge, lambda: self._carried(finding, stored)), "shorten")
@@ -247,7 +250,9 @@ class ConfirmingWorker(ShardWorker):
         found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
         self.defining += tried
         self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
-        return None if found is None else self.report(found, replace(stored, case=found.case))
+        if found is None:
+            return None
+        return self._as_ours(found, partial(self.report, found, replace(stored, case=found.case)))
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""
@@ -263,11 +268,17 @@ class ConfirmingWorker(ShardWorker):
         self._is_duplicate(finding)
         return True
 
+    def _done_with(self, finding: Finding) -> bool:
+        return self._too_long(finding) or self._has_bundle(finding)
+
+    def _too_long(self, finding: Finding) -> bool:
+        """Whether a finding is of those that took many passes each time that they were looked at."""
+        return bool(finding.case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN
+
     def _settled(self, case: Case, seen: Observation) -> bool:
         """Whether all that is found in an observation has a bundle, or was looked at often enough."""
         return all(
-            finding.signature in self.signatures
-            or (bool(case.passes) and self.long_orders[finding.signature] >= _TRIES_TO_SHORTEN)
+            finding.signature in self.signatures or self._too_long(finding)
             for finding in judged(self.oracles, case, seen)
         )
 

@@ -6,8 +6,10 @@ supervisor writes the rest.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ import msgspec
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
-from tzerlike.core.storage import TEMPORARY, remove, write_atomic, write_together
+from tzerlike.core.storage import TEMPORARY, locked, remove, write_atomic, write_together
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import is_directory
 from tzerlike.findings.cases import read_case
@@ -86,6 +88,11 @@ class CampaignDir:
         return self.root / "claims"
 
     @property
+    def cluster(self) -> Path:
+        """What the coordinator of a cluster goes by, beyond what the machines have saved."""
+        return self.root / "cluster.json"
+
+    @property
     def nodes(self) -> Path:
         """What the machines of a campaign say of themselves, a file each."""
         return self.root / "nodes"
@@ -95,6 +102,16 @@ class CampaignDir:
 
     def lock(self, node: int) -> Path:
         return self.root / (f".lock-{node}" if node else ".lock")
+
+    @contextlib.contextmanager
+    def held(self, node: int = 0, part: str = "") -> Iterator[None]:
+        """Within, no other process is at work here, or on this `part`; UserError where one is."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.lock(node)))
+            except BlockingIOError as error:
+                raise UserError(f"--out: {part}{self.root} is in use by another tzerlike") from error
+            yield
 
     @property
     def pause(self) -> Path:
@@ -218,3 +235,9 @@ def read_environment(path: Path) -> dict[str, Any]:
 def signature_in_name(bundle: Path) -> str:
     """Return the signature that the name of a bundle's directory ends with."""
     return bundle.name.rpartition("-")[2]
+
+
+def finding_in_name(bundle: Path) -> str:
+    """Return what one bundle of a campaign has: its signature, with what tells it apart from others of that one."""
+    match = re.search(r"(other-[0-9a-f]{6}-)?[^-]*\Z", bundle.name)
+    return match[0] if match else bundle.name

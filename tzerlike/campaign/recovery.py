@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from tzerlike.campaign.cluster.epochs import read_epochs
 from tzerlike.campaign.directory import CampaignDir, read_environment
 from tzerlike.campaign.events import mend_events
 from tzerlike.campaign.state import read_state
@@ -32,6 +33,7 @@ def recover(directory: CampaignDir, numbers: Iterable[int] | None = None) -> Ite
         yield from _checked(directory.environment, read_environment, "the TVM that it ran on is not compared")
         yield from _checked(directory.stats, read_stats, "it is written anew")
         yield from _checked(directory.coverage_csv, read_curve, "the curve begins here")
+        yield from _checked(directory.cluster, read_epochs, "what machines have left on their disks is not fetched")
     for worker in map(directory.worker, directory.worker_numbers() if numbers is None else numbers):
         yield from _checked(worker / "state.json", read_state, "its statistics are lost, and its corpus is not")
         yield from _checked(worker / "coverage.bits", read_snapshot, "the corpus is run again for what it covers")

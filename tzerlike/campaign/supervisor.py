@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
@@ -19,7 +19,7 @@ from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import TEMPORARY, NoSpace, locked, write_atomic, write_json, write_new
+from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
@@ -155,7 +155,7 @@ class Supervisor:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from now")
             self._supervise(crew)
             crew.close()
-            stats = self._stats(crew, self._states())
+            stats = self._stats(crew, self._states(), at_the_end=True)
             self._save(stats, crew)
             self._announce_findings()
             if crew.failure is not None:
@@ -350,11 +350,11 @@ class Supervisor:
         last = self._books.curve[-1].elapsed_s if self._books.curve and self._part.alone else 0.0
         return max((state.elapsed for state in self._states()), default=last)
 
-    def _stats(self, crew: Crew, states: Sequence[WorkerState]) -> dict[str, Any]:
+    def _stats(self, crew: Crew, states: Sequence[WorkerState], at_the_end: bool = False) -> dict[str, Any]:
         """Add up the whole campaign; `states` are those of this machine."""
         if self._part.alone:
             return self._books.stats(states, crew.restarted)
-        return self._books.stats()
+        return self._books.total(anew=at_the_end)
 
     def _save(self, stats: Mapping[str, Any], crew: Crew) -> None:
         """Write this machine's word and, where none of the others does, the campaign's books."""
@@ -386,14 +386,10 @@ class Supervisor:
         )
         return View(self.config, self.directory, stats, tuple(self._books.curve), status, cores)
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[TextIO]:
-        try:
-            with locked(self.directory.lock(self.node)) as file:
-                yield file
-        except BlockingIOError as error:
-            part = "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
-            raise UserError(f"--out: {part}{self.directory.root} is in use by another tzerlike") from error
+    def _lock(self) -> contextlib.AbstractContextManager[None]:
+        return self.directory.held(
+            self.node, "" if self._part.alone else f"part {self.node + 1}/{self.config.nodes} of "
+        )
 
 
 def _confirming(crew: Crew, states: Iterable[WorkerState]) -> bool:

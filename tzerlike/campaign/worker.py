@@ -214,9 +214,9 @@ class Worker(ConfirmingWorker):
         if self._reported(finding):
             return finding.signature
         how = (self.executor, self.programs, probe, look, stored, self._found_now)
-        bundle = partial(bundle_examined, self.directory.findings, *how)
+        bundle = partial(self.room.keep, partial(bundle_examined, self.directory.findings, *how))
         with self.confirming():
-            return self._bundled(finding, self.room.keep(bundle), probe.label)
+            return self._as_ours(finding, lambda: self._bundled(finding, bundle(), probe.label))
 
     def mutation_amiss(self, mutation: Mutation, amiss: str) -> None:
         """Look at a mutation in which the compiler seems to have failed: of those that say the same at a few."""

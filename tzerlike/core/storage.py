@@ -19,6 +19,9 @@ from tzerlike.core.untrusted import is_directory
 TEMPORARY = ".tmp-"
 """How the names of files begin that are being written."""
 
+_LOOKS = 0.5
+"""Seconds between two looks at whether a lock is free."""
+
 _T = TypeVar("_T")
 
 
@@ -86,10 +89,19 @@ def write_together(directory: Path, files: Mapping[str, bytes | str]) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[TextIO]:
-    """Hold the lock of a file, which ends with its holder; BlockingIOError where another process has it."""
+def locked(path: Path, seconds: float = 0.0) -> Iterator[TextIO]:
+    """Hold the lock of a file, which ends with its holder; BlockingIOError where another process has it, after so many
+    seconds still."""
+    until = time.monotonic() + seconds
     with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_LOOKS)
         yield file
 
 

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from tzerlike.core.untrusted import one_line
 from tzerlike.graph.bodies import Body, BodyItem, Branches, LocalFunction, SingleCall, body_of, content_of
 from tzerlike.graph.calls import OF_VARIABLES, relax_call
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 _relax = tvm_api.part("relax")
+
+_OBJECTION = 300
+"""Characters of what a verifier says."""
 
 
 def relax_module(model: Model, constant: Callable[[Origin], Any], *, alone: bool = False) -> Any:
@@ -28,6 +33,18 @@ def relax_module(model: Model, constant: Callable[[Origin], Any], *, alone: bool
 def relax_accepts(module: Any) -> bool:
     """Whether the verifier of Relax accepts a module."""
     return bool(_relax.analysis.check_well_formed(module))
+
+
+def relax_objection(module: Any) -> str:
+    """Return what the verifier of Relax says against a module, in a line; "" where it accepts it, or gives no reason.
+
+    Older ones give none.
+    """
+    try:
+        ask_compiler(lambda: _relax.analysis.well_formed(module))
+    except CompilerRefused as refused:
+        return one_line(str(refused.cause).strip(), _OBJECTION)
+    return ""
 
 
 class _Writing:

@@ -35,6 +35,7 @@ def expected_of(rule: str, maker: str) -> str:
 
 def wrong_in_words(where: str) -> str:
     """What is ill-typed, for a reader: of the axes of a block, the first whose value is of another type."""
+    where = re.sub(r"^1 strides ", "1 stride ", where)
     axes = re.fullmatch(r"axes of (.*) for (.*)", where)
     pairs = zip(axes[1].split(", "), axes[2].split(", "), strict=False) if axes else ()
     return next((f"{given} for an axis of {axis}" for axis, given in pairs if given != axis), where)

@@ -24,7 +24,7 @@ LIES = "block-region"
 computes when none does: no build has to bear it out."""
 
 PADDING = "padding"
-"""What is wrong with a program that gives garbage to elements which the original never writes, and to no others."""
+"""What is wrong with a program that gives garbage to elements that the original leaves as they are, and no others."""
 
 UNINITIALISED = "uninitialised"
 """The rule that a program breaks which reads what nobody wrote."""
@@ -36,7 +36,7 @@ HELD = "schedule"
 _MADE = {
     OTHER_VALUES: "computes something else",
     LIES: "declares wrong reads and writes for its blocks",
-    PADDING: "writes garbage to elements that the original never writes",
+    PADDING: "reads uninitialized memory and writes it to elements that the original leaves unchanged",
     UNINITIALISED: "reads uninitialized memory",
     "out-of-bounds": "accesses memory out of bounds",
     "block-domain": "executes a block outside its domain",
@@ -47,7 +47,7 @@ _MADE = {
 
 _TITLED = {
     LIES: "leaves blocks whose reads and writes are wrong",
-    PADDING: "writes garbage to elements that the original leaves alone",
+    PADDING: "writes garbage to unchanged elements",
     UNINITIALISED: "makes a program read uninitialized memory",
     "out-of-bounds": "makes a program access memory out of bounds",
     "block-domain": "makes a block run outside its domain",

@@ -82,9 +82,15 @@ def judge_form(case: Case, observation: Observation) -> Finding | None:
 
 
 def account_of_form(found: Offence) -> Account:
+    why = "" if found.where == _UNTOLD else found.where
     return Account(
-        headline=f"{short_name(found.pass_name)} leaves an ill-formed module",
+        headline=f"{short_name(found.pass_name)} leaves an ill-formed module" + (f": {why}" if why else ""),
         expected="After a pass, a well-formed module is still well-formed.",
         place=found.pass_name,
-        actual="leaves a module that `relax.analysis.check_well_formed` rejects.",
+        actual=f"leaves a module that Relax's verifier (`relax.analysis`) rejects{':' if why else '.'}",
+        quoted=why,
     )
+
+
+_UNTOLD = "its verifier refuses it"
+"""What older bundles have for a reason."""

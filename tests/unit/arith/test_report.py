@@ -27,6 +27,40 @@ def told(kind: str, check: str, root: Expr, wrong: Counterexample | None = None,
     return arith_report(Signed(kind, ("x",)), case, seen, outcome, 2, 2, {}, "def test_x(): pass\n", tier)
 
 
+@pytest.mark.parametrize(
+    ("claim", "got", "words"),
+    [
+        ("(x // 2) >= 1", ">= 1", "claims `(x // 2) >= 1`, but at `x = 1` the value is `0`."),
+        ("x == (x - 1)", "0", "claims `x == (x - 1)`. This gives `0` at `x = 1`, where the value is `0`."),
+    ],
+)
+def test_what_an_answer_comes_to_is_said_where_it_is_no_number(claim: str, got: str, words: str) -> None:
+    assert words in told("wrong-code", "int_set", quotient(), Counterexample({"x": 1}, claim, "0", got))
+
+
+def test_operators_that_truncate_are_spelled_out_and_truth_is_a_word() -> None:
+    truth = Expr("IntImm", "bool", (), 1)
+    text = told("crash", "int_set", Expr("Select", "int32", (truth, Expr("Mod", "int32", (X.node, X.node)), X.node)))
+    assert text.startswith("# [Bug][Arith] int_set crashes on Select(True, truncmod(x, x), x)\n")
+
+
+def test_a_long_test_comes_after_what_it_asks() -> None:
+    helper = "def value_of(expr):\n" + "    expr += 1\n" * 60
+    body = "    x = 1\n    result = analyzer.simplify(\n        x,\n    )\n    assert (\n        result == x\n    )\n"
+    test = f"import tvm\nimport tvm.testing\n\n\n{helper}\n\ndef test_x():\n{body}\n\nif __name__: ...\n"
+    case, seen = ArithCase("simplify", Problem((X,), (X.node,), ()), 1, 0, 1), Observation(Exit.OK, Stage.DONE, "")
+    text = arith_report(Signed("wrong-code", ("x",)), case, seen, AnalysisOutcome(True, OFF), 2, 2, {}, test)
+    head, _, rest = text.partition("### Expected behavior")
+    assert "```python\nimport tvm\n\nx = 1\nresult = analyzer.simplify(\n    x,\n)\nprint(result)\n```" in head
+    assert "Save this as `test_regression.py`" in rest and "def value_of" in rest
+
+
+def test_a_failure_says_why_where_the_title_has_room() -> None:
+    assert told("ice-on-valid", "simplify", X.node).startswith("# [Bug][Arith] simplify fails on x: no\n")
+    long = Expr("FloorDiv", "int64", (X.node, const(2147483646000, "int64")))
+    assert "all extensions fails on x // 2147483646000\n" in told("ice-on-valid", "rewrite_simplify_extended", long)
+
+
 OFF = Counterexample({"x": 1}, "(x // 2147483646) == -1", "0", "-1")
 
 
@@ -44,7 +78,7 @@ def test_a_title_fits_and_names_the_function(kind: str, depth: int) -> None:
 def test_wrong_answers_are_told_with_the_value_and_the_counterexample() -> None:
     text = told("wrong-code", "simplify", quotient(), OFF)
     assert text.startswith("# [Bug][Arith] simplify gives -1, not 0, for x // 2147483646 at x = 1\n")
-    assert "claims `(x // 2147483646) == -1`. This gives `-1` at `x = 1`, where the value is `0`." in text
+    assert "claims `(x // 2147483646) == -1`, but at `x = 1` the value is `0`." in text
     assert "At `x = 1` the value of the expression is 0. Nothing overflows" in text
 
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
+import sys
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from tests.bundles import program
-from tzerlike.campaign.claims import Claims
+from tzerlike.campaign.claims import Claims, wishes
+from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
 from tzerlike.campaign.cluster.left import deliver, held
-from tzerlike.campaign.cluster.link import Unreachable
+from tzerlike.campaign.cluster.link import Unreachable, exchange
 from tzerlike.campaign.cluster.mirror import Mirror
+from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.storage import NoSpace
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 
@@ -41,6 +51,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
     monkeypatch.setattr("tzerlike.campaign.cluster.mirror._CHANGES_EVERY", -1.0)
     monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
+
+
+def no_room(*_: object) -> None:
+    raise NoSpace("no space left")
 
 
 class Machine:
@@ -157,6 +171,22 @@ def test_a_finding_of_two_machines_is_bundled_once_and_keeps_what_its_own_machin
     assert (bundle / "report.md").read_text() == "one" and (bundle / "reduced/case.json").read_text() == "smaller"
 
 
+def test_a_finding_for_which_there_was_no_room_is_taken_from_another_machine(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, other = pair
+    one.find("crash-a-0123456789ab")
+    with monkeypatch.context() as full:
+        full.setattr("tzerlike.campaign.cluster.coordinator.write_directory", no_room)
+        with pytest.raises(NoSpace):
+            one.exchange()
+    other.exchange()
+    assert not other.directory.bundled(), "it would not be bundled here, and the machine that has it may be lost"
+    other.find("crash-b-0123456789ab")
+    other.exchange()
+    assert [bundle.name for bundle in coordinator.directory.bundles()] == ["crash-b-0123456789ab"]
+
+
 def test_a_machine_knows_the_findings_of_others(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _, one, other = pair
     one.find("crash-a-0123456789ab")
@@ -164,6 +194,42 @@ def test_a_machine_knows_the_findings_of_others(pair: tuple[Coordinator, Machine
     other.exchange()
     assert other.directory.bundled() == {"0123456789ab"} and not list(other.directory.bundles())
     assert not (one.directory.root / FOUND_ELSEWHERE).exists()
+
+
+def test_a_machine_that_is_not_told_of_a_late_bundle_of_its_part_does_not_bundle_it_twice(
+    pair: tuple[Coordinator, Machine, Machine],
+) -> None:
+    coordinator, one, _ = pair
+    one.find("crash-late-0123456789ab")
+    one.find("crash-late-other-abcdef-0123456789ab")
+    parcel = one.mirror.parcel()
+    coordinator.exchange(0, one.epoch - 1, parcel)
+    again = one.coordinator = Coordinator(coordinator.directory)
+    one.mirror = Mirror(one.directory.root, Part(1, 0, 2))
+    one.find("crash-second-0123456789ab")
+    one.exchange()
+    names = {bundle.name for bundle in again.directory.bundles()}
+    assert names == {"crash-late-0123456789ab", "crash-late-other-abcdef-0123456789ab"}
+
+
+def test_books_are_added_up_now_and_then_and_once_more_at_the_end(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, _ = pair
+    before = coordinator.keep_books()
+    write_state(one.directory.worker_state(0), WorkerState(worker=0, iterations=7, elapsed=3.0))
+    one.exchange()
+    assert coordinator.keep_books() is before and before["iterations"] == 0
+    coordinator.end()
+    assert coordinator.keep_books()["iterations"] == 7
+    assert json.loads(coordinator.directory.stats.read_text())["iterations"] == 7
+
+
+def test_a_case_that_somebody_has_removed_is_told_to_nobody(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    cases = [one.add("a"), one.add("b")]
+    one.exchange()
+    other.coordinator = again = Coordinator(coordinator.directory)
+    (again.directory.corpus / f"{cases[0]}.json").unlink()
+    assert list(other.exchange().pieces) == [f"corpus/{cases[1]}.json"]
 
 
 def test_findings_survive_the_coordinator_and_keep_their_machines(
@@ -206,6 +272,7 @@ class Direct:
 
     def __init__(self, coordinator: Coordinator, node: int, cut: int = 0) -> None:
         self.coordinator, self.node, self.cut = coordinator, node, cut
+        self.told: list[str] = []
 
     def join(self) -> Welcome:
         return self.coordinator.join(self.node)
@@ -218,7 +285,117 @@ class Direct:
         return answer
 
     def tell(self, line: str) -> None:
-        pass
+        self.told.append(line)
+
+
+def test_what_there_is_no_room_for_on_a_machine_comes_again(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, other = pair
+    monkeypatch.setattr("tzerlike.campaign.cluster.link.EVERY", 0.0)
+    theirs, ours = one.add("theirs"), other.add("ours")
+    one.exchange()
+    link = Direct(coordinator, 1)
+    with monkeypatch.context() as full:
+        full.setattr("tzerlike.campaign.cluster.mirror.lay_down", no_room)
+        assert exchange(other.mirror, link, other.epoch) == News()
+    assert other.directory.corpus_ids() == [ours]
+    exchange(other.mirror, link, other.epoch)
+    assert set(other.directory.corpus_ids()) == set(coordinator.directory.corpus_ids()) == {theirs, ours}
+
+
+def test_a_path_that_cannot_be_written_is_no_room(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "directory").mkdir()
+    size = (tmp_path / "directory").stat().st_size
+    for path, piece in (("file/x", Piece.of(b"x")), ("directory", Piece.of(b"x", size))):
+        with pytest.raises(StorageError):
+            lay_down(tmp_path, path, piece)
+
+
+def test_a_machine_begins_with_a_bounded_number_of_cases(
+    pair: tuple[Coordinator, Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, _ = pair
+    cases = {one.add(str(number)) for number in range(5)}
+    one.exchange()
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.MOST_AT_FIRST", 2)
+    begun = Machine(tmp_path, coordinator, 0, name="successor").directory.corpus_ids()
+    assert len(begun) == 2 and set(begun) < cases
+
+
+class TestOutside:
+    """A coordinator that is not in the cluster, and the actor that has its messages."""
+
+    def outside(self, tmp_path: Path) -> tuple[Outside, list[tuple[str, int]]]:
+        """One whose thread is not begun, and what it answers."""
+        said: list[tuple[str, int]] = []
+        outside = object.__new__(Outside)
+        remote = {
+            how: SimpleNamespace(remote=lambda number, what, how=how: said.append((how, number)))
+            for how in ("answer", "refuse")
+        }
+        outside._post = SimpleNamespace(**remote)
+        outside._coordinator = Coordinator(campaign(tmp_path))
+        outside._turn = threading.Lock()
+        return outside, said
+
+    def test_a_message_that_is_none_is_refused_and_the_next_one_answered(self, tmp_path: Path) -> None:
+        outside, said = self.outside(tmp_path)
+        outside._deal_with(1, "exchange", (0, 1, b"of another tzerlike"))
+        outside._deal_with(2, "join", (0,))
+        assert said == [("refuse", 1), ("answer", 2)]
+
+    def test_a_message_for_which_there_is_no_room_comes_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        outside, said = self.outside(tmp_path)
+        monkeypatch.setattr(outside._coordinator, "join", no_room)
+        outside._deal_with(1, "join", (0,))
+        assert not said
+
+    def test_who_asks_is_told_and_an_answer_to_another_post_is_nobodys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tzerlike.campaign.cluster.outside.Gauges", SimpleNamespace)
+
+        async def asked(post: Post, what: str, *how: object) -> bytes:
+            asking = asyncio.create_task(post.join(0))
+            ((number, *_),), _lines = await post.fetch()
+            await getattr(post, what)(number, *how)
+            return await asking
+
+        async def both() -> None:
+            post, another = Post(), Post()
+            assert await asked(post, "answer", b"yes") == b"yes"
+            with pytest.raises(UserError, match="no"):
+                await asked(post, "refuse", "no")
+            asking = asyncio.create_task(another.join(1))
+            await another.fetch()
+            for number in range(4):
+                await another.answer(number, b"of another machine")
+            assert not asking.done()
+            asking.cancel()
+
+        asyncio.run(both())
+
+
+def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(at_work, "EVERY", 0.0)
+    ends = ["import os; os.kill(os.getpid(), 9)", "print('tzerlike: no TVM'); raise SystemExit(2)", "pass"]
+    launched = iter(ends)
+
+    @contextmanager
+    def launch(*_: object) -> Iterator[subprocess.Popen[bytes]]:
+        with subprocess.Popen([sys.executable, "-c", next(launched)], stdout=subprocess.PIPE) as process:
+            yield process
+
+    monkeypatch.setattr(at_work, "_launched", launch)
+    link = Direct(Coordinator(campaign(tmp_path)), 0)
+    assert at_work.work(Part(1, 0, 2), link) == "no TVM"
+    assert link.told == ["ended by signal 9, it begins again"]
+    assert at_work.work(Part(1, 0, 2), link) == ""
 
 
 class TestLeft:
@@ -352,19 +529,83 @@ def test_a_log_that_was_begun_anew_is_sent_whole(pair: tuple[Coordinator, Machin
     assert (coordinator.directory.worker(0) / "events.jsonl").read_bytes() == b"new\n"
 
 
+def claims_of(machine: Machine) -> Claims:
+    """The claims of a machine's worker, to whom messages come while it waits."""
+
+    def wait() -> None:
+        machine.exchange()
+
+    return Claims(machine.directory.root, machine.node, wait)
+
+
 def test_one_machine_at_a_time_confirms_a_finding(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _coordinator, one, other = pair
-    for machine in (one, other):
-        machine.directory.claims.mkdir()
-        (machine.directory.claims / f"abc.{machine.node}.wish").touch()
-    assert one.exchange().holders == {"abc": "0"} == other.exchange().holders
-    assert (other.directory.claims / "abc").read_text() == "0"
-    for machine in (one, other):
-        for path in list(machine.directory.claims.iterdir()):
-            path.unlink()
-        machine.exchange()
-    (other.directory.claims / "abc.1.wish").touch()
-    assert other.exchange().holders == {"abc": "1"}
+    with claims_of(one).held("abc") as first, claims_of(other).held("abc") as second:
+        assert first and not second
+        with claims_of(other).held("another") as ours:
+            assert ours
+
+
+def test_what_one_machine_could_not_confirm_another_may(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    with claims_of(one).held("abc"), claims_of(other).held("abc") as ours:
+        assert not ours
+    # That the first is done may not be heard of.
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator._LAPSES", -1.0)
+    with claims_of(other).held("abc") as ours:
+        assert ours
+    assert not list(other.directory.claims.iterdir())
+
+
+def test_a_claim_lasts_as_long_as_it_is_wished_for(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    now = 0.0
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("tzerlike.campaign.cluster.merged.time", SimpleNamespace(monotonic=lambda: now))
+    with claims_of(one).held("abc"):
+        for now in (20.0, 40.0, 60.0):  # noqa: B007 - the clock
+            one.exchange()
+        with claims_of(other).held("abc") as ours:
+            assert not ours
+
+
+def test_a_worker_that_waits_is_answered_before_the_next_parcel_is_due(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, _other = pair
+    slept: list[float] = []
+    monkeypatch.setattr(at_work, "time", SimpleNamespace(monotonic=lambda: 0.3 * len(slept), sleep=slept.append))
+
+    def looks() -> int:
+        slept.clear()
+        at_work._pause(one.directory.claims)
+        return len(slept)
+
+    assert looks() == 4
+    monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
+    claims_of(one)._lay("abc")
+    assert looks() == 1
+    one.exchange()
+    assert looks() == 4
+
+
+def test_an_answer_that_comes_late_stands_in_nobodys_way(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _coordinator, one, other = pair
+    with claims_of(one).held("abc"):
+        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
+        claims = claims_of(other)
+        claims._lay("abc")
+        parcel = other.mirror.parcel()
+        answer = other.coordinator.exchange(other.node, other.epoch, parcel)
+        claims._give_up("abc")
+        other.mirror.take(parcel, answer)
+        assert parcel.wishes and not list(other.directory.claims.iterdir())
 
 
 def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordinator, Machine, Machine]) -> None:
@@ -415,6 +656,16 @@ class TestClaims:
         Claims(tmp_path, 0).forget()
         with Claims(tmp_path, 1).held("abc") as ours:
             assert ours
+
+    def test_so_does_one_in_a_mirror(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.05)
+        (tmp_path / ".mirror").touch()
+        Claims(tmp_path, 0)._lay("abc")
+        assert list(wishes(tmp_path / "claims")) == [("abc", "0")]
+        Claims(tmp_path, 1).forget()
+        assert list(wishes(tmp_path / "claims"))
+        Claims(tmp_path, 0).forget()
+        assert not list((tmp_path / "claims").iterdir())
 
     def test_a_claim_of_a_machine_that_is_gone_lapses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Claims(tmp_path, 0)._lay("abc")

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.bundles import add_bundle, crashed, write_case
+from tzerlike.campaign.cluster.epochs import Epochs, read_epochs, write_epochs
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
 from tzerlike.campaign.events import EventLog
 from tzerlike.campaign.recovery import recover
@@ -58,6 +59,7 @@ def fresh(root: Path) -> CampaignDir:
     log.add({"t": 3.5, "i": 1, "finding": [FOUND.signature]})
     log.flush()
     add_bundle(directory.findings, FOUND, crashed("s_tir.X", "f"))
+    write_epochs(directory.cluster, Epochs("0123456789abcdef", {"0": 2}))
     return directory
 
 
@@ -69,6 +71,7 @@ FILES = (
     "workers/0/state.json",
     "workers/0/coverage.bits",
     "workers/0/events.jsonl",
+    "cluster.json",
 )
 
 
@@ -168,6 +171,7 @@ def test_a_campaign_is_fit_to_be_resumed_whatever_is_damaged(tmp_path: Path, nam
         (read_stats, directory.stats),
         (read_curve, directory.coverage_csv),
         (read_snapshot, directory.worker_coverage(0)),
+        (read_epochs, directory.cluster),
     ):
         if file.exists():
             reader(file)

@@ -45,6 +45,13 @@ def test_a_case_under_another_name_is_refused(directory: CampaignDir) -> None:
         directory.load_case(name)
 
 
+def test_one_process_at_a_time_works_in_a_directory(directory: CampaignDir) -> None:
+    with directory.held(), pytest.raises(UserError, match="is in use by another tzerlike"), directory.held():
+        pass
+    with directory.held(), directory.held(1):
+        pass
+
+
 def test_set_aside_keeps_the_file_out_of_the_corpus(directory: CampaignDir) -> None:
     directory.save_case(STORED)
     kept = directory.set_aside(STORED.case.id)

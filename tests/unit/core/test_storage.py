@@ -7,12 +7,14 @@ import os
 import resource
 import subprocess
 import sys
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tzerlike.core.errors import StorageError
-from tzerlike.core.storage import NoSpace, Room, write_atomic, write_together
+from tzerlike.core.storage import NoSpace, Room, locked, write_atomic, write_together
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -35,6 +37,17 @@ def test_files_written_together_are_all_there_or_leave_nothing_behind(tmp_path: 
     with pytest.raises(StorageError, match="three-"):
         write_together(tmp_path, {"one": "new", "three-" * 60: "3"})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "1", "two": "2"}
+
+
+def test_a_lock_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path), pytest.raises(BlockingIOError), locked(path, 0.1):
+        pass
+    with ExitStack() as first:
+        first.enter_context(locked(path))
+        threading.Timer(0.1, first.close).start()
+        with locked(path, 60):
+            pass
 
 
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:

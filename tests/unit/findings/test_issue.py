@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
@@ -21,7 +21,7 @@ from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import inputs_text, pasted
+from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 from tzerlike.systems.optional import DISPENSABLE
 
@@ -591,3 +591,50 @@ def test_what_a_pass_leaves_is_told_in_words() -> None:
 def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None:
     close = replace(OFF, dtype="float64", got="-2.8639982299023465", expected="-2.8639981215112127", bound="1.1e-11")
     assert headline(subject("wrong-code", wrong(difference=close))).endswith("B[0, 2] is -2.8639982, not -2.8639981")
+
+
+@pytest.mark.parametrize(
+    ("tier", "passes", "config", "stage", "words"),
+    [
+        (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
+        (1, (), ContextConfig(), Stage.MUTATE, "One schedule primitive is enough."),
+        (2, ("P",), ContextConfig(), Stage.PASSES, "It was only seen with passes besides the default pipeline."),
+        (2, (), ContextConfig(opt_level=1), Stage.PASSES, "It was only seen with options other than the defaults."),
+        (2, (), ContextConfig(), Stage.PASSES, "It was only seen with an unusual program."),
+    ],
+)
+def test_what_it_takes_to_show_a_finding_is_said(
+    tier: int, passes: tuple[str, ...], config: ContextConfig, stage: Stage, words: str
+) -> None:
+    case = Case("{}", tuple(map(PassSpec, passes)), config)
+    told = replace(subject("crash", Observation(Exit.CRASH, stage, "SIGSEGV")), case=case, tier=tier)
+    assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}")
+
+
+def test_what_does_not_come_back_from_text_takes_nothing() -> None:
+    told = replace(subject("ice-on-valid", Observation(Exit.OK, Stage.TEXT, "x")), tier=1)
+    assert report(told).strip().endswith("Reproduced in 2 of 2 runs.")
+
+
+CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "message", "words"),
+    [
+        (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
+        (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
+        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P: too long"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
+    ],
+)
+def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, message: str, words: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, message, "relax.P")
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script)
+    assert headline(told).startswith(f"[Bug][Relax] {words}")
+
+
+def test_a_narrow_type_is_named_once() -> None:
+    script = 'def main(A: T.Buffer((1,), "float8_e5m2")):\n    A[0] = T.float8_e5m2(1.0)\n'
+    assert rare_names(script) == ["float8_e5m2"]

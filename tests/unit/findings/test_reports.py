@@ -51,6 +51,21 @@ def test_a_model_that_tvmscript_does_not_give_back_is_shown_as_printed_and_run_f
     assert "Module = tvm.ir.load_json(" in rest
 
 
+def test_a_program_comes_before_functions_that_look_for_the_bug() -> None:
+    (bundle,) = (bundle for bundle in BUNDLES if "cacheindex-block-region" in bundle.name)
+    program, _, rest = report_of(bundle).partition("### Expected behavior")
+    assert "T_concat[0, 0] = T.if_then_else(" in program and "def undeclared" not in program
+    assert "b1, b2 = sch.cache_index(" in rest.partition("### Environment")[0], "the calls follow what is wrong"
+    assert "def undeclared" in rest.partition("<summary>test_regression.py</summary>")[2]
+
+
+def test_what_gets_garbage_is_not_said_to_be_unwritten() -> None:
+    (bundle,) = (bundle for bundle in BUNDLES if "cachewrite-padding" in bundle.name)
+    text = report_of(bundle)
+    assert text.startswith("# [Bug][TIR] Schedule.cache_write writes garbage to unchanged elements\n")
+    assert "reads uninitialized memory and writes it to elements that the original leaves unchanged, so its" in text
+
+
 def test_there_is_one_of_each_kind_and_harness() -> None:
     kinds = Counter(read_record(bundle).kind for bundle in BUNDLES)
     assert {*kinds} >= {*KINDS} - {"slow-code"}, "no campaign found slow code while these were gathered"

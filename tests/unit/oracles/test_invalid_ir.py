@@ -11,6 +11,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.offences import SHARES, checks_due
 from tzerlike.oracles import account_of, effort_for, judged, make_oracles
+from tzerlike.oracles.ill_typed import wrong_in_words
 from tzerlike.passes.naming import short_name
 from tzerlike.reporting.triage.cause import cause_of
 
@@ -76,3 +77,8 @@ def test_a_single_case_is_always_looked_at_and_of_a_campaign_a_share() -> None:
     assert {check: sum(check in one for one in due) for check in checks} == {
         check: 800 // share for check, share in SHARES.items()
     }
+
+
+def test_one_stride_is_no_plural() -> None:
+    assert wrong_in_words("1 strides for 2 dimensions") == "1 stride for 2 dimensions"
+    assert wrong_in_words("11 strides for 12 dimensions") == "11 strides for 12 dimensions"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import platform
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from tzerlike.campaign.cluster.parcel import News, Parcel, Welcome, as_bytes, fr
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.storage import locked
 
 NAMESPACE = "tzerlike"
 
@@ -31,6 +33,9 @@ def imported() -> Any:
         raise UserError("--cluster: Ray is not installed; pip install 'tzerlike[ray]'") from error
     return ray
 
+
+_TO_BE_ALONE = 60.0
+"""Seconds to wait for another coordinator of the campaign to end."""
 
 _METRICS = {
     "iterations": "cases tried, on all machines",
@@ -59,6 +64,9 @@ class CoordinatorActor:
     """The coordinator, on the machine that has the directory; where it dies, Ray starts it again from the directory."""
 
     def __init__(self, root: str) -> None:
+        # That of a command that was killed ends within seconds.
+        self._alone = contextlib.ExitStack()
+        self._alone.enter_context(locked(Path(root) / ".coordinator", _TO_BE_ALONE))
         self._coordinator = Coordinator(CampaignDir(Path(root)))
         self._lines: list[str] = []
         self._gauges = Gauges()
@@ -128,11 +136,11 @@ class _RayLink:
         failures = imported().exceptions
         try:
             answer: bytes = imported().get(method.remote(*what), timeout=ANSWER_SECONDS)
-        except (failures.GetTimeoutError, failures.RayActorError, failures.RaySystemError) as error:
-            raise Unreachable(str(error)) from error
         except failures.RayTaskError as error:
             if isinstance(error.cause, StorageError):
                 # What could not be written there is sent again.
                 raise Unreachable(str(error.cause)) from error
             raise
+        except failures.RayError as error:
+            raise Unreachable(str(error)) from error
         return answer

@@ -12,21 +12,35 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tzerlike.campaign.claims import awaited
 from tzerlike.campaign.cluster.left import held
 from tzerlike.campaign.cluster.link import EVERY, Link, Unreachable, exchange, send_rest
 from tzerlike.campaign.cluster.mirror import Mirror
 from tzerlike.campaign.cluster.parcel import News, Welcome
 from tzerlike.campaign.shard import Part
 
+_LOOKS = 0.1
+"""Seconds between two looks at whether a worker waits."""
+
 _TO_END = 60.0
 _TO_READ = 5.0
 
 
 def work(part: Part, link: Link) -> str:
-    """Do a machine's part until it is done; returns why it ended before, "" where it is done.
+    """Do a machine's part until it is done, again where a signal ends it; returns why it ended before, "" where it is
+    done.
 
     While nobody can be reached the work goes on, and what it brings waits; what cannot be sent at the end stays.
     """
+    while True:
+        why, status = _work_once(part, link)
+        if status >= 0:
+            return why
+        link.tell(f"ended by signal {-status}, it begins again")
+
+
+def _work_once(part: Part, link: Link) -> tuple[str, int]:
+    """Why the part ended before it was done, and the status of its process where that ended by itself."""
     welcome = _join(link)
     with held(welcome.campaign, part) as root:
         mirror = Mirror(root, part)
@@ -35,7 +49,7 @@ def work(part: Part, link: Link) -> str:
             output = _Output(process)
             answer = News()
             while process.poll() is None and not answer.end and not answer.stop:
-                time.sleep(EVERY)
+                _pause(mirror.directory.claims)
                 answer = exchange(mirror, link, welcome.epoch)
                 output.tell(link)
         done, end = send_rest(mirror, link, welcome.epoch, _TO_END)
@@ -43,9 +57,18 @@ def work(part: Part, link: Link) -> str:
         output.finish(link)
         if done:
             shutil.rmtree(root, ignore_errors=True)
-        if answer.stop or process.returncode == 0:
-            return end
-        return end or output.error or f"status {process.returncode}"
+        if end or answer.stop or process.returncode == 0:
+            return end, 0
+        return output.error or f"status {process.returncode}", process.returncode
+
+
+def _pause(claims: Path) -> None:
+    """Wait until the next parcel is due, or a worker waits for what comes back for it."""
+    until = time.monotonic() + EVERY
+    while time.monotonic() < until:
+        time.sleep(_LOOKS)
+        if awaited(claims):
+            return
 
 
 def _join(link: Link) -> Welcome:

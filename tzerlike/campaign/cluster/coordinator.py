@@ -6,15 +6,16 @@ directory.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from tzerlike.campaign.books import Books
+from tzerlike.campaign.cluster.epochs import Epochs, read_epochs, write_epochs
 from tzerlike.campaign.cluster.merged import Merged
 from tzerlike.campaign.cluster.parcel import (
     ANOTHER,
@@ -27,17 +28,20 @@ from tzerlike.campaign.cluster.parcel import (
     files_below,
     lay_down,
 )
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name, signature_in_name
 from tzerlike.campaign.machines import difference
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_directory, write_json
+from tzerlike.core.storage import write_directory
 from tzerlike.core.untrusted import parse_json
 from tzerlike.findings.cases import read_case
 
 MOST_CASES = 64
 """Cases in an answer: of more that are new, so many are drawn. What all machines find, none has the time to mutate."""
+
+MOST_AT_FIRST = 10_000
+"""The same for a machine that takes up a part: a second of the coordinator's time, and tens of megabytes."""
 
 _LOOKED_AT = 8 * MOST_CASES
 """Of how many new cases those of others are looked for: a machine's own are among them."""
@@ -46,11 +50,10 @@ _NOBODY = -1
 """Who has what came from a machine that had lost its part: nobody, so all are told."""
 
 _REMEMBERED = 4096
-_BOOKS_EVERY = 2.0
-"""Seconds between two times of adding up the books, at least."""
+_LAPSES = 30.0
+"""Seconds after which a claim is nobody's that its worker no longer wishes for: it is done, or cut off."""
 
-_BOOKS_SHARE = 10
-"""How many times as long as adding up the books takes there is between two times of it."""
+_T = TypeVar("_T")
 
 _FINDINGS = "findings/"
 _COVERAGE = "/coverage.bits"
@@ -66,12 +69,11 @@ class Coordinator:
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
         self._books.open()
-        self._books_due = 0.0
-        self._stats: dict[str, Any] = {}
+        self._saved: dict[str, Any] = {}
         self._ended = False
-        self._epochs, self.campaign = self._read_epochs()
-        if not self._epochs_file.exists():
-            self._write_epochs()
+        self._epochs = read_epochs(directory.cluster) if directory.cluster.exists() else Epochs()
+        write_epochs(directory.cluster, self._epochs)
+        self.campaign = self._epochs.campaign
         self._corpus = [(name, _NOBODY) for name in directory.corpus_ids()]
         """The cases in the order in which they came, and the machine that each is from."""
         self._known = {name for name, _ in self._corpus}
@@ -81,40 +83,36 @@ class Coordinator:
         self._recent: dict[str, Piece] = {}
         """The last cases that came, which are soon asked for."""
         self._owners = {signature_in_name(bundle): self._owner(bundle) for bundle in directory.bundles()}
-        self._claims: dict[str, tuple[int, str]] = {}
+        self._claims: dict[str, tuple[str, float]] = {}
+        """By signature, the worker that has the claim, and when it last wished for it."""
 
     def join(self, node: int) -> Welcome:
         """Let a machine have the part `node`, whoever had it before."""
-        self._epochs[node] = self._epochs.get(node, 0) + 1
-        self._write_epochs()
-        self._claims = {what: (who, worker) for what, (who, worker) in self._claims.items() if who != node}
+        epoch = self._epochs.next(node)
+        write_epochs(self.directory.cluster, self._epochs)
         directory, root = self.directory, self.directory.root
         files = [directory.config, directory.environment]
         for number in self._part(node).numbers:
             files += files_below(directory.worker(number))
-        files += files_below(directory.corpus)
+        files += (directory.corpus / f"{name}.json" for name, _ in self._drawn(self._corpus, MOST_AT_FIRST))
         files += (path for bundle in self._bundles_of(node) for path in files_below(bundle))
         pieces = {path.relative_to(root).as_posix(): Piece.of(path.read_bytes()) for path in files if path.exists()}
-        return Welcome(self._epochs[node], pieces, self.campaign)
+        return Welcome(epoch, pieces, self.campaign)
 
     def exchange(self, node: int, epoch: int, parcel: Parcel) -> News:
         """Take a parcel of the machine with the part `node`; one that has lost its part gives no more than cases and
         findings, of which a finding that the campaign has is let go. The same parcel may come twice."""
-        current = self._epochs.get(node) == epoch
+        current = self._epochs.current(node) == epoch
         if why := self._unfit(parcel):
             return News(end=why)
         broken = tuple(self._take(node, current, parcel.pieces))
         if not current:
             return News(end=ANOTHER)
-        for signature in parcel.done:
-            if self._claims.get(signature, (-1, ""))[0] == node:
-                del self._claims[signature]
-        for signature, worker in parcel.wishes:
-            self._claims.setdefault(signature, (node, worker))
-        holders = {signature: self._claims[signature][1] for signature, _ in parcel.wishes}
+        holders = {signature: self._holder(signature, worker) for signature, worker in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
-        pieces = {path: self._packed(path) for path in self._news_for(node, parcel.heard)}
+        found = ((path, self._packed(path)) for path in self._news_for(node, parcel.heard))
+        pieces = {path: piece for path, piece in found if piece is not None}
         merged = self._coverage.merged
         if merged is not None and (name, snapshot) != (self._name, self._coverage.version):
             pieces[self.directory.merged_coverage.name] = merged
@@ -124,15 +122,13 @@ class Coordinator:
     def keep_books(self) -> dict[str, Any]:
         """Add up what all machines have saved, and write it; returns the contents of stats.json.
 
-        What was added up last is returned for a while, the longer the longer that took.
+        What was added up last is returned for a while.
         """
-        began = time.monotonic()
-        if began >= self._books_due or self._ended:
-            self._stats = self._books.stats()
-            self._books.save(self._stats)
-            now = time.monotonic()
-            self._books_due = now + max(_BOOKS_EVERY, _BOOKS_SHARE * (now - began))
-        return self._stats
+        stats = self._books.total(anew=self._ended)
+        if stats is not self._saved:
+            self._books.save(stats)
+            self._saved = stats
+        return stats
 
     def end(self) -> None:
         """From now on, have each machine that asks save what it has and come to its end."""
@@ -140,6 +136,15 @@ class Coordinator:
 
     def _part(self, node: int) -> Part:
         return Part(self.config.jobs, node, self.config.nodes)
+
+    def _holder(self, signature: str, worker: str) -> str:
+        """The worker that has the claim to a signature, now that one wishes for it."""
+        now = time.monotonic()
+        holder, wished = self._claims.get(signature, (worker, now))
+        if holder == worker or now - wished > _LAPSES:
+            holder = worker
+            self._claims[signature] = worker, now
+        return holder
 
     def _unfit(self, parcel: Parcel) -> str:
         """Why a machine cannot take part, by the environment that it sends at first."""
@@ -172,35 +177,39 @@ class Coordinator:
     def _take_bundle(self, node: int, name: str, files: PiecesByPath) -> None:
         """Take a bundle, or what has changed in one, from the machine that was the first with its signature."""
         signature = signature_in_name(Path(name))
-        if self._owners.setdefault(signature, node) != node:
+        if self._owners.get(signature, node) != node:
             return
         target = self.directory.findings / name
+        if not target.exists() and finding_in_name(target) in map(finding_in_name, self.directory.bundles()):
+            return
         if not target.exists() and all("/" not in inner for inner in files):
             write_directory(target, {inner: piece.data for inner, piece in files.items()})
-            return
-        for inner, piece in files.items():
-            lay_down(target, inner, piece)
+        else:
+            for inner, piece in files.items():
+                lay_down(target, inner, piece)
+        self._owners[signature] = node
 
     def _news_for(self, node: int, heard: Heard) -> list[str]:
         """Cases of others that a machine has not heard of, MOST_CASES at most: of all cases where another coordinator
         told it."""
         name, count, _ = heard
-        new: Sequence[int] = range(count if name == self._name else 0, len(self._corpus))
-        if len(new) > _LOOKED_AT:
-            new = self._rng.sample(new, _LOOKED_AT)
+        new = self._drawn(range(count if name == self._name else 0, len(self._corpus)), _LOOKED_AT)
         cases = [case_id for case_id, owner in map(self._corpus.__getitem__, new) if owner != node]
-        if len(cases) > MOST_CASES:
-            cases = self._rng.sample(cases, MOST_CASES)
-        return [f"{_CORPUS}{case_id}.json" for case_id in cases]
+        return [f"{_CORPUS}{case_id}.json" for case_id in self._drawn(cases, MOST_CASES)]
+
+    def _drawn(self, things: Sequence[_T], most: int) -> Sequence[_T]:
+        return things if len(things) <= most else self._rng.sample(things, most)
 
     def _remember(self, path: str, piece: Piece) -> None:
         self._recent[path] = piece
         if len(self._recent) > _REMEMBERED:
             del self._recent[next(iter(self._recent))]
 
-    def _packed(self, path: str) -> Piece:
-        known = self._recent.get(path)
-        return known or Piece.of((self.directory.root / path).read_bytes())
+    def _packed(self, path: str) -> Piece | None:
+        """A case; None where somebody has removed it."""
+        with contextlib.suppress(OSError):
+            return self._recent.get(path) or Piece.of((self.directory.root / path).read_bytes())
+        return None
 
     def _bundles_of(self, node: int) -> Iterator[Path]:
         for bundle in self.directory.bundles():
@@ -212,17 +221,3 @@ class Coordinator:
             return read_case(bundle / "case.json").provenance.worker // self.config.jobs
         except UserError:
             return _NOBODY
-
-    @property
-    def _epochs_file(self) -> Path:
-        return self.directory.root / "cluster.json"
-
-    def _read_epochs(self) -> tuple[dict[int, int], str]:
-        """How many machines each part has had, and the campaign's identity, which a new one gets here."""
-        if not self._epochs_file.exists():
-            return {}, secrets.token_hex(8)
-        stored = json.loads(self._epochs_file.read_text())
-        return {int(node): int(epoch) for node, epoch in stored["epochs"].items()}, stored["campaign"]
-
-    def _write_epochs(self) -> None:
-        write_json(self._epochs_file, {"campaign": self.campaign, "epochs": self._epochs})

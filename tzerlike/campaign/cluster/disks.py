@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from tzerlike.campaign.cluster.actors import deliver_left
@@ -15,10 +14,10 @@ _EVERY = 10.0
 class Disks:
     """Has each machine that comes send what an earlier one of the campaign has left on its disk.
 
-    `campaign` returns the campaign's identity; `coordinator` is the name of the actor that takes messages.
+    `campaign` is the campaign's identity, and `coordinator` the name of the actor that takes messages.
     """
 
-    def __init__(self, ray: Any, coordinator: str, campaign: Callable[[], str]) -> None:
+    def __init__(self, ray: Any, coordinator: str, campaign: str) -> None:
         self._ray = ray
         self._coordinator = coordinator
         self._campaign = campaign
@@ -39,9 +38,8 @@ class Disks:
             self._ray.wait(asked, num_returns=len(asked), timeout=seconds)
 
     def _ask_new(self) -> None:
-        campaign = self._campaign()
         alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
         for node in alive - self._asked.keys():
             there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
             task = self._ray.remote(deliver_left).options(num_cpus=0, scheduling_strategy=there)
-            self._asked[node] = task.remote(campaign, self._coordinator)
+            self._asked[node] = task.remote(self._campaign, self._coordinator)

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,8 +30,6 @@ _OLD = 0
 _TO_SEND = 60.0
 _TO_END = 40.0
 """Seconds to wait for workers that have lost their machine's process; they end by themselves."""
-
-_LOOKS = 0.5
 
 
 @contextlib.contextmanager
@@ -62,21 +59,8 @@ def deliver(campaign: str, link: Callable[[int], Link]) -> int:
 
 def _send(root: Path, part: Part, link: Link) -> bool:
     mirror = Mirror(root, part)
-    _wait(mirror.directory.lock(part.node))
-    done, _ = send_rest(mirror, link, _OLD, _TO_SEND)
+    with locked(mirror.directory.lock(part.node), _TO_END):
+        done, _ = send_rest(mirror, link, _OLD, _TO_SEND)
     if done:
         shutil.rmtree(root, ignore_errors=True)
     return done
-
-
-def _wait(lock: Path) -> None:
-    """Wait until whoever has a lock is gone; BlockingIOError where that takes too long."""
-    until = time.monotonic() + _TO_END
-    while True:
-        try:
-            with locked(lock):
-                return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(_LOOKS)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tzerlike.campaign.cluster.mirror import Mirror
 from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Welcome
+from tzerlike.core.errors import StorageError
 
 EVERY = 1.0
 """Seconds between two parcels."""
@@ -28,15 +29,16 @@ class Link(Protocol):
 
 
 def exchange(mirror: Mirror, link: Link, epoch: int, everything: bool = False) -> News:
-    """Send what there is, and lay down what comes back; an empty answer where nobody can be reached."""
+    """Send what there is, and lay down what comes back; an empty answer where nobody can be reached, or the disk is
+    full here, and then all of it is sent again."""
     parcel = mirror.parcel(everything)
     try:
         answer = link.exchange(epoch, parcel)
-    except Unreachable:
+        if answer.end in ("", ANOTHER):
+            mirror.take(parcel, answer)
+    except (Unreachable, StorageError):
         time.sleep(EVERY)
         return News()
-    if answer.end in ("", ANOTHER):
-        mirror.take(parcel, answer)
     return answer
 
 

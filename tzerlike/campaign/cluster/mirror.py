@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tzerlike.campaign.claims import MIRROR, WISH
+from tzerlike.campaign.claims import MIRROR, answer_wish, wishes
 from tzerlike.campaign.cluster.parcel import (
     GROWING,
     LARGEST,
@@ -21,7 +21,7 @@ from tzerlike.campaign.cluster.parcel import (
 )
 from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
 from tzerlike.campaign.shard import Part
-from tzerlike.core.storage import write_atomic, write_new
+from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import is_directory
 
 _Stamp = tuple[int, int]
@@ -47,7 +47,6 @@ class Mirror:
         self._known: set[str] = set()
         """The cases, bundles and so on of which anything has been sent, or has come from elsewhere."""
         self._under_way: dict[str, _Stamp] = {}
-        self._wished: set[str] = set()
         self._last = News()
         self._saved = -_SAVES_EVERY
         self._compared = -_CHANGES_EVERY
@@ -83,25 +82,23 @@ class Mirror:
                 data = _read(path, offset)
                 pieces[name], self._under_way[name] = Piece.of(data, offset), (stamp[0], offset + len(data))
                 size += len(data)
-        wishes = tuple(self._wishes())
-        done = tuple(self._wished - {signature for signature, _ in wishes})
-        return Parcel(pieces, wishes, done, self._last.heard)
+        return Parcel(pieces, tuple(wishes(self.directory.claims)), self._last.heard)
 
     def take(self, sent: Parcel, answer: News) -> None:
-        """Note that a parcel has arrived, and lay down what came back for it."""
+        """Lay down what came back for a parcel, and note that it has arrived; StorageError where there is no room, and
+        then it is sent again."""
         if answer.elsewhere != self._last.elsewhere:
             write_atomic(self.directory.root / FOUND_ELSEWHERE, "\n".join(answer.elsewhere))
+        for signature, worker in sent.wishes:
+            if holder := answer.holders.get(signature):
+                answer_wish(self.directory.claims, signature, worker, holder)
+        for path, piece in answer.pieces.items():
+            self._lay_down(path, piece)
         self._last = answer
         self._sent.update(self._under_way)
         self._known.update(map(_thing, self._under_way))
         for path in answer.broken:
             self._sent.pop(path, None)
-        for path, piece in answer.pieces.items():
-            self._lay_down(path, piece)
-        self._wished = {signature for signature, _ in sent.wishes}
-        for signature, holder in answer.holders.items():
-            claim = self.directory.claims / signature
-            write_new(claim, holder)
 
     def _lay_down(self, path: str, piece: Piece) -> None:
         lay_down(self.directory.root, path, piece)
@@ -127,11 +124,6 @@ class Mirror:
                 if f"{room}/{name}" not in known:
                     path = directory.root / room / name
                     yield from files_below(path) if is_directory(path) else [path]
-
-    def _wishes(self) -> Iterator[tuple[str, str]]:
-        for path in self.directory.claims.glob(f"*{WISH}"):
-            signature, _, worker = path.name.removesuffix(WISH).rpartition(".")
-            yield signature, worker
 
 
 def _thing(path: str) -> str:

@@ -18,9 +18,10 @@ from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, Coordina
 from tzerlike.campaign.cluster.disks import Disks
 from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.recovery import recover
 from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
 from tzerlike.processes.signals import StopRequest
 
@@ -34,6 +35,7 @@ _WAITS = 60.0
 _SILENT = 120.0
 """Seconds without a word after which a part is waited for no longer, where all others have come to their end."""
 
+_TO_BEGIN = 120.0
 _TO_END = 60.0
 
 Show = Callable[[Mapping[str, Any]], None]
@@ -71,40 +73,52 @@ class Cluster:
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
 
-        UserError where there is no such cluster, and then nothing is left behind; where it cannot be reached any more,
-        or none of its machines can take part.
+        UserError where there is no such cluster, and then nothing is left behind; where another process has the
+        campaign, the cluster cannot be reached any more, or none of its machines can take part.
         """
         ray = imported()
-        with StopRequest() as stop, _connected(ray, self.address):
-            self.directory.create(0)
-            if not self.directory.config.exists():
-                write_atomic(self.directory.config, self.config.to_toml())
+        with StopRequest() as stop, _connected(ray, self.address), self._ours():
             name = f"tzerlike {secrets.token_hex(8)}"
-            root = self.directory.root.resolve()
-            campaign: _Campaign
-            if self.address.startswith(_CLIENT):
-                post = ray.remote(Post).options(**_lasting(name)).remote()
-                ray.get(post.__ray_ready__.remote())
-                campaign = Outside(ray, root, post)
-            else:
-                campaign = _Inside(ray, root, name)
-            at_work = self._begin(ray, name)
-            disks = Disks(ray, name, campaign.campaign)
             try:
+                campaign = self._coordinator(ray, name)
+                at_work = self._begin(ray, name)
+                disks = Disks(ray, name, campaign.campaign())
                 self._watch(ray, campaign, at_work, disks, stop)
-            except ConnectionError as error:
+                # Of a campaign that has ended the books are added up anew.
+                campaign.end()
+                if stop:
+                    ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
+                with contextlib.suppress(ray.exceptions.RayError):
+                    disks.ask_all(_TO_END)
+                stats = campaign.keep_books()
+                self._hear(campaign)
+            except (ConnectionError, ray.exceptions.RayError) as error:
                 raise UserError(
-                    f"--cluster: {self.address} can no longer be reached; continue with --resume"
+                    f"--cluster: {self.address} can no longer be reached ({_last_line(error)}); continue with --resume"
                 ) from error
-            # Of a campaign that has ended the books are added up anew.
-            campaign.end()
-            if stop:
-                ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
-            with contextlib.suppress(ray.exceptions.RayError):
-                disks.ask_all(_TO_END)
-            stats = campaign.keep_books()
-            self._hear(campaign)
             return stats, stop.number
+
+    @contextlib.contextmanager
+    def _ours(self) -> Iterator[None]:
+        """Within, the campaign's directory is there, with no damaged file, and this process's alone."""
+        directory = self.directory
+        directory.create(0)
+        with directory.held():
+            if directory.config.exists():
+                for problem in recover(directory):
+                    self.tell(problem)
+            else:
+                write_atomic(directory.config, self.config.to_toml())
+            yield
+
+    def _coordinator(self, ray: Any, name: str) -> _Campaign:
+        """Begin the coordinator: in the cluster where this machine is in it, and else in this process."""
+        root = self.directory.root.resolve()
+        if not self.address.startswith(_CLIENT):
+            return _Inside(ray, root, name)
+        post = ray.remote(Post).options(**_lasting(name)).remote()
+        ray.get(post.__ray_ready__.remote(), timeout=_TO_BEGIN)
+        return Outside(ray, root, post)
 
     def _begin(self, ray: Any, name: str) -> dict[Any, Part]:
         """Have each part done on a machine of its own; of CUDA kernels as many with a GPU as there are."""
@@ -141,9 +155,9 @@ class Cluster:
                     self._hear(campaign)
                     disks.look()
                 unsaved = False
-            except StorageError as error:
+            except UserError as error:
                 if not unsaved:
-                    self.tell(f"paused: {error}")
+                    self.tell(f"no statistics for now: {error}")
                 unsaved = True
             if done:
                 last_end = time.monotonic()
@@ -172,12 +186,16 @@ class _Inside:
         pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
         options = {**_lasting(name), "scheduling_strategy": pinned}
         self._actor = ray.remote(CoordinatorActor).options(**options).remote(str(root))
+        try:
+            ray.get(self._actor.__ray_ready__.remote(), timeout=_TO_BEGIN)
+        except ray.exceptions.RayError as error:
+            raise UserError(f"--cluster: the coordinator does not begin: {_last_line(error)}") from error
 
     def keep_books(self) -> dict[str, Any]:
         try:
             return dict(self._answer(self._actor.keep_books))
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, StorageError):
+            if isinstance(error.cause, UserError):
                 raise error.cause from error
             raise
 

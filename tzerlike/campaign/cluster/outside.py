@@ -4,8 +4,8 @@ coordinator asks for them."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
+import secrets
 import threading
 import time
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, Gauges
 from tzerlike.campaign.cluster.coordinator import Coordinator
 from tzerlike.campaign.cluster.parcel import Parcel, as_bytes, from_bytes
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.core.errors import StorageError
+from tzerlike.core.errors import StorageError, UserError
 
 Letter = tuple[int, str, tuple[Any, ...]]
 """A message by its number, what is asked for, and the arguments."""
@@ -28,7 +28,8 @@ class Post:
     """The actor in the cluster: answers machines as the coordinator's would, once the coordinator has answered it."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count()
+        # Where this is begun again, an answer to a message of before is nobody's.
+        self._numbers = itertools.count(secrets.randbits(48))
         self._letters: list[Letter] = []
         self._answers: dict[int, asyncio.Future[bytes]] = {}
         self._lines: list[str] = []
@@ -60,6 +61,11 @@ class Post:
         if (waiting := self._answers.pop(number, None)) is not None and not waiting.done():
             waiting.set_result(data)
 
+    async def refuse(self, number: int, why: str) -> None:
+        """Have a message end in an error where it came from."""
+        if (waiting := self._answers.pop(number, None)) is not None and not waiting.done():
+            waiting.set_exception(UserError(why))
+
     async def measure(self, stats: Mapping[str, Any]) -> None:
         self._gauges.set(stats)
 
@@ -78,7 +84,7 @@ class Post:
 class Outside:
     """The coordinator in this process, and the thread that answers what machines have left with the actor `post`.
 
-    A message that cannot be dealt with has no answer, so it comes again.
+    Where there is no room for a message it has no answer, so it comes again.
     """
 
     def __init__(self, ray: Any, root: Path, post: Any) -> None:
@@ -103,7 +109,8 @@ class Outside:
             self._coordinator.end()
 
     def told(self) -> list[str]:
-        lines, self._lines = self._lines, []
+        with self._turn:
+            lines, self._lines = self._lines, []
         return lines
 
     def _serve(self) -> None:
@@ -111,14 +118,24 @@ class Outside:
         while True:
             try:
                 letters, lines = self._ray.get(self._post.fetch.remote(), timeout=ANSWER_SECONDS)
-                self._lines += lines
-                for number, what, arguments in letters:
-                    with contextlib.suppress(StorageError):
-                        self._post.answer.remote(number, self._answer(what, *arguments))
+                with self._turn:
+                    self._lines += lines
+                for letter in letters:
+                    self._deal_with(*letter)
             except self._ray.exceptions.RayError:
                 time.sleep(_ASK_AGAIN)
             except ConnectionError:
                 return
+
+    def _deal_with(self, number: int, what: str, arguments: tuple[Any, ...]) -> None:
+        try:
+            data = self._answer(what, *arguments)
+        except StorageError:
+            return
+        except Exception as error:  # noqa: BLE001 - it is the end of that machine's part, and of nothing else
+            self._post.refuse.remote(number, str(error) if isinstance(error, UserError) else repr(error))
+        else:
+            self._post.answer.remote(number, data)
 
     def _answer(self, what: str, node: int, *rest: Any) -> bytes:
         with self._turn:

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_whole
+from tzerlike.core.storage import storage_error, write_whole
 
 LARGEST = 32 << 20
 """Bytes in a parcel, beyond which the rest waits for the next one."""
@@ -51,12 +51,11 @@ PiecesByPath = dict[str, Piece]
 class Parcel:
     """What a machine sends: new pieces of files, and the findings that it wishes to confirm, as (signature, worker).
 
-    `done` are such claims that it gives back. `heard` is how far it has heard of what others have.
+    A wish that is not repeated lapses. `heard` is how far it has heard of what others have.
     """
 
     pieces: PiecesByPath = field(default_factory=dict)
     wishes: tuple[tuple[str, str], ...] = ()
-    done: tuple[str, ...] = ()
     heard: Heard = ("", 0, 0)
 
 
@@ -114,13 +113,25 @@ def inside(path: str) -> str:
 
 
 def lay_down(root: Path, path: str, piece: Piece) -> bool:
-    """Write a piece below `root`, as often as it comes; False where the file before it is another one."""
+    """Write a piece below `root`, as often as it comes; False where the file before it is another one.
+
+    StorageError where it cannot be written.
+    """
     target = root / inside(path)
-    if not piece.offset:
-        if not target.parent.is_dir():
-            target.parent.mkdir(parents=True)
-        write_whole(target, piece.data)
-        return True
+    try:
+        return _append(target, piece) if piece.offset else _replace(target, piece)
+    except OSError as error:
+        raise storage_error(target, error) from error
+
+
+def _replace(target: Path, piece: Piece) -> bool:
+    if not target.parent.is_dir():
+        target.parent.mkdir(parents=True)
+    write_whole(target, piece.data)
+    return True
+
+
+def _append(target: Path, piece: Piece) -> bool:
     size = target.stat().st_size if target.exists() else 0
     data = piece.data
     if size == piece.offset + len(data):

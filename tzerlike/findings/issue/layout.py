@@ -28,6 +28,11 @@ def fenced(text: str, language: str = "") -> list[str]:
     return [f"{fence}{language}", *text.rstrip().splitlines(), fence]
 
 
+def fold(name: str, text: str) -> list[str]:
+    """Return the lines of a file of Python that a reader unfolds."""
+    return [f"<details><summary>{name}</summary>", "", *fenced(text, "python"), "", "</details>"]
+
+
 def code(text: str) -> str:
     """Return a text as inline code."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -107,14 +112,8 @@ def environment_lines(environment: Mapping[str, Any], target: str = "") -> list[
     return [", ".join(known)] if known else []
 
 
-_TIERS = {
-    1: " The default pipeline and options, or a single schedule primitive, are enough to show it.",
-    2: " It was only seen with an unusual program, or with passes or options other than the defaults.",
-}
-
-
-def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int, tier: int = 0) -> str:
-    """Return the line that says where a report comes from, how often it was seen, and what it takes."""
+def found_by(environment: Mapping[str, Any], signature: str, runs: int, same: int, takes: str = "") -> str:
+    """Return the line that says where a report comes from, how often it was seen, and what it `takes` to show it."""
     version = environment.get("tzerlike", "")
     again = f"Reproduced in {same} of {runs} run{'s' * (runs > 1)}."
-    return f"Found by the fuzzer tzerlike {version}".rstrip() + f" ({signature}). {again}" + _TIERS.get(tier, "")
+    return f"Found by the fuzzer tzerlike {version}".rstrip() + f" ({signature}). {again} {takes}".rstrip()

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import re
-from statistics import median
 
-from tzerlike.core.case import GRAPH
+from tzerlike.core.case import GRAPH, ContextConfig
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, GRADIENT_OF, Difference, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
-from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, found_by, trace
+from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.issue.results import (
+    blamed,
+    results_in_words,
+    slower_in_short,
+    speeds_in_words,
+    spelled,
+    wrong_in_short,
+    wrong_place,
+)
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import bound, brief, called_operators, pasted, rare_names, reason, short_numbers
+from tzerlike.findings.issue.wording import (
+    bound,
+    brief,
+    called_operators,
+    first_line,
+    pasted,
+    rare_names,
+    reason,
+    short_numbers,
+)
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
@@ -28,6 +46,9 @@ from tzerlike.tir.witness.verdict import WitnessWord
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows unfolded."""
+
+_HELPER_LINES = 24
+"""Lines above the function of a test that a report shows before the program."""
 
 _FOLDED_LINES = 500
 _CHARACTERS = 26_000
@@ -65,9 +86,27 @@ def report(subject: Subject) -> str:
             else []
         ),
         TRIAGE,
-        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, subject.tier)],
+        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, _takes(subject))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _takes(subject: Subject) -> str:
+    """What it takes to show a finding, as a sentence: by its tier, and by how its case differs from a default build."""
+    case = subject.case
+    if subject.seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
+        return ""
+    if subject.tier == FIRST_TIER:
+        if subject.seen.stage is Stage.MUTATE:
+            return "One schedule primitive is enough."
+        return "The default pipeline with default options shows it."
+    results = subject.seen.results
+    of_baseline = results is not None and results.blame == BASELINE
+    taken = [
+        *(["passes besides the default pipeline"] if case.passes else []),
+        *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
+    ]
+    return f"It was only seen with {' and '.join(taken) or 'an unusual program'}."
 
 
 def headline(subject: Subject) -> str:
@@ -80,9 +119,9 @@ def headline(subject: Subject) -> str:
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
         )
-        due = f" ({account.place or _spelled(short_name(culprit))})" if culprit and culprit != DEFAULT_PIPELINE else ""
-        ran = _blamed(subject)
-        text = f"Wrong code{due}: {_wrong(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
+        due = f" ({account.place or spelled(short_name(culprit))})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        ran = blamed(subject)
+        text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
         where = _left(seen.origin) or "it is ill-formed"
@@ -92,16 +131,26 @@ def headline(subject: Subject) -> str:
         text = f"{place} crashes ({_death(subject)}){_at(subject)}"
     elif kind == "ice-on-valid":
         if _REFUSED_SOURCE in seen.refusal:
-            text = f"CUDA source does not compile: {_first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
+            text = f"CUDA source does not compile: {first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
         else:
             text = f"{place} fails: {reason(seen.refusal)}"
     else:
         text = {
             "hang": f"{place} does not end{_at(subject)}",
             "oom": f"{place} runs out of memory",
-            "slow-code": _slower(subject),
+            "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
-    return title(harness_named(subject.case.harness).label, text, _in_short(place, subject))
+    label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
+    named = title(label, text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1), short)
+    # Why something fails comes before what it fails on.
+    return named if ": " in named else title(label, text, short)
+
+
+def _on_operators(subject: Subject) -> str:
+    """The operators of a model that calls few, unless what is said names one."""
+    named = called_operators(subject.script) if subject.case.harness == GRAPH else []
+    said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
+    return "" if said or not named else f" on {' and '.join(named)}"
 
 
 _STAGES = {
@@ -153,44 +202,13 @@ def _death(subject: Subject) -> str:
     if seen.stack_overflow:
         return f"stack overflow, {seen.depth} frames deep" if seen.depth else "stack overflow"
     if seen.message.startswith(SANITIZER):
-        return _first_line(seen.message)
+        return first_line(seen.message)
     name, _, words = " ".join(seen.message.split()).partition(" ")
     # Only what ends in abort() says why; the last words of others are any warning that went before.
     words = words.removeprefix("what():").strip()
     if name == "SIGABRT" and words:
         return f"{name}: {words.rstrip(' :')}"
     return name or "the process dies"
-
-
-def _blamed(subject: Subject) -> Ran:
-    return Ran() if subject.seen.results is None else subject.seen.results.blamed
-
-
-def _wrong(ran: Ran) -> str:
-    """What a build did instead of what the program says."""
-    difference = ran.difference
-    if difference is None:
-        return {
-            Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
-            Ending.UNDEFINED: f"the lowered kernel {_undefined(ran.message)}",
-            Ending.RAISED: f"the compiled function raises {_first_line(ran.message)}",
-        }.get(ran.ending, ran.ending.value)
-    if difference.nature == "outside":
-        return f"the compiled function writes outside of buffer {difference.name}"
-    place = _element(difference)
-    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
-    got, expected = short_numbers(difference.got, difference.expected)
-    return f"{place} is {got}{kept}, not {expected}"
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _element(difference: Difference) -> str:
-    if difference.nature == "shape":
-        return f"{difference.name}.shape"
-    return f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
 
 
 def _expected(subject: Subject) -> str:
@@ -200,12 +218,11 @@ def _expected(subject: Subject) -> str:
     if kind == "ice-on-valid":
         return f"TVM compiles the program: {_why_valid(subject)}."
     if kind == "wrong-code":
-        difference = _blamed(subject).difference
+        difference = blamed(subject).difference
         value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
-            place = _element(difference)
-            value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+            value = f"{code(wrong_place(difference))} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
         if difference is not None and difference.name.startswith(GRADIENT_BY):
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
@@ -224,7 +241,7 @@ def _expected(subject: Subject) -> str:
 
 def _well_behaved(subject: Subject) -> str:
     """What is expected of a function that dies, raises or writes elsewhere."""
-    ran = _blamed(subject)
+    ran = blamed(subject)
     if ran.difference is not None:
         return "The compiled function writes only to its own buffers. "
     return "" if ran.ending is Ending.UNDEFINED else "The compiled function returns. "
@@ -271,9 +288,9 @@ def _actual(subject: Subject) -> list[str]:
             quoted = plain_calls(account.quoted) if account.language == "python" else account.quoted
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
     elif kind == "wrong-code":
-        lines = _wrong_results(subject)
+        lines = results_in_words(subject)
     elif kind == "slow-code":
-        lines = _speeds(subject)
+        lines = speeds_in_words(subject)
     elif kind == "ice-on-valid":
         said, raises = seen.refusal.strip(), f"{_place(subject)} raises:"
         if _REFUSED_SOURCE in said:
@@ -325,7 +342,7 @@ _ENDLESS = (
 
 def _left(origin: Offence) -> str:
     """What is wrong with the program that a pass leaves, as what it has."""
-    said = ill_typed.wrong_in_words(_first_line(origin.where))
+    said = ill_typed.wrong_in_words(first_line(origin.where))
     for stored, told in _LEFT:
         said = re.sub(stored, told, said)
     return said
@@ -369,75 +386,6 @@ def _place(subject: Subject) -> str:
     return code(_BUILDER) if _step(subject) == _BUILDER else _STAGES.get(seen.stage, "The compiler")
 
 
-def _wrong_results(subject: Subject) -> list[str]:
-    results, ran = subject.seen.results, _blamed(subject)
-    wrong = _wrong(ran)
-    if ran.difference is not None and ran.difference.nature != "outside":
-        count, size = ran.difference.count, ran.difference.size
-        text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
-    else:
-        text = f"{wrong[0].upper()}{wrong[1:]}."
-    if results is None:
-        return [text]
-    if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
-        text += " This is what an interpreter of TIR finds in the kernel after the device passes; no GPU ran it."
-    words = (
-        "legalized and lowered only"
-        if subject.case.harness == GRAPH
-        else brief(in_words(subject.environment.get("baseline")))
-    )
-    baseline = f"baseline build ({words})"
-    text += {
-        "both": f" The {baseline} is also wrong.",
-        "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
-        "reference": f" This is the {baseline}"
-        + ("; the optimized one is right." if _right(results.optimised) else "."),
-    }.get(results.blame, "")
-    if results.guilty == DEFAULT_PIPELINE:
-        text += " The cause is a pass of the default pipeline; which one is not known."
-    elif results.guilty and subject.guilt is None:
-        text += f" The cause is {_culprit(results.guilty)}."
-    if results.misled:
-        by, given, made = results.misled
-        text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
-    return [text]
-
-
-def _culprit(guilty: str) -> str:
-    if " " in guilty:
-        return _spelled(guilty)
-    return f"the {'pass' if short_name(guilty)[:1].isupper() else 'operator'} {code(guilty)}"
-
-
-def _spelled(guilty: str) -> str:
-    """A culprit that is no pass as a report says it: bundles have its older name."""
-    if guilty.startswith(GRADIENT_OF):
-        return f"the {GRADIENT_OF}{code(guilty.removeprefix(GRADIENT_OF))}"
-    return guilty.replace("LLVM optimisation", "LLVM's optimizer")
-
-
-def _right(ran: Ran) -> bool:
-    return ran.ending is Ending.AGREES
-
-
-def _speeds(subject: Subject) -> list[str]:
-    timing = subject.seen.results.timing if subject.seen.results is not None else None
-    if timing is None:
-        return ["The optimized build is slower."]
-    first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
-    text = (
-        f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
-        f"{_slower_with(subject)}, "
-        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
-    )
-    return [text]
-
-
-def _slower_with(subject: Subject) -> str:
-    results = subject.seen.results
-    return results.guilty if results is not None and results.guilty else "passes of its own"
-
-
 def _at(subject: Subject) -> str:
     """The first function of TVM's that a backtrace names, where the failing step has no name of its own."""
     if subject.seen.pass_name or _account(subject).place:
@@ -448,28 +396,6 @@ def _at(subject: Subject) -> str:
         return f" in {inner}"
     rare = rare_names(subject.script) or called_operators(subject.script)
     return f": program with {' and '.join(rare)}" if rare else ""
-
-
-_UNDEFINED = {
-    "race": "has a data race",
-    "out-of-bounds": "accesses memory out of bounds",
-    "uninitialised": "reads uninitialized memory",
-    "divergent-barrier": "has a divergent barrier",
-}
-
-
-def _undefined(message: str) -> str:
-    """What a kernel does that is undefined, in words: its rule comes first."""
-    rule, _, words = " ".join(message.split()).partition(" ")
-    rule = rule.rstrip(":")
-    return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
-
-
-def _slower(subject: Subject) -> str:
-    times = ""
-    if subject.seen.results is not None and (timing := subject.seen.results.timing) is not None:
-        times = f" {median(timing.optimised) / median(timing.baseline):.2g} times"
-    return f"{short_name(_slower_with(subject))} makes the code{times} slower" if times else "The code is slower"
 
 
 def _ran(subject: Subject) -> bool:
@@ -484,9 +410,14 @@ def _program_first(subject: Subject) -> bool:
 
 def _test_first(subject: Subject) -> bool:
     """Whether the report begins with the test: it is short, and has the program and its inputs in it as text."""
-    return (
-        _says_program(subject) and _ARCHIVE not in subject.test and _inline(subject.test) and bool(_whole_test(subject))
-    )
+    said = _says_program(subject) and _ARCHIVE not in subject.test and not _helps(subject)
+    return said and _inline(subject.test) and bool(_whole_test(subject))
+
+
+def _helps(subject: Subject) -> bool:
+    """Whether most of a test is functions that look for the bug: a reader wants the program first."""
+    helpers = subject.test.partition("\ndef test_")[0].splitlines()
+    return len(helpers) > _HELPER_LINES and bool(pasted(subject.script)) and _inline(subject.script)
 
 
 def _says_program(subject: Subject) -> bool:
@@ -523,7 +454,7 @@ def _script_lines(subject: Subject) -> list[str]:
         return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
     run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_from_json(subject, 'script', whole)}"
-    return [run, "", *_fold("repro.py", whole)]
+    return [run, "", *fold("repro.py", whole)]
 
 
 def _from_json(subject: Subject, what: str, text: str) -> str:
@@ -553,7 +484,7 @@ def _test_lines(subject: Subject) -> list[str]:
     whole = _whole_test(subject)
     if not whole or not _folded(whole):
         return [f"With the attached `{TEST_FILE}`{_beside(subject.test)}, {run}"]
-    return [f"Save this as `{TEST_FILE}` and {run}", "", *_fold(TEST_FILE, whole)]
+    return [f"Save this as `{TEST_FILE}` and {run}", "", *fold(TEST_FILE, whole)]
 
 
 def _beside(text: str) -> str:
@@ -568,10 +499,6 @@ def _inline(text: str) -> bool:
 
 def _folded(text: str) -> bool:
     return len(text.splitlines()) <= _FOLDED_LINES and len(text) <= _CHARACTERS
-
-
-def _fold(name: str, text: str) -> list[str]:
-    return [f"<details><summary>{name}</summary>", "", *fenced(text, "python"), "", "</details>"]
 
 
 def _guilt(guilt: Guilt) -> list[str]:

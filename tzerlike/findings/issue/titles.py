@@ -23,6 +23,8 @@ _ALWAYS = (
 """What tells nothing, or the same thing twice, however short a title is."""
 
 _SHORTER = (
+    (r": Cannot convert from type (\S+) to ", r": Cannot convert \1 to "),
+    (r"\bcheck (?:ffi::)?(\w+)\(\)\(", r"check \1("),
     (r"\b(?:s_tir|tirx)\.(?=[A-Z])", ""),
     (r" \(0x[0-9a-f]+ vs\. 0x[0-9a-f]+\)", ""),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: ", " leaves IR with "),

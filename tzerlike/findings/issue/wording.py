@@ -19,6 +19,11 @@ _IMPORT = re.compile(r"^# (from \S+ import (?:\w+ as )?(\w+))$", re.MULTILINE)
 _PARAMETER = re.compile(r"(\w+): (?:T\.|\w+\.)")
 
 
+def first_line(text: str) -> str:
+    """The first line of a text that has anything in it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
 _VERIFIER = "LLVM module verification failed with the following errors:"
 
 
@@ -48,18 +53,31 @@ _USUAL = frozenset(
 """What half of all programs have."""
 
 
+_NARROW = r"bfloat16|float[468]_\w+"
+"""Types that TVM computes in another one."""
+
+
 def rare_names(script: str) -> list[str]:
     """The one or two names of TVMScript, and types, in a program that hardly any other has; none where it has more."""
     body = script[script.find("def main") :]
-    names = [f"T.{name}" for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL]
-    found = dict.fromkeys([*names, *re.findall(r'"(bfloat16|float[468]_\w+)"', body)])
+    called = [name for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL]
+    names = [name if re.fullmatch(_NARROW, name) else f"T.{name}" for name in called]
+    found = dict.fromkeys([*names, *re.findall(rf'"({_NARROW})"', body)])
     return list(found) if len(found) <= _FEW_NAMES else []
+
+
+_OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
+_NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
+"""What TVMScript calls that computes nothing."""
 
 
 def called_operators(script: str) -> list[str]:
-    """The operators that a model calls, where it calls one or two."""
-    found = dict.fromkeys(re.findall(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+)\(", script))
-    return list(found) if len(found) <= _FEW_NAMES else []
+    """The operators that a model calls, where it calls one or two; else those with a namespace, where there are few."""
+    found = list(dict.fromkeys(name for name in _OPERATOR.findall(script) if name not in _NO_OPERATORS))
+    for named in (found, [name for name in found if "." in name]):
+        if len(named) <= _FEW_NAMES:
+            return named
+    return []
 
 
 def brief(baseline: str) -> str:

@@ -19,7 +19,7 @@ from tzerlike.harnesses.graph.passes import gradients_first
 from tzerlike.systems.refusal import CompilerRefused
 
 
-def blamed(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+def with_blame(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
-from tzerlike.graph.relax import relax_accepts
+from tzerlike.graph.relax import relax_accepts, relax_objection
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS
 from tzerlike.systems import tvm_api
@@ -35,7 +35,7 @@ class PassJudge:
     def offences(self, after: Any) -> Iterator[Offence]:
         """Yield what the step did that it may not."""
         if not relax_accepts(after):
-            yield Offence(ILL_FORMED, self._name, "well-formed", "its verifier refuses it")
+            yield Offence(ILL_FORMED, self._name, "well-formed", relax_objection(after))
         if self._name in ROUND_TRIPS and not tvm_api.structural_equal(self._before, after):
             where = differing_construct(self._before, after) or "it is read as another one"
             yield Offence(READS_BACK, self._name, "the same module", where)

@@ -12,7 +12,7 @@ from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
-from tzerlike.harnesses.graph.blame import blamed
+from tzerlike.harnesses.graph.blame import with_blame
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.makers import maker_of_failure
 from tzerlike.harnesses.graph.passes import suited
@@ -121,4 +121,4 @@ def _compared(building: Building, model: Model, built: Any) -> Results:
     channel.note_results(results)
     channel.enter_stage(Stage.RUN)
     results = replace(results, optimised=ran(building, built, runs))
-    return blamed(building, model, runs, results) if results.optimised.ending.wrong else results
+    return with_blame(building, model, runs, results) if results.optimised.ending.wrong else results

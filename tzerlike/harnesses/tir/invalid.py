@@ -22,22 +22,76 @@ class Watch:
         self.shown = []
 
     def run_before_pass(self, module, info):
-        self.given.append((module, tvm_ffi.structural_hash(module)))
+        self.given.append({given})
 
     def run_after_pass(self, module, info):
-        before, hashed = self.given.pop()
-        if {of_pass}:
-            self.shown += [f"{{info.name}}: {{line}}" for line in ({check})]
+{look}
 
 
 watch = Watch()
 
 """
 
-_CHANGED = '["its input module was modified in place"] * (tvm_ffi.structural_hash(before) != hashed)'
-_ILL_TYPED = "[] if bad_nodes(before) else bad_nodes(module)"
+_CHANGED = """\
+        before, hashed = self.given.pop()
+        if info.name == {name!r} and tvm_ffi.structural_hash(before) != hashed:
+            self.shown.append(f"{{info.name}} modified its input module in place")"""
 
-_NODES = '''
+_ILL_TYPED = """\
+        before = self.given.pop()
+        if not self.shown and not bad_nodes(before):
+            self.shown += [f"{info.name}: {line}" for line in bad_nodes(module)]"""
+
+_DTYPE_OF = """
+def dtype_of(expr):
+    kind = type(expr.ty)
+    return str(expr.ty.dtype) if kind is tvm.ir.PrimType else "handle" if kind is tvm.ir.PointerType else ""
+"""
+
+_BAD_CALL = '''
+CALL = {call!r}
+
+
+def is_bad(node):
+    """Whether this is the call that was found: the constructor of calls checks nothing."""
+    if not isinstance(node, tvm.ir.Call):
+        return False
+    name, operands = getattr(node.op, "name", ""), [dtype_of(operand) for operand in node.args]
+{intrinsic}    return CALL == f"{{name}} of {{', '.join(operands) or 'nothing'}} typed {{dtype_of(node)}}"
+'''
+
+_INTRINSIC = """\
+    if name.startswith("tirx.call_llvm") and isinstance(node.args[0], tirx.IntImm):
+        number, operands = node.args[0].value, operands[1:]
+        if not 0 < number <= tvm_ffi.get_global_func("target.llvm_lookup_intrinsic_id")("llvm.xcore.zext"):
+            return True  # LLVM has no such intrinsic
+        name = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name")(number)
+"""
+
+_BAD_BUFFER = """
+def is_bad_buffer(buffer):
+    layout = buffer.ty
+    sizes = [*layout.shape, *layout.strides, *([] if layout.elem_offset is None else [layout.elem_offset])]
+    negative = any(isinstance(extent, tirx.IntImm) and extent.value < 0 for extent in layout.shape)
+    whole = all(dtype_of(size).lstrip("u").startswith("int") and "x" not in dtype_of(size) for size in sizes)
+    return negative or not whole or len(layout.strides) not in (0, len(layout.shape))
+
+
+def is_bad(node):
+    holders = (tvm.ir.TensorLoad, tirx.BufferStore, tirx.AllocBuffer, tirx.DeclBuffer)
+    buffers = [node.source if hasattr(node, "source") else node.buffer] if isinstance(node, holders) else []
+    return any(map(is_bad_buffer, [*buffers, *getattr(node, "alloc_buffers", ())]))
+"""
+
+_BAD_AXIS = """
+def is_bad(node):
+    if not isinstance(node, s_tir.SBlockRealize):
+        return False
+    axes = [(axis, value) for axis, value in zip(node.block.iter_vars, node.iter_values)]
+    return any(dtype_of(axis.var) != dtype_of(e) for axis, value in axes for e in (value, axis.dom.extent))
+"""
+
+_BAD_NODE = '''
 MADE_AGAIN = {
     tirx.Cast: lambda n: tirx.Cast(dtype_of(n), n.value),
     tirx.Select: lambda n: tirx.Select(n.condition, n.true_value, n.false_value),
@@ -56,36 +110,7 @@ MADE_AGAIN = {
 """Each node, made again of its parts by TVM's own constructor."""
 
 
-def dtype_of(expr):
-    kind = type(expr.ty)
-    return str(expr.ty.dtype) if kind is tvm.ir.PrimType else "handle" if kind is tvm.ir.PointerType else ""
-
-
-def is_bad_buffer(buffer):
-    layout = buffer.ty
-    sizes = [*layout.shape, *layout.strides, *([] if layout.elem_offset is None else [layout.elem_offset])]
-    negative = any(isinstance(extent, tirx.IntImm) and extent.value < 0 for extent in layout.shape)
-    whole = all(dtype_of(size).lstrip("u").startswith("int") and "x" not in dtype_of(size) for size in sizes)
-    return negative or not whole or len(layout.strides) not in (0, len(layout.shape))
-
-
 def is_bad(node):
-    holders = (tvm.ir.TensorLoad, tirx.BufferStore, tirx.AllocBuffer, tirx.DeclBuffer)
-    buffers = [node.source if hasattr(node, "source") else node.buffer] if isinstance(node, holders) else []
-    if any(map(is_bad_buffer, [*buffers, *getattr(node, "alloc_buffers", ())])):
-        return True
-    if isinstance(node, tvm.ir.Call):
-        # The constructor of calls checks nothing: this is the call that was found.
-        name, operands = getattr(node.op, "name", ""), [dtype_of(operand) for operand in node.args]
-        if name.startswith("tirx.call_llvm") and isinstance(node.args[0], tirx.IntImm):
-            number, operands = node.args[0].value, operands[1:]
-            if not 0 < number <= tvm_ffi.get_global_func("target.llvm_lookup_intrinsic_id")("llvm.xcore.zext"):
-                return True  # LLVM has no such intrinsic
-            name = tvm_ffi.get_global_func("target.llvm_get_intrinsic_name")(number)
-        return CALL == f"{name} of {', '.join(operands) or 'nothing'} typed {dtype_of(node)}"
-    if isinstance(node, s_tir.SBlockRealize):
-        axes = [(axis, value) for axis, value in zip(node.block.iter_vars, node.iter_values)]
-        return any(dtype_of(axis.var) != dtype_of(e) for axis, value in axes for e in (value, axis.dom.extent))
     operands = [getattr(node, name) for name in "ab" if hasattr(node, name)]
     make = (lambda n: type(n)(*operands)) if operands else MADE_AGAIN.get(type(node))
     if make is None:
@@ -97,7 +122,9 @@ def is_bad(node):
         return True
     typed = not hasattr(node, "ty") or dtype_of(made) == dtype_of(node)
     return not (typed and tvm_ffi.structural_equal(made, node))
+'''
 
+_BAD_NODES = """
 
 def bad_nodes(module):
     found = []
@@ -111,7 +138,7 @@ def bad_nodes(module):
             tvm_ffi.structural_walk(func.body, ((tvm.ir.Expr, tirx.Stmt), look))
     return found
 
-'''
+"""
 
 END = """
 limit()
@@ -127,6 +154,12 @@ sys.exit(1 if watch.shown else 0)
 def watch_source(offence: Offence) -> str:
     """Return the definition of `watch`, an instrument that keeps in `shown` what the pass did."""
     if offence.check == Check.IMMUTABILITY:
-        return _WATCH.format(of_pass=f"info.name == {offence.pass_name!r}", check=_CHANGED)
-    call = f"\nCALL = {offence.where if offence.rule == 'call' else ''!r}\n"
-    return call + _NODES + _WATCH.format(of_pass="not self.shown", check=_ILL_TYPED)
+        look = _CHANGED.format(name=offence.pass_name)
+        return _WATCH.format(given="(module, tvm_ffi.structural_hash(module))", look=look)
+    looks = {"buffer": _BAD_BUFFER, "strides": _BAD_BUFFER, "axis": _BAD_AXIS, "call": _bad_call(offence.where)}
+    bad = f"{_DTYPE_OF}\n{looks.get(offence.rule, _BAD_NODE)}{_BAD_NODES}"
+    return bad + _WATCH.format(given="module", look=_ILL_TYPED)
+
+
+def _bad_call(where: str) -> str:
+    return _BAD_CALL.format(call=where, intrinsic=_INTRINSIC * ("llvm" in where.lower()))

@@ -14,7 +14,12 @@ from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.roundtrip import UNEQUAL
 
-_IMPORTS = ("import contextlib", "import tvm_ffi", "from tvm import s_tir", "from tvm import tirx")
+_IMPORTS = {
+    "contextlib": "import contextlib",
+    "tvm_ffi": "import tvm_ffi",
+    "s_tir": "from tvm import s_tir",
+    "tirx": "from tvm import tirx",
+}
 
 _COMES_BACK = """\
 again = tvm.script.from_source(Module.script())
@@ -43,7 +48,7 @@ def round_trip_test(finding: Finding) -> Regression:
 def invalid_ir_test(finding: Finding, script: str) -> Regression:
     """Return the test of a pass that leaves invalid IR, or changes its input; cured is a build without that pass."""
     (offence,) = finding.observation.offences
-    program = pieces_of(script)
+    program, watch = pieces_of(script), watch_source(offence)
 
     def written(case: Case) -> str:
         build, imports = build_statements(case, "", False, instruments="watch")
@@ -51,8 +56,8 @@ def invalid_ir_test(finding: Finding, script: str) -> Regression:
         return pytest_file(
             f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}",
             [program.inside, body],
-            [*_IMPORTS, *program.imports, *imports],
-            [watch_source(offence), program.outside],
+            [*(line for name, line in _IMPORTS.items() if f"{name}." in body + watch), *program.imports, *imports],
+            [watch, program.outside],
         )
 
     case, config = finding.case, finding.case.config

@@ -1,0 +1,133 @@
+"""What a build of a program did wrong, or slowly, in words."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from tzerlike.core.case import GRAPH
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
+from tzerlike.core.targets import kind_of_target
+from tzerlike.findings.issue.layout import code
+from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.wording import brief, first_line, short_numbers
+from tzerlike.passes.naming import short_name
+from tzerlike.systems.optional import in_words
+
+
+def blamed(subject: Subject) -> Ran:
+    return Ran() if subject.seen.results is None else subject.seen.results.blamed
+
+
+def wrong_in_short(ran: Ran) -> str:
+    """What a build did instead of what the program says."""
+    difference = ran.difference
+    if difference is None:
+        return {
+            Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
+            Ending.UNDEFINED: f"the lowered kernel {_undefined(ran.message)}",
+            Ending.RAISED: f"the compiled function raises {first_line(ran.message)}",
+        }.get(ran.ending, ran.ending.value)
+    if difference.nature == "outside":
+        return f"the compiled function writes outside of buffer {difference.name}"
+    place = wrong_place(difference)
+    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
+    got, expected = short_numbers(difference.got, difference.expected)
+    return f"{place} is {got}{kept}, not {expected}"
+
+
+def wrong_place(difference: Difference) -> str:
+    """The element that is wrong, or the shape."""
+    if difference.nature == "shape":
+        return f"{difference.name}.shape"
+    return f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
+
+
+def results_in_words(subject: Subject) -> list[str]:
+    results, ran = subject.seen.results, blamed(subject)
+    wrong = wrong_in_short(ran)
+    if ran.difference is not None and ran.difference.nature != "outside":
+        count, size = ran.difference.count, ran.difference.size
+        text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
+    else:
+        text = f"{wrong[0].upper()}{wrong[1:]}."
+    if results is None:
+        return [text]
+    if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
+        text += " This is what an interpreter of TIR finds in the kernel after the device passes; no GPU ran it."
+    words = (
+        "legalized and lowered only"
+        if subject.case.harness == GRAPH
+        else brief(in_words(subject.environment.get("baseline")))
+    )
+    baseline = f"baseline build ({words})"
+    text += {
+        "both": f" The {baseline} is also wrong.",
+        "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
+        "reference": f" This is the {baseline}"
+        + ("; the optimized one is right." if _right(results.optimised) else "."),
+    }.get(results.blame, "")
+    if results.guilty == DEFAULT_PIPELINE:
+        text += " The cause is a pass of the default pipeline; which one is not known."
+    elif results.guilty and subject.guilt is None:
+        text += f" The cause is {_culprit(results.guilty)}."
+    if results.misled:
+        by, given, made = results.misled
+        text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
+    return [text]
+
+
+def _culprit(guilty: str) -> str:
+    if " " in guilty:
+        return spelled(guilty)
+    return f"the {'pass' if short_name(guilty)[:1].isupper() else 'operator'} {code(guilty)}"
+
+
+def spelled(guilty: str) -> str:
+    """A culprit that is no pass as a report says it: bundles have its older name."""
+    if guilty.startswith(GRADIENT_OF):
+        return f"the {GRADIENT_OF}{code(guilty.removeprefix(GRADIENT_OF))}"
+    return guilty.replace("LLVM optimisation", "LLVM's optimizer")
+
+
+def _right(ran: Ran) -> bool:
+    return ran.ending is Ending.AGREES
+
+
+def speeds_in_words(subject: Subject) -> list[str]:
+    timing = subject.seen.results.timing if subject.seen.results is not None else None
+    if timing is None:
+        return ["The optimized build is slower."]
+    first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
+    text = (
+        f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
+        f"{_slower_with(subject)}, "
+        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
+    )
+    return [text]
+
+
+def _slower_with(subject: Subject) -> str:
+    results = subject.seen.results
+    return results.guilty if results is not None and results.guilty else "passes of its own"
+
+
+_UNDEFINED = {
+    "race": "has a data race",
+    "out-of-bounds": "accesses memory out of bounds",
+    "uninitialised": "reads uninitialized memory",
+    "divergent-barrier": "has a divergent barrier",
+}
+
+
+def _undefined(message: str) -> str:
+    """What a kernel does that is undefined, in words: its rule comes first."""
+    rule, _, words = " ".join(message.split()).partition(" ")
+    rule = rule.rstrip(":")
+    return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
+
+
+def slower_in_short(subject: Subject) -> str:
+    times = ""
+    if subject.seen.results is not None and (timing := subject.seen.results.timing) is not None:
+        times = f" {median(timing.optimised) / median(timing.baseline):.2g} times"
+    return f"{short_name(_slower_with(subject))} makes the code{times} slower" if times else "The code is slower"
