@@ -177,7 +177,7 @@ def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:
 def test_of_a_text_that_does_not_parse_no_more_is_asked(stage: str) -> None:
     """What else is lost on the way would keep the test red when this is mended."""
     seen = Observation(Exit.REJECTED, Stage.TEXT, "why", stage)
-    text = round_trip_test(Finding("ice-on-valid", ("roundtrip", stage), Case("P"), seen)).text
+    text = round_trip_test(Finding("ice-on-valid", ("roundtrip", stage), Case("P"), seen), "").text
     assert "tvm.script.from_source(Module.script())" in text
     assert ("assert_structural_equal" in text) == (stage == UNEQUAL)
 

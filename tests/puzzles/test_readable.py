@@ -38,6 +38,12 @@ def test_a_text_that_does_not_parse_is_no_program() -> None:
     assert readable_script(Rendering(), CRASH, NOTHING, never) == ""
 
 
+def test_calls_stand_for_a_program_whose_text_does_not() -> None:
+    assert readable_script(Rendering("text", False, "", "calls"), CRASH, NOTHING, never) == "calls"
+    assert readable_script(replace(TWIN, calls="calls"), CRASH, NOTHING, lambda case: [OTHER]) == "calls"
+    assert readable_script(replace(TWIN, calls="calls"), CRASH, NOTHING, lambda case: [CRASH]) == "text"
+
+
 def test_a_text_that_gives_another_program_has_to_show_the_same() -> None:
     asked: list[Case] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,33 +16,42 @@ from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.constructed import constructed
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
     """A module as TVMScript, "" where TVM cannot print it; `faithful` when parsing it gives the module back.
 
-    `again` is the JSON of the module that it gives, where that is another one; "" where it does not parse.
+    `again` is the JSON of the module that it gives, where that is another one; "" where it does not parse. `calls` is
+    source that makes a module whose text does not (tzerlike.tir.constructed).
     """
 
     script: str = ""
     faithful: bool = False
     again: str = ""
+    calls: str = ""
+
+    @property
+    def source(self) -> str:
+        """What gives the module back, as TVMScript or calls; "" where only its JSON does."""
+        return self.script if self.faithful else self.calls
 
 
 def render_module(ir: str) -> Rendering:
     """Return the TVMScript of a module, and what parsing it gives."""
     try:
         module = load(ir)
-        script = ask_compiler(lambda: tvm_api.script_of(module))
     except CompilerRefused:
         return Rendering()
-    try:
-        again = ask_compiler(lambda: tvm_api.parse_script(script))
-        faithful = bool(ask_compiler(lambda: tvm_api.structural_equal(again, module)))
-        return Rendering(script, faithful, "" if faithful else ask_compiler(lambda: tvm_api.dump_ir(again)))
-    except CompilerRefused:
-        return Rendering(script)
+    script = again = ""
+    with suppress(CompilerRefused):
+        script = ask_compiler(lambda: tvm_api.script_of(module))
+        parsed = ask_compiler(lambda: tvm_api.parse_script(script))
+        if ask_compiler(lambda: tvm_api.structural_equal(parsed, module)):
+            return Rendering(script, True)
+        again = ask_compiler(lambda: tvm_api.dump_ir(parsed))
+    return Rendering(script, False, again, constructed(module))
 
 
 def rendered(executor: ForkExecutor, case: Case) -> Rendering:

@@ -638,3 +638,17 @@ def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, mess
 def test_a_narrow_type_is_named_once() -> None:
     script = 'def main(A: T.Buffer((1,), "float8_e5m2")):\n    A[0] = T.float8_e5m2(1.0)\n'
     assert rare_names(script) == ["float8_e5m2"]
+
+
+CALLS = "def test_it():\n    A = tirx.decl_buffer([4])\n    Module = tvm.IRModule({'main': A})\n"
+
+
+def test_a_program_made_by_calls_is_shown_as_tvm_prints_it_too() -> None:
+    told = subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P", 11), test=CALLS)
+    text = report(told)
+    assert text.index("tirx.decl_buffer") < text.index("TVM prints this program as below") < text.index("A[0] = 1")
+    assert "builds it by calls" not in text, "the test above is it"
+    assert "TVM prints" not in report(replace(told, script="")) and "attached" not in report(replace(told, script=""))
+    long = report(replace(told, test="x = 1\n" * 200 + CALLS))
+    assert long.index("A[0] = 1") < long.index("tirx.decl_buffer")
+    assert "which does not give the program back; the test builds it by calls." in long

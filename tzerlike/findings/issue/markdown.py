@@ -7,7 +7,7 @@ import re
 from tzerlike.core.case import GRAPH, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
@@ -21,6 +21,7 @@ from tzerlike.findings.issue.results import (
     speeds_in_words,
     spelled,
     wrong_in_short,
+    wrong_place,
 )
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
@@ -63,6 +64,8 @@ _CASE_FILE = "case.json"
 _ARCHIVE = "inputs.npz"
 _LOADS_JSON = re.compile(r"\b[Mm]od(?:ule)? = tvm\.ir\.load_json\(")
 
+_LOSSY = "TVM prints this program as below, but parsing that text does not give the program back."
+
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
 
@@ -74,6 +77,11 @@ def report(subject: Subject) -> str:
     parts = [
         [f"# {headline(subject)}"],
         *([fenced(head, "python")] if head else []),
+        *(
+            [[_LOSSY, "", *fenced(pasted(subject.script), "python")]]
+            if test and _by_calls(subject.test) and pasted(subject.script)
+            else []
+        ),
         ["### Expected behavior", "", _expected(subject)],
         ["### Actual behavior", "", *_actual(subject)],
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
@@ -221,8 +229,9 @@ def _expected(subject: Subject) -> str:
         value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
-            place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
-            value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+            value = f"{code(wrong_place(difference))} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+        if difference is not None and difference.name.startswith(GRADIENT_BY):
+            return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             return f"{value}NumPy computes the model without an overflow or an infinity on the way."
         return (
@@ -435,7 +444,9 @@ def _steps(subject: Subject) -> list[str]:
         lines += _test_lines(subject)
     else:
         lines += _script_lines(subject)
-    if not subject.script and not _LOADS_JSON.search(subject.test):
+    if not subject.script and _by_calls(subject.test):
+        lines += ["", "TVM cannot print the program."]
+    elif not subject.script and not _LOADS_JSON.search(subject.test):
         lines += ["", f"TVM cannot print the program; the attached {_CASE_FILE} has it."]
     elif subject.script and not pasted(subject.script):
         lines += ["", "TVM cannot print the program. In the notation of tzerlike it is:", "", *fenced(subject.script)]
@@ -451,20 +462,24 @@ def _script_lines(subject: Subject) -> list[str]:
     if not whole or not _folded(whole):
         return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
-    run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_from_json(subject, 'script', whole)}"
+    run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_other_form(subject, 'script', whole)}"
     return [run, "", *fold("repro.py", whole)]
 
 
-def _from_json(subject: Subject, what: str, text: str) -> str:
+def _by_calls(text: str) -> bool:
+    """Whether a script makes its module by calls of constructors."""
+    return "Module = tvm.IRModule({" in text
+
+
+def _other_form(subject: Subject, what: str, text: str) -> str:
     """Why a test or a script does not hold the program as TVMScript."""
-    if not _LOADS_JSON.search(text):
+    if not (_LOADS_JSON.search(text) or _by_calls(text)) or _test_first(subject):
         return ""
-    if subject.script and subject.seen.stage is Stage.TEXT:
-        return (
-            f" The program above is what TVM prints, which is not what it was given; the {what} loads that from JSON."
-        )
+    made = "builds it by calls" if _by_calls(text) else "loads it from JSON"
+    if subject.script and (_by_calls(text) or subject.seen.stage is Stage.TEXT):
+        return f" The program above is what TVM prints, which does not give the program back; the {what} {made}."
     why = "TVM does not parse the program it prints" if subject.script else "TVM cannot print this program"
-    return f" {why}, so the {what} loads it from JSON."
+    return f" {why}, so the {what} {made}."
 
 
 def _test_lines(subject: Subject) -> list[str]:
@@ -476,7 +491,7 @@ def _test_lines(subject: Subject) -> list[str]:
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
-    run += _from_json(subject, "test", subject.test)
+    run += _other_form(subject, "test", subject.test)
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
     whole = _whole_test(subject)

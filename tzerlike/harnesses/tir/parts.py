@@ -10,6 +10,7 @@ from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import SYSTEM, grouped_options
+from tzerlike.tir.constructed import is_calls, parts_called
 
 _DEFAULT_OPT_LEVEL = 2
 """What TVM takes where no PassContext says otherwise; no pass of tensor IR asks for more."""
@@ -102,6 +103,8 @@ def build_source(name: str, case: Case, more: str = "") -> str:
 
 def program_source(case: Case, script: str) -> str:
     """Return the statement that makes `module`: from `script` where that is given and can be quoted, else from JSON."""
+    if is_calls(script):
+        return f"from tvm import {parts_called(script)}\n\n{script}module = Module"
     if script and "'''" not in script and "\\" not in script:
         return f"module = tvm.script.from_source(r'''\n{script.rstrip()}\n''')"
     return f"module = tvm.ir.load_json({json.dumps(case.ir)})"

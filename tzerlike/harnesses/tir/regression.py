@@ -32,6 +32,7 @@ from tzerlike.harnesses.tir.parts import context_arguments
 from tzerlike.harnesses.tir.script import case_of, refusing_compiler
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
+from tzerlike.tir.constructed import is_calls, parts_called
 
 _ALARM = """\
 # TVM does not come back to Python here: the alarm ends the process.
@@ -144,7 +145,7 @@ def stand_in(target: str) -> ProgramPieces:
 
 
 def pieces_of(script: str) -> ProgramPieces:
-    """Source that defines `Module`."""
+    """Return the pieces of a test whose module a script makes, as TVMScript or by calls; of case.json without one."""
     if not script:
         source = (
             "# TVMScript does not give this program back as it is; its JSON does.\n"
@@ -152,6 +153,10 @@ def pieces_of(script: str) -> ProgramPieces:
             'Module = tvm.ir.load_json(CASE["ir"])\n'
         )
         return ProgramPieces(inside=source, imports=("import json", "import pathlib"))
+    if is_calls(script):
+        return ProgramPieces(
+            inside=script, imports=tuple(f"from tvm import {name}" for name in parts_called(script).split(", "))
+        )
     lines = script.strip("\n").splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("@")), len(lines))
     head, body = lines[:start], "\n".join(lines[start:]) + "\n"

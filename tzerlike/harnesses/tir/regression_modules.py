@@ -31,8 +31,8 @@ tvm.script.from_source(Module.script())
 """
 
 
-def round_trip_test(finding: Finding) -> Regression:
-    """Return the test of a program that does not come back from its text; the test reads case.json.
+def round_trip_test(finding: Finding, calls: str) -> Regression:
+    """Return the test of a program that does not come back from its text: of `calls`, or of case.json without them.
 
     Of text that does not parse nothing more is asked: something else may be lost on the way. Cured is the test of
     another program.
@@ -40,7 +40,7 @@ def round_trip_test(finding: Finding) -> Regression:
     check = _COMES_BACK if finding.observation.pass_name == UNEQUAL else _IS_PARSED
     texts = (
         pytest_file("script_round_trip", [program.inside, check], program.imports, [program.outside])
-        for program in (pieces_of(""), stand_in(finding.case.target))
+        for program in (pieces_of(calls), stand_in(finding.case.target))
     )
     return Regression(*texts)
 

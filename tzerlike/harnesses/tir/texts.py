@@ -56,7 +56,7 @@ def _unproved(finding: Finding) -> bool:
 def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
     """Return the texts of what a probe found."""
     printed = rendered(executor, finding.case)
-    program = program_source(finding.case, printed.script if printed.faithful else "")
+    program = program_source(finding.case, printed.source)
 
     def run(behaviour: str, steps: str, parameters: Sequence[Parameter], modules: str) -> str:
         head = head_source(finding.title, quotable(behaviour), program, Limits(), RUN_IMPORTS)
@@ -64,11 +64,9 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
 
     if finding.kind == "slow-code":
         parameters = evidence_for(finding.case, finding.observation.results).parameters
-        script = printed.script if printed.faithful else ""
-        return Texts(printed.script, repro_script(finding, Limits(), script, parameters))
-    script = printed.script if printed.faithful else ""
+        return Texts(printed.script, repro_script(finding, Limits(), printed.source, parameters))
     archive = look.archive or b""
-    tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, script))
+    tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
     repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
     return Texts(printed.script, repro, pieces.test)
@@ -77,7 +75,7 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
     """The tests of what a probe found, the best to read first; none of what takes tzerlike to see."""
     if finding.observation.stage is Stage.TEXT:
-        yield round_trip_test(finding)
+        yield round_trip_test(finding, script)
     elif CALLS in look.held and look.repro is not None:
         calls = look.held[CALLS]
         yield from (primitive_test(finding, script, each) for each in (list(map(with_lambdas, calls)), calls))
@@ -108,7 +106,7 @@ def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: 
     printed = rendered(executor, finding.case)
     if not calls or any(call.startswith("raise") for call in calls):
         return Texts(printed.script, replaying(finding.title))
-    script = printed.script if printed.faithful else ""
+    script = printed.source
     last = f"try:\n    {calls[-1]}\nexcept s_tir.ScheduleError as error:\n    print('refused:', error)"
     repro = _SCHEDULE_REPRO.format(
         title=finding.title, program=program_source(finding.case, script), calls="\n".join((*calls[:-1], last))
@@ -117,20 +115,16 @@ def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: 
 
 
 def readable_script(rendering: Rendering, finding: Finding, evidence: Evidence, judge: JudgeCase) -> str:
-    """Return the TVMScript that may stand for a program in what people read and run; "" where its JSON has to.
+    """Return the source that may stand for a program in what people read and run; "" where its JSON has to.
 
     Not every program comes back from its own text: TVMScript's operators simplify, and some attributes have no syntax.
     A text that gives another program stands for the first one where that shows the very same `finding`, on the same
     inputs with the same results, which are its `evidence`. `judge` runs a case once and returns what is found.
     """
-    if rendering.faithful:
-        return rendering.script
-    if not rendering.again:
-        return ""
+    if rendering.faithful or not rendering.again:
+        return rendering.source
     twin = replace(finding.case, ir=rendering.again)
     found = next((other for other in judge(twin) if other.signature == finding.signature), None)
-    if found is None:
-        return ""
-    if evidence.parameters and evidence_for(twin, found.observation.results) != evidence:
-        return ""
+    if found is None or (evidence.parameters and evidence_for(twin, found.observation.results) != evidence):
+        return rendering.calls
     return rendering.script
