@@ -26,6 +26,9 @@ from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
+MIRROR = ".mirror"
+"""The file that a mirror has."""
+
 FOUND_ELSEWHERE = "elsewhere"
 """The file of a machine's mirror that lists the signatures of bundles that others have."""
 

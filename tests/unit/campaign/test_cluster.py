@@ -598,6 +598,7 @@ def test_a_worker_that_waits_is_answered_before_the_next_parcel_is_due(
 ) -> None:
     _coordinator, one, _other = pair
     slept: list[float] = []
+    monkeypatch.setattr(at_work, "EVERY", 1.0)
     monkeypatch.setattr(at_work, "time", SimpleNamespace(monotonic=lambda: 0.3 * len(slept), sleep=slept.append))
 
     def looks() -> int:

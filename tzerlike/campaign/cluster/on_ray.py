@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
 from tzerlike.campaign.cluster.disks import Disks
+from tzerlike.campaign.cluster.epochs import Epochs, read_epochs
 from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.recovery import recover
@@ -28,7 +29,7 @@ from tzerlike.processes.signals import StopRequest
 _CLIENT = "ray://"
 _ADDRESS = re.compile(r"auto|(?:ray://)?([^:/]+):([0-9]{1,5})")
 _CONNECT_SECONDS = 5.0
-_LOOK_EVERY = 1.0
+_LOOK_EVERY = 2.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
 
@@ -63,7 +64,8 @@ class Cluster:
     """Runs a campaign on the cluster at `address`: "auto" for the one that this machine is in, HOST:PORT of its head,
     or ray://HOST:PORT of one that this machine is not in.
 
-    `tell` is called with a line for each event, `show` about once a second with the contents of stats.json.
+    `tell` is called with a line for each event, `show` every two seconds or so, and at the end, with the contents of
+    stats.json.
     """
 
     config: CampaignConfig
@@ -83,15 +85,17 @@ class Cluster:
             name = f"tzerlike {secrets.token_hex(8)}"
             try:
                 campaign = self._coordinator(ray, name)
+                before = read_epochs(self.directory.cluster)
                 at_work = self._begin(ray, name)
                 disks = Disks(ray, name, campaign.campaign())
-                self._watch(ray, campaign, at_work, disks, stop)
+                self._watch(ray, campaign, before, at_work, disks, stop)
                 # Of a campaign that has ended the books are added up anew.
                 _insist(ray, campaign.end)
                 _await(ray, list(at_work) if stop else [], stop)
                 with contextlib.suppress(ray.exceptions.RayError):
                     _await(ray, disks.ask_all(), stop)
                 stats = _insist(ray, campaign.keep_books)
+                self.show(stats)
                 self._hear(campaign)
             except (ConnectionError, ray.exceptions.RayError) as error:
                 raise UserError(
@@ -133,8 +137,17 @@ class Cluster:
             at_work[actor.work.remote()] = part
         return at_work
 
-    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], disks: Disks, stop: StopRequest) -> None:
-        """Say and show what happens until every part has come to its end, or a signal asks for an end."""
+    def _watch(
+        self,
+        ray: Any,
+        campaign: _Campaign,
+        before: Epochs,
+        at_work: dict[Any, Part],
+        disks: Disks,
+        stop: StopRequest,
+    ) -> None:
+        """Say and show what happens until every part has come to its end, or a signal asks for an end; `before` says
+        how many machines each had had by the beginning."""
         failed: list[str] = []
         total = len(at_work)
         began, waiting, unsaved = time.monotonic(), True, False
@@ -148,8 +161,9 @@ class Cluster:
                     self.tell(failed[-1])
             if waiting and time.monotonic() - began > _WAITS:
                 waiting = False
-                if missing := [part for part in at_work.values() if not self.directory.node(part.node).exists()]:
-                    self.tell(f"{len(missing)} of {total} parts wait for a machine with {self.config.jobs} free cores")
+                now = read_epochs(self.directory.cluster)
+                if missing := sum(now.current(part.node) == before.current(part.node) for part in at_work.values()):
+                    self.tell(f"{missing} of {total} parts wait for a machine with {self.config.jobs} free cores")
             try:
                 with contextlib.suppress(ray.exceptions.RayError):
                     self.show(campaign.keep_books())
