@@ -1,17 +1,34 @@
-"""Gradients of TVM's pass beside numerical differences."""
+"""Gradients of TVM's pass beside those by differences: models that a child builds, runs and judges."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models import Drafted
-from tzerlike.core.errors import Fault
-from tzerlike.graph.gradients import differentiable, disagreements, gradients
+from tests.models import Drafted, case_of
+from tests.models import observed as observed_here
+from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.finding import Finding
+from tzerlike.core.limits import Limits
+from tzerlike.core.observation import Exit, Observation
+from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
-from tzerlike.graph.values import drawn_values
+from tzerlike.graph.stored import GRADIENT, model_of
+from tzerlike.harnesses.graph.harness import HARNESS
+from tzerlike.harnesses.graph.pairs import GraphPairs
+from tzerlike.harnesses.graph.passes import MIXED, ZERO, rules_for_gradients, suited
+from tzerlike.harnesses.graph.program import source_program
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.texts import repro_script, wrong_output
+from tzerlike.oracles.model_gradients import judge_gradients
+from tzerlike.oracles.models import judge_errors, judge_results
 from tzerlike.processes.forked import in_child
 
 
@@ -25,12 +42,18 @@ def _chain() -> Model:
     product = draft.call("matmul", 0, 1)
     share = draft.call("multiply", draft.call("nn.softmax", product, axis=1), draft.call("sin", product))
     mean = draft.call("mean", share, axis=(1,), keepdims=True)
-    return draft.model(draft.call("nn.relu", draft.call("subtract", share, mean)))
+    found = draft.call("nn.relu", draft.call("subtract", share, mean))
+    return with_loss(draft.model(found), [found])
 
 
 def _call(row: str, *sources: Origin, **attributes: Any) -> Model:
     draft = Drafted(*sources)
-    return draft.model(draft.call(row, *range(len(sources)), **attributes))
+    found = draft.call(row, *range(len(sources)), **attributes)
+    return with_loss(draft.model(found), [found])
+
+
+def _choice(*shape: int) -> Model:
+    return _call("where", Origin(TensorType((3, 4), "bool")), _doubles(3, 4), _doubles(*shape))
 
 
 RIGHT = {
@@ -38,37 +61,105 @@ RIGHT = {
     "a broadcast": _call("divide", _doubles(3, 4), _doubles(3, 1, low=0.5)),
     "a variance": _call("variance", _doubles(3, 4), axis=(1,), keepdims=False),
     "a scan": _call("cumsum", _doubles(3, 4), axis=1, exclusive=False),
+    "a choice": _choice(3, 4),
 }
-WRONG = {"exclusive": _call("cumsum", _doubles(3, 4), axis=1, exclusive=True)}
+WRONG = {
+    "cumsum": _call("cumsum", _doubles(3, 4), axis=1, exclusive=True),
+    "where": _choice(4),
+}
 
 
-def _found(model: Model, factor: float = 1.0) -> list[str]:
-    def work() -> str:
-        values = [drawn_values(origin, 0) for origin in model.sources]
-        return json.dumps(disagreements(model, values, [factor * one for one in gradients(model, values)]))
-
-    # Not here: a parallel kernel would leave TVM's threads behind, which the children of later tests lack.
-    answer, signal = in_child(work)
+@cache
+def observed(case: Case) -> Observation:
+    """What a child sees: a parallel kernel would leave TVM's threads behind, which the children of later tests lack."""
+    answer, signal = in_child(lambda: json.dumps(observed_here(case).to_json()))
     assert answer is not None, f"died of signal {signal}"
-    found: list[str] = json.loads(answer)
-    return found
+    return Observation.from_json(json.loads(answer))
+
+
+def _case(model: Model, *passes: str) -> Case:
+    return case_of(model, GRADIENT.name, *passes)
 
 
 @pytest.mark.parametrize("model", RIGHT.values(), ids=RIGHT)
 def test_gradients_are_those_that_differences_give(model: Model) -> None:
-    assert _found(model) == []
+    seen = observed(_case(model))
+    assert seen.results is not None and str(seen.results.optimised) == "agrees"
 
 
-@pytest.mark.parametrize("model", WRONG.values(), ids=WRONG)
-def test_a_scan_that_leaves_itself_out_has_the_gradient_of_one_that_does_not(model: Model) -> None:
-    assert [one.split(":")[0] for one in _found(model)] == ["%0"]
-
-
-def test_a_gradient_that_is_off_by_a_little_is_seen() -> None:
-    assert [one.split(":")[0] for one in _found(_chain(), 1.01)] == ["%0", "%1"]
+@pytest.mark.parametrize("name", WRONG)
+def test_a_scan_that_leaves_itself_out_and_a_choice_that_broadcasts_have_wrong_gradients(name: str) -> None:
+    """That of the scan is of one that takes itself in; that of the choice has the shape of the result."""
+    case = _case(WRONG[name], "relax.FoldConstant")
+    seen = observed(case)
+    found = judge_gradients(case, seen)
+    assert found is not None and judge_results(case, seen) is None
+    assert found.parts[:3] == ("both", f"gradient of {name}", "float")
 
 
 def test_triu_has_a_rule_that_does_not_fit_it() -> None:
-    assert "triu" in differentiable()
-    with pytest.raises(Fault, match="partials"):
-        _found(_call("triu", _doubles(3, 4), k=0))
+    case = _case(_call("triu", _doubles(3, 4), k=0))
+    found = judge_errors(case, observed(case))
+    assert found is not None and found.parts[0] == "Gradient" and "partials number" in found.observation.message
+
+
+def test_channels_that_come_last_are_refused_in_words() -> None:
+    window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
+    images = _doubles(1, 5, 5, 2), _doubles(3, 3, 2, 3)
+    case = _case(_call("nn.conv2d:NHWC", *images, **window, data_layout="NHWC", kernel_layout="HWIO"))
+    seen = observed(case)
+    assert (seen.exit, seen.rejection and seen.rejection.label) == (Exit.REJECTED, "documented-refusal")
+
+
+def test_gradients_come_first_and_for_models_that_have_them_alone() -> None:
+    asks, none = GraphPairs((), ("model-gradients",)), GraphPairs(())
+    assert set(asks.mutators) - set(none.mutators) == {"loss"}
+    draft = Drafted(_doubles(3))
+    case = case_of(_chain(), "relax.FoldConstant", MIXED.name)
+    assert asks.fit(case, case.ir)[0] == (GRADIENT, case.passes[0])
+    assert none.fit(case, case.ir)[0] == case.passes[:1]
+    assert suited((GRADIENT,), draft.model(draft.call("exp", 0))) == ()
+    assert {"cumsum", "matmul"} < rules_for_gradients()
+
+
+def test_tier_one_is_gradients_in_a_pipeline_that_tvm_ships() -> None:
+    finding = Finding("wrong-code", (), _case(WRONG["cumsum"], "relax.FoldConstant"), observed(_case(WRONG["cumsum"])))
+    carried = [case.passes for case in HARNESS.carried(None, finding)]  # type: ignore[arg-type]
+    assert carried == [(GRADIENT,), (GRADIENT, *ZERO)]
+    assert all(case.config == ContextConfig() for case in HARNESS.carried(None, finding))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_a_bundle_holds_shows_wrong_gradients_without_tzerlike(tmp_path: Path, name: str) -> None:
+    """And right ones are no bug: what is right is written down under the finding of what is wrong."""
+    case = _case(WRONG[name])
+    finding = Finding("wrong-code", ("wrong",), case, observed(case))
+    texts = _written(finding)
+    right = _written(replace(finding, case=_case(RIGHT["a scan"])))[:1] if name == "cumsum" else ()
+    runs = (*zip(("repro", "fails", "cured"), texts, (1, 1, 0), strict=True), *(("right", one, 0) for one in right))
+    for called, text, status in runs:
+        (tmp_path / f"{called}.py").write_text(text)
+        run = [sys.executable, "-I", str(tmp_path / f"{called}.py")]
+        done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+        assert done.returncode == status, (called, done.stdout[-500:], done.stderr[-500:])
+
+
+def test_the_regression_test_of_a_refusal_is_cured_by_a_model_that_has_gradients(tmp_path: Path) -> None:
+    case = _case(_call("triu", _doubles(3, 4), k=0))
+    model = model_of(case.ir)
+    program = source_program(model, alone=True)
+    assert program is not None
+    test = regression_test(Finding("ice-on-valid", ("x",), case, observed(case)), model, program.source, None)
+    for text, status in ((test.text, 1), (test.cured, 0)):
+        (tmp_path / "test.py").write_text(text)
+        run = [sys.executable, "-I", str(tmp_path / "test.py")]
+        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
+
+
+def _written(finding: Finding) -> tuple[str, str, str]:
+    """The repro, the regression test, and that with the bug cured."""
+    model = model_of(finding.case.ir)
+    program, wrong = source_program(model, alone=True), wrong_output(finding, model)
+    assert program is not None
+    test = regression_test(finding, model, program.source, wrong)
+    return repro_script(finding, model, program.source, Limits(), wrong), test.text, test.cured

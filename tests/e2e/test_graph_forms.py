@@ -24,8 +24,8 @@ from tzerlike.graph.relax import relax_accepts, relax_module
 from tzerlike.graph.spec import ROWS, forms
 from tzerlike.graph.symbols import with_variables
 from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.building import Building
 from tzerlike.harnesses.graph.program import building_source, script_of_model, source_program
-from tzerlike.harnesses.graph.running import Building
 from tzerlike.oracles.models import judge_results
 from tzerlike.systems import tvm_api
 

@@ -33,7 +33,7 @@ from tzerlike.graph.stored import COMPILED, model_of
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
-from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
@@ -195,8 +195,8 @@ def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch)
         swap.builder_.update_func(module.get_global_var("main"), swap.visit_expr(module["main"]))
         return swap.builder_.get()
 
-    original = running.made_pass
-    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    original = building.made_pass
+    monkeypatch.setattr(building, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
     case = case_of(swapped, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
     found = judge_results(case, observed(case))
     assert found is not None
@@ -213,8 +213,8 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
         module["main"] = relax.Function([], main.body, main.ret_ty, main.is_pure, main.attrs)
         return module
 
-    original = running.made_pass
-    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    original = building.made_pass
+    monkeypatch.setattr(building, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
     case = case_of(RIGHT, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
     seen = observed(case)
     found = judge_form(case, seen)
@@ -338,8 +338,8 @@ def _module(model: Model) -> Any:
 
 
 def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
-    original = running.made_pass
-    monkeypatch.setattr(running, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
+    original = building.made_pass
+    monkeypatch.setattr(building, "made_pass", lambda spec: planted if spec.name == "relax.Planted" else original(spec))
     return case_of(RIGHT, "relax.CanonicalizeBindings", "relax.Planted")
 
 

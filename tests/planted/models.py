@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.models import Drafted, called, floats
+from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.systems import tvm_api
 
@@ -297,3 +298,56 @@ HARMLESS: Mapping[str, Planted] = {
     ),
 }  # fmt: skip
 """Passes that do not."""
+
+
+def _summed(row: str, *sources: Origin, **attributes: Any) -> Model:
+    """A weighted sum of the results of a call, behind a call that is none of theirs."""
+    draft = Drafted(*sources)
+    found = draft.call(row, *(draft.call("sin", number) for number in range(len(sources))), **attributes)
+    return with_loss(draft.model(found), [found])
+
+
+def _rule(*partials: Callable[[Any, Any, Any], Any]) -> Callable[..., list[Any]]:
+    """A rule for gradients: what each input gets, by the result, the inputs and the gradient by the result."""
+    return lambda out, call, grad, builder: [partial(out, call.args, grad) for partial in partials]
+
+
+NOTHING, WHOLE, HALF = (relax.const(one, F32) for one in (0.0, 1.0, 0.5))
+
+GRADIENTS: Mapping[str, tuple[str, Model, Callable[..., list[Any]]]] = {
+    "sign-lost": ("cos", _summed("cos", floats(3, 4)), _rule(lambda out, given, grad: R.sin(given[0]) * grad)),
+    "inputs-swapped": (
+        "multiply", _summed("multiply", floats(3, 4), floats(3, 4)),
+        _rule(lambda out, given, grad: grad * given[0], lambda out, given, grad: grad * given[1]),
+    ),
+    "mask-forgotten": ("nn.relu", _summed("nn.relu", floats(3, 4)), _rule(lambda out, given, grad: grad)),
+    "inner-sum-forgotten": (
+        "nn.softmax", _summed("nn.softmax", floats(3, 4), axis=1), _rule(lambda out, given, grad: grad * out)
+    ),
+    "not-divided": (
+        "mean", _summed("mean", floats(3, 4), axis=(1,), keepdims=True),
+        _rule(lambda out, given, grad: R.broadcast_to(grad, (3, 4))),
+    ),
+    "transposition-forgotten": (
+        "matmul", _summed("matmul", SQUARE, SQUARE),
+        _rule(lambda out, given, grad: R.matmul(grad, given[1]), lambda out, given, grad: R.matmul(given[0], grad)),
+    ),
+    "half-off": (
+        "tanh", _summed("tanh", floats(3, 4)),
+        _rule(lambda out, given, grad: grad * (WHOLE - out * HALF * out)),
+    ),
+}  # fmt: skip
+"""Rules for gradients that are wrong, by operator."""
+
+HARMLESS_GRADIENTS: Mapping[str, tuple[str, Model, Callable[..., list[Any]]]] = {
+    "by-the-result": ("exp", _summed("exp", floats(3, 4)), _rule(lambda out, given, grad: R.exp(given[0]) * grad)),
+    "either-at-an-edge": (
+        "nn.relu", _summed("nn.relu", floats(3, 4, low=0, high=0)),
+        _rule(lambda out, given, grad: R.where(R.less_equal(given[0], NOTHING), NOTHING, grad)),
+    ),
+    "by-another-formula": (
+        "tanh", _summed("tanh", floats(3, 4)),
+        _rule(lambda out, given, grad: grad * (WHOLE - out) * (WHOLE + out)),
+    ),
+}  # fmt: skip
+"""Rules that are as right as TVM's, one of them where both sides of an edge are."""

@@ -10,12 +10,23 @@ from typing import Any
 
 import pytest
 
-from tests.models import called, case_of, observed
-from tests.planted.models import HARMLESS, LEGALISATIONS, MISCOMPILES, OVERLAPPING, Planted, rewriting
+from tests.models import Drafted, called, case_of, floats, observed
+from tests.planted.models import (
+    GRADIENTS,
+    HARMLESS,
+    HARMLESS_GRADIENTS,
+    LEGALISATIONS,
+    MISCOMPILES,
+    OVERLAPPING,
+    Planted,
+    rewriting,
+)
 from tzerlike.core.case import Case
 from tzerlike.core.results import Results
+from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
-from tzerlike.harnesses.graph import running
+from tzerlike.graph.stored import GRADIENT
+from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.passes import MIXED, suited
 from tzerlike.oracles import ORACLES, judged, make_oracles
 from tzerlike.processes.forked import in_child
@@ -66,7 +77,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[Planted], Case]:
     """Has a rewrite run as a pass between two of TVM's."""
 
     def planted(one: Planted) -> Case:
-        step, original = rewriting(one.operator, one.rewrite), running.made_pass
+        step, original = rewriting(one.operator, one.rewrite), building.made_pass
 
         def applied(module: Any) -> Any:
             made = step(module)
@@ -76,7 +87,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[Planted], Case]:
         def made(spec: Any) -> Any:
             return applied if spec.name == "relax.Planted" else original(spec)
 
-        monkeypatch.setattr(running, "made_pass", made)
+        monkeypatch.setattr(building, "made_pass", made)
         return case_of(one.model, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
 
     return planted
@@ -150,7 +161,7 @@ def test_what_goes_through_float16_may_be_off_by_its_roundings(
     mixed = replace(planted, passes=(MIXED,))
     assert _blamed(mixed) == []
     assert _blamed(replace(planted, passes=(MIXED, *planted.passes))) == [("wrong-code", "optimised", "relax.Planted")]
-    monkeypatch.setattr(running, "least_unit", lambda passes: 0.0)
+    monkeypatch.setattr(building, "least_unit", lambda passes: 0.0)
     assert _blamed(mixed) == [("wrong-code", "optimised", MIXED.name)]
 
 
@@ -162,6 +173,68 @@ def _product(dtype: str) -> Model:
 def test_mixed_precision_is_for_products_of_float32(dtype: str, fits: bool) -> None:
     assert (MIXED in suited((MIXED,), _product(dtype))) == fits
     assert _seen(case_of(_product(dtype), MIXED.name)).defined == fits
+
+
+@pytest.fixture
+def other_rule(request: pytest.FixtureRequest) -> Callable[[str, Any], None]:
+    """Has TVM make the gradients of an operator by another rule."""
+
+    def planted(operator: str, rule: Any) -> None:
+        key = f"relax.{operator}"
+        right = tvm_api.tvm.ir.Op.get(key).get_attr("FPrimalGradient")
+        request.addfinalizer(
+            lambda: tvm_api.tvm.ir.register_op_attr(key, "FPrimalGradient", right, level=next(_LEVELS))
+        )
+        tvm_api.tvm.ir.register_op_attr(key, "FPrimalGradient", rule, level=next(_LEVELS))
+
+    return planted
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_an_operator_is_blamed_whose_gradient_is_wrong(other_rule: Callable[[str, Any], None], name: str) -> None:
+    operator, model, rule = GRADIENTS[name]
+    case = case_of(model, GRADIENT.name, "relax.FoldConstant")
+    assert (_seen(case).ending, _blamed(case)) == ("agrees", [])
+    other_rule(operator, rule)
+    assert _blamed(case) == [("wrong-code", "both", f"gradient of {operator}")]
+
+
+@pytest.mark.parametrize("name", HARMLESS_GRADIENTS)
+def test_another_right_gradient_is_not_found(other_rule: Callable[[str, Any], None], name: str) -> None:
+    operator, model, rule = HARMLESS_GRADIENTS[name]
+    other_rule(operator, rule)
+    seen = _seen(case_of(model, GRADIENT.name))
+    assert (seen.ending, seen.blamed) == ("agrees", [])
+
+
+def test_the_pass_is_blamed_that_adds_up_gradients_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each operator's gradient is right by itself: the input gets that of one of the two alone."""
+    draft = Drafted(floats(3, 4))
+    product = draft.call("multiply", draft.call("sin", 0), draft.call("cos", 0))
+    case = case_of(with_loss(draft.model(product), [product]), GRADIENT.name)
+    step = rewriting("add", lambda x, y, **_: x)
+    made = relax.transform.Gradient
+    monkeypatch.setattr(relax.transform, "Gradient", lambda name: lambda module: step(made(name)(module)))
+    assert _blamed(case) == [("wrong-code", "both", GRADIENT.name)]
+
+
+def test_a_pass_behind_gradients_is_blamed_for_what_it_makes_of_them(plant: Callable[[Planted], Case]) -> None:
+    planted = plant(MISCOMPILES["operands-swapped"])
+    draft = Drafted(floats(3, 4), floats(3, 4))
+    difference = draft.call("subtract", draft.call("tanh", 0), 1)
+    case = replace(case_of(with_loss(draft.model(difference), [difference])), passes=(GRADIENT, *planted.passes))
+    assert _blamed(case) == [("wrong-code", "optimised", "relax.Planted")]
+
+
+def test_an_operator_that_is_lowered_wrongly_is_to_blame_and_not_its_gradient() -> None:
+    operator, model, _ = GRADIENTS["half-off"]
+    right = tvm_api.tvm.ir.Op.get(f"relax.{operator}").get_attr("FLegalize")
+    try:
+        planted = LEGALISATIONS[operator][1]
+        tvm_api.tvm.ir.register_op_attr(f"relax.{operator}", "FLegalize", planted, level=next(_LEVELS))
+        assert _blamed(case_of(model, GRADIENT.name)) == [("wrong-code", "both", operator)]
+    finally:
+        tvm_api.tvm.ir.register_op_attr(f"relax.{operator}", "FLegalize", right, level=next(_LEVELS))
 
 
 @pytest.mark.parametrize("name", _marked(HARMLESS))

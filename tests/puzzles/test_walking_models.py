@@ -11,7 +11,7 @@ from tests.planted.models import MISCOMPILES, rewriting
 from tzerlike.core.case import Case
 from tzerlike.core.observation import Stage
 from tzerlike.execution.diagnosis.walk import Change, Walk
-from tzerlike.harnesses.graph import running, walking
+from tzerlike.harnesses.graph import building, walking
 from tzerlike.systems import tvm_api
 
 relax = tvm_api.part("relax")
@@ -47,8 +47,8 @@ def _walk(case: Case, stop: int | None = None) -> Walk:
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Any:
     def planted(step: Any) -> Case:
-        original = running.made_pass
-        for module in (running, walking):
+        original = building.made_pass
+        for module in (building, walking):
             monkeypatch.setattr(
                 module, "made_pass", lambda spec: step if spec.name == "relax.Planted" else original(spec)
             )

@@ -22,6 +22,13 @@ DEFAULT_PIPELINE: Final = "default pipeline"
 """Who is guilty where no more is known than that code is wrong without a pass of the case's own."""
 
 
+GRADIENT_OF: Final = "gradient of "
+"""What stands before an operator whose gradient is guilty."""
+
+GRADIENT_BY: Final = "gradient by "
+"""What stands before the input that a result which is wrong is the gradient by."""
+
+
 class Ending(StrEnum):
     """What a build of a program came to, compared with the interpreter."""
 
@@ -48,7 +55,7 @@ class Difference:
     """The first element that is not as expected, of `count` among the `size` of its buffer.
 
     `nature` is one of: value, unwritten (it kept its first value), inaccurate (a float that is off by little), nan,
-    infinity, outside (something was written around the buffer).
+    infinity, outside (something was written around the buffer), shape (that of all of it is another one).
     """
 
     parameter: Whole
@@ -104,10 +111,10 @@ class Results:
     tzerlike.execution.diagnosis.localise has it, "" where nobody looked: a pass without its namespace, of the reference
     build's passes where `blame` is reference or both; `deed` is what it does to the program, where that is known
     (tzerlike.execution.diagnosis.walk). What has a blank in it is no pass: "LLVM optimisation", "code generation",
-    "default pipeline", or "A to B" for passes that look alike. `device` is where the optimised build ran,
-    where that is not the host: cuda. `misused` is a pass of the case's own that was given what its preconditions
-    exclude, by the time that the culprit had run. `misled` is what the culprit goes by that is wrong itself, an
-    expression, and what it makes of that.
+    "default pipeline", "gradient of cumsum", or "A to B" for passes that look alike. `device` is where the optimised
+    build ran, where that is not the host: cuda. `misused` is a pass of the case's own that was given what its
+    preconditions exclude, by the time that the culprit had run. `misled` is what the culprit goes by that is wrong
+    itself, an expression, and what it makes of that.
     """
 
     verdict: Text

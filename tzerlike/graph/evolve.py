@@ -13,6 +13,7 @@ from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted_model
 from tzerlike.graph.enclose import enclosed, repeated
 from tzerlike.graph.generate import random_model
+from tzerlike.graph.loss import drawn_loss
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
@@ -41,6 +42,8 @@ class Surroundings:
     menu: Menu
     rng: Random
     donor: Callable[[], Model]
+    rules: frozenset[str] = frozenset()
+    """The operators that there are gradients of."""
 
 
 def _insert(model: Model, around: Surroundings) -> Model | None:
@@ -177,10 +180,19 @@ DISRUPTIVE: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"disr
 """What makes models that are to be refused; only where an oracle is about those."""
 
 
+def _loss(model: Model, around: Surroundings) -> Model | None:
+    """A model that has gradients, by its inputs, of a sum."""
+    return drawn_loss(model, around.rng, around.rules)
+
+
+LOSSES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"loss": _loss}
+"""What makes models that have gradients; only where an oracle is about those."""
+
+
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
     model = _generate(model, around) or model if model.disrupted else model
-    found = {**MODEL_MUTATORS, **DISRUPTIVE}[name](model, around)
+    found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES}[name](model, around)
     if found is not None and found.disrupted:
         return found
     if found is not None and not found.variables and name != "generate":

@@ -127,6 +127,15 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join([*lines, f"return {', '.join(f'%{one}' for one in self.outputs)}"])
 
 
+def varied(model: Model) -> set[int]:
+    """Return the tensors that depend on inputs."""
+    found = {number for number, one in enumerate(model.sources) if one.kind == "input"}
+    for first, vertex in model.first_outputs():
+        if not found.isdisjoint(vertex.inputs):
+            found.update(range(first, first + len(vertex.outputs)))
+    return found
+
+
 class _File(Model, frozen=True, kw_only=True):
     schema_version: int
 

@@ -24,17 +24,21 @@ from tzerlike.graph.values import drawn_values, numpy_dtype
 _TRIALS = (4.0, -4.0, 0.0, 0.0)
 """By how many bounds each result of a trial is off; 0 draws it for each element, up to 4."""
 
-_GROWTH = 8.0
+GROWTH = 8.0
 """How many times as far off as the trials a build may be."""
 
 
 @dataclass(frozen=True)
 class ExpectedOutput:
-    """An output: its values in float64 or its whole dtype, how far off each element may be, and which count."""
+    """An output: its values in float64 or its whole dtype, how far off each element may be, and which count.
+
+    `source` is the number of the input that it is the gradient by, where it is one.
+    """
 
     values: Array
     bound: Array
     counts: bool
+    source: int | None = None
 
 
 def source_values(model: Model, rows: Mapping[str, Specification], seed: int) -> list[Array]:
@@ -50,10 +54,7 @@ def expected_outputs(
 
     Roundings are as coarse as `least` at least (tzerlike.graph.answer).
     """
-    with np.errstate(all="ignore"):
-        first = _run(model, rows, sources, lambda bound: None, least)
-        rng = np.random.default_rng(0)
-        trials = [_run(model, rows, sources, _off_by(share, rng), least) for share in _TRIALS]
+    first, *trials = tried(model, rows, sources, least)
     found = []
     for number in model.outputs:
         value, bound, sound = first[number]
@@ -61,11 +62,25 @@ def expected_outputs(
             found.append(ExpectedOutput(value, bound, False))
         elif value.dtype.kind == "f":
             spread = np.max([np.abs(trial[number][0] - value) for trial in trials], axis=0)
-            found.append(ExpectedOutput(value, bound + _GROWTH * spread, bool(np.all(np.isfinite(spread)))))
+            found.append(ExpectedOutput(value, bound + GROWTH * spread, bool(np.all(np.isfinite(spread)))))
         else:
             steady = all(np.array_equal(trial[number][0], value) for trial in trials)
             found.append(ExpectedOutput(value, bound, steady))
     return found
+
+
+Computed = list[tuple[Array, Array, bool]]
+"""Each tensor in float64 or its whole dtype, its own bound, and whether it, and what it is made of, means something."""
+
+
+def tried(
+    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], least: float = 0.0
+) -> list[Computed]:
+    """Return what a model computes, and what it does with each result off by some of its bounds, in several ways."""
+    rng = np.random.default_rng(0)
+    ways: list[_Off] = [lambda bound: None, *(_off_by(share, rng) for share in _TRIALS)]
+    with np.errstate(all="ignore"):
+        return [_run(model, rows, sources, off, least) for off in ways]
 
 
 def wrong_calls(
@@ -106,13 +121,11 @@ def _off_by(share: float, rng: np.random.Generator) -> _Off:
 
 def _run(
     model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], off: _Off, least: float
-) -> list[tuple[Array, Array, bool]]:
-    """Each tensor in float64 or its whole dtype, its own bound, and whether it and all that it is made of mean
-    something."""
+) -> Computed:
     kinds = model.types()
     tensors = list(sources)
     wide = (one.astype(np.float64) if _is_float(kind) else one for one, kind in zip(sources, kinds, strict=False))
-    found: list[tuple[Array, Array, bool]] = [(one, np.zeros(one.shape), True) for one in wide]
+    found: Computed = [(one, np.zeros(one.shape), True) for one in wide]
     if least:
         found = [(one, through_half(one) if one.dtype.kind == "f" else none, good) for one, none, good in found]
         steps = [off(bound) if one.dtype.kind == "f" else None for one, bound, _ in found]

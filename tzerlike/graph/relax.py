@@ -20,12 +20,14 @@ _OBJECTION = 300
 """Characters of what a verifier says."""
 
 
-def relax_module(model: Model, constant: Callable[[Origin], Any]) -> Any:
+def relax_module(model: Model, constant: Callable[[Origin], Any], *, alone: bool = False) -> Any:
     """Return the module whose `main` is the model; constants hold what `constant` makes of their origins.
+
+    Outputs come out in a tuple, but for the only one where that is to come out `alone`.
 
     TVM's own exceptions where it refuses a call.
     """
-    return _Writing(model).module(constant)
+    return _Writing(model).module(constant, together=not alone)
 
 
 def relax_accepts(module: Any) -> bool:
@@ -54,7 +56,7 @@ class _Writing:
         self._variables = [_variable(variable_name(place)) for place in range(len(model.variables))]
         self._functions: dict[str, tuple[Any, list[Any]]] = {}
 
-    def module(self, constant: Callable[[Origin], Any]) -> Any:
+    def module(self, constant: Callable[[Origin], Any], *, together: bool) -> Any:
         sources = self._model.sources
         known = {
             number: _relax.Var(f"x{number}", self._symbolic(one.type))
@@ -64,7 +66,7 @@ class _Writing:
         }
         inputs = [known[number] for number, one in enumerate(sources) if one.kind == "input"]
         with self._builder.function(tvm_api.ENTRY, inputs):
-            found = self._written(self._builder, body_of(self._model), known, together=True)
+            found = self._written(self._builder, body_of(self._model), known, together)
             self._builder.emit_func_output(found)
         return self._builder.finalize()
 

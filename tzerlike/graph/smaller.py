@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 import msgspec
@@ -11,6 +11,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex
+from tzerlike.graph.prune import pruned
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
@@ -22,26 +23,6 @@ class _Strict(Rebuilding):
 
     def draw(self, row: Specification, wishes: Sequence[int]) -> tuple[int, ...]:
         raise UserError(f"{row.name} does not take that")
-
-
-def pruned(model: Model, outputs: Iterable[int]) -> Model:
-    """Return the model with some of its tensors for outputs, and what they take to compute."""
-    outputs = tuple(outputs)
-    needed, keep = set(outputs), set[int]()
-    for number, vertex in reversed(list(model.first_outputs())):
-        if any(number + index in needed for index in range(len(vertex.outputs))):
-            keep.add(number)
-            needed.update(vertex.inputs)
-    sources = [number for number in range(len(model.sources)) if number in needed]
-    vertices = [(number, vertex) for number, vertex in model.first_outputs() if number in keep]
-    made = [number + index for number, vertex in vertices for index in range(len(vertex.outputs))]
-    place = {number: new for new, number in enumerate((*sources, *made))}
-    found = Model(
-        tuple(model.sources[number] for number in sources),
-        tuple(msgspec.structs.replace(one, inputs=tuple(place[i] for i in one.inputs)) for _, one in vertices),
-        tuple(place[number] for number in outputs),
-    )
-    return with_those_of(found, model, ROWS)
 
 
 def single_outputs(model: Model) -> Iterator[Model]:

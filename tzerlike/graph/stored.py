@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.errors import UserError
+from tzerlike.core.results import GRADIENT_OF
 from tzerlike.core.targets import checked_target
 from tzerlike.graph.disrupt import wrong_disruption
 from tzerlike.graph.model import Model, read_model
@@ -22,6 +23,15 @@ WITHOUT_PLANNING = ContextConfig(disabled_passes=("StaticPlanBlockMemory",))
 
 COMPILED = PassSpec("relax.CompiledMode")
 """A step of a sequence that is no pass: the virtual machine runs machine code in place of bytecode."""
+
+GRADIENT = PassSpec("relax.Gradient")
+"""The first step of a sequence, where it has it: `main_adjoint` is made and run, which gives gradients too."""
+
+
+def blames_gradients(guilty: str) -> bool:
+    """Whether the one who is guilty is a gradient, or the pass that makes them."""
+    return guilty.startswith(GRADIENT_OF) or guilty == GRADIENT.name
+
 
 _PASS_NAME = re.compile(r"relax\.[A-Za-z_][A-Za-z0-9_]{0,99}")
 

@@ -16,6 +16,7 @@ from tzerlike.core.observation import Exit, Observation
 from tzerlike.oracles import (
     crash,
     metamorphic,
+    model_gradients,
     model_refusals,
     model_steps,
     models,
@@ -57,6 +58,7 @@ ORACLES: dict[str, Oracle] = {
     "model-input": Oracle(judge_immutability, frozenset({Check.IMMUTABILITY}), harness=GRAPH),
     "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
     "model-refusals": Oracle(model_refusals.judge_refusals, harness=GRAPH, account=model_refusals.account_of_refusal),
+    "model-gradients": Oracle(model_gradients.judge_gradients, frozenset({Check.RESULTS}), harness=GRAPH),
     "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
     "proof": Oracle(judge_proof, harness="arith"),
 }

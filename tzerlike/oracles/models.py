@@ -13,7 +13,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
-from tzerlike.graph.stored import COMPILED
+from tzerlike.graph.stored import COMPILED, blames_gradients
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -31,9 +31,11 @@ _QUOTED = (
 
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
-    """Return the wrong-code finding of a model; what only machine code has wrong is for another oracle."""
+    """Return the wrong-code finding of a model; what machine code or a gradient has wrong is for other oracles."""
     results = observation.results
-    return None if results is None or results.guilty == COMPILED.name else wrong_results(case, observation)
+    if results is None or results.guilty == COMPILED.name or blames_gradients(results.guilty):
+        return None
+    return wrong_results(case, observation)
 
 
 def wrong_results(case: Case, observation: Observation) -> Finding | None:

@@ -12,7 +12,8 @@ from tzerlike.graph.evolve import MODEL_LIMITS, MODEL_MUTATORS, Surroundings, mu
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
-from tzerlike.graph.smaller import fewer_dimensions, pruned, smaller_extents, without_calls
+from tzerlike.graph.prune import pruned
+from tzerlike.graph.smaller import fewer_dimensions, smaller_extents, without_calls
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import operators_of, require_model

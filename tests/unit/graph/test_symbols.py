@@ -14,7 +14,8 @@ from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
-from tzerlike.graph.smaller import plainer_forms, pruned
+from tzerlike.graph.prune import pruned
+from tzerlike.graph.smaller import plainer_forms
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import require_model

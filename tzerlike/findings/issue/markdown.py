@@ -7,7 +7,7 @@ import re
 from tzerlike.core.case import GRAPH, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
@@ -21,6 +21,7 @@ from tzerlike.findings.issue.results import (
     speeds_in_words,
     spelled,
     wrong_in_short,
+    wrong_place,
 )
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
@@ -228,8 +229,9 @@ def _expected(subject: Subject) -> str:
         value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
-            place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
-            value = f"{code(place)} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+            value = f"{code(wrong_place(difference))} is {short_numbers(difference.got, difference.expected)[1]}{off}. "
+        if difference is not None and difference.name.startswith(GRADIENT_BY):
+            return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             return f"{value}NumPy computes the model without an overflow or an infinity on the way."
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from tzerlike.core.case import GRAPH
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
@@ -29,10 +29,17 @@ def wrong_in_short(ran: Ran) -> str:
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
-    place = f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
+    place = wrong_place(difference)
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
+
+
+def wrong_place(difference: Difference) -> str:
+    """The element that is wrong, or the shape."""
+    if difference.nature == "shape":
+        return f"{difference.name}.shape"
+    return f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
 
 
 def results_in_words(subject: Subject) -> list[str]:
@@ -77,6 +84,8 @@ def _culprit(guilty: str) -> str:
 
 def spelled(guilty: str) -> str:
     """A culprit that is no pass as a report says it: bundles have its older name."""
+    if guilty.startswith(GRADIENT_OF):
+        return f"the {GRADIENT_OF}{code(guilty.removeprefix(GRADIENT_OF))}"
     return guilty.replace("LLVM optimisation", "LLVM's optimizer")
 
 

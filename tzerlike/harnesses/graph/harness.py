@@ -39,7 +39,7 @@ from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
-from tzerlike.harnesses.graph.passes import SHIPPED
+from tzerlike.harnesses.graph.passes import SHIPPED, gradients_first
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
@@ -155,10 +155,11 @@ class GraphHarness(CaseHarness):
         return not printed or bool(script_of_model(model_of(case.ir)))
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The same model in each pipeline that TVM ships, with default options."""
+        """The same model in each pipeline that TVM ships, with default options; with its gradients, if it has any."""
         if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
+            first = gradients_first(finding.case.passes)
             for passes in SHIPPED:
-                yield replace(finding.case, passes=passes, config=ContextConfig(), target=_LLVM)
+                yield replace(finding.case, passes=(*first, *passes), config=ContextConfig(), target=_LLVM)
 
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase

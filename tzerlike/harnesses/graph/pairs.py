@@ -15,14 +15,14 @@ from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.graph.evolve import DISRUPTIVE, MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.evolve import DISRUPTIVE, LOSSES, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
+from tzerlike.graph.stored import COMPILED, GRADIENT, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
-from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, suited
+from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, rules_for_gradients, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -52,10 +52,12 @@ class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
-        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE}]
+        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES}]
         if unknown:
             raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
-        self.mutators = tuple(names) or (*MODEL_MUTATORS, *(DISRUPTIVE if "model-refusals" in oracles else ()))
+        self._rules = rules_for_gradients() if "model-gradients" in oracles else frozenset()
+        disruptive = DISRUPTIVE if "model-refusals" in oracles else ()
+        self.mutators = tuple(names) or (*MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()))
         self._menu = Menu(list(ROWS.values()))
         self._modes = "model-modes" in oracles
         texts = ROUND_TRIPS if "model-text" in oracles else ()
@@ -63,7 +65,7 @@ class GraphPairs:
 
     def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
         rng = mutation.rng
-        around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)))
+        around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)), self._rules)
         found = mutated(mutation.mutator, read_model(program), around)
         if found is None:
             return Mutant(Attempt(None))
@@ -86,15 +88,19 @@ class GraphPairs:
         draw = rng.random()
         config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
-        passes = suited(self._sequences.fresh(rng), read_model(program))
+        passes = self._suited(self._sequences.fresh(rng), read_model(program))
         return passes, WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
+        return self._suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
 
     def fit(self, case: Case, program: str) -> Plan:
         model = read_model(program)
-        return () if model.disrupted else suited(case.passes, model), case.config
+        return () if model.disrupted else self._suited(case.passes, model), case.config
+
+    def _suited(self, passes: Passes, model: Model) -> Passes:
+        """What of a sequence is for a model; gradients first, where an oracle asks for them and the model has some."""
+        return suited((GRADIENT, *passes) if self._rules else passes, model)
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)

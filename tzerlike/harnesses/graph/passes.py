@@ -13,8 +13,10 @@ from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
 from tzerlike.graph.answer import HALF
+from tzerlike.graph.loss import differentiable
 from tzerlike.graph.model import Model
-from tzerlike.graph.stored import COMPILED
+from tzerlike.graph.spec import OPERATOR_ROWS
+from tzerlike.graph.stored import COMPILED, GRADIENT
 from tzerlike.systems import tvm_api
 
 _MOST_PASSES = 10
@@ -56,9 +58,28 @@ def least_unit(passes: Sequence[PassSpec]) -> float:
     return HALF if MIXED in passes else 0.0
 
 
+ADJOINT = f"{tvm_api.ENTRY}_adjoint"
+"""What GRADIENT makes: it takes what `main` does, and gives what that gives, and the gradients by all of that."""
+
+
+@cache
+def rules_for_gradients() -> frozenset[str]:
+    """Return the operators that TVM has a rule for gradients for."""
+    operators = {one.operator for one in OPERATOR_ROWS.values()}
+    return frozenset(name for name in operators if tvm_api.has_attribute(f"relax.{name}", "FPrimalGradient"))
+
+
+def gradients_first(passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
+    """Return what all builds of a sequence begin with: the step that makes gradients, where it has one."""
+    return (GRADIENT,) if GRADIENT in passes else ()
+
+
 def suited(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
-    """Leave out what is not for a model."""
-    return tuple(passes) if MIXED not in passes or _single(model) else tuple(one for one in passes if one != MIXED)
+    """Leave out what is not for a model; gradients are taken of the model as it stands, in its own dtypes."""
+    if GRADIENT in passes and differentiable(model, rules_for_gradients()):
+        return (GRADIENT, *(one for one in passes if one not in (GRADIENT, MIXED)))
+    unsuited = {GRADIENT} if _single(model) else {GRADIENT, MIXED}
+    return tuple(one for one in passes if one not in unsuited)
 
 
 def _single(model: Model) -> bool:
@@ -183,6 +204,8 @@ def made_pass(spec: PassSpec) -> Any:
         return lambda module: module
     if spec.name in ROUND_TRIPS and not spec.args:
         return ROUND_TRIPS[spec.name]
+    if spec == GRADIENT:
+        return tvm_api.part("relax").transform.Gradient(tvm_api.ENTRY)
     if spec.name in WITH_ARGUMENTS and not spec.args:
         return WITH_ARGUMENTS[spec.name][0]()
     constructor = known_passes().get(spec.name)
@@ -194,6 +217,7 @@ def made_pass(spec: PassSpec) -> Any:
 def step_source(spec: PassSpec, module: str) -> str:
     """Return a line that takes a step with what is called `module`, "" for one that is none by itself."""
     given = {
+        GRADIENT.name: f'relax.transform.Gradient("{tvm_api.ENTRY}")({module})',
         "relax.ThroughText": f"tvm.script.from_source({module}.script(show_meta=True))",
         "relax.ThroughJson": f"tvm.ir.load_json(tvm.ir.save_json({module}))",
     }

@@ -36,16 +36,17 @@ class ModelSource:
     shown: str
 
 
-def source_program(model: Model) -> ModelSource | None:
+def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
 
-    None where TVM can neither build nor print it and it is no plain list of calls.
+    `alone` is what it is to `relax_module`. None where TVM can neither build nor print the model and it is no plain
+    list of calls.
     """
     bare = replace(model, sources=tuple(replace(one, kind="input") for one in model.sources))
-    calls = building_source(bare)
+    calls = building_source(bare, alone=alone)
 
     def look() -> str:
-        module = relax_module(bare, lambda origin: None)
+        module = relax_module(bare, lambda origin: None, alone=alone)
         text = tvm_api.script_of(module)
         try:
             reads = tvm_api.script_of(tvm_api.parse_script(text)) == text
@@ -90,7 +91,7 @@ def script_of_model(model: Model) -> str:
 _IMPORTS = "from tvm import relax, tirx\n\n"
 
 
-def building_source(model: Model) -> str:
+def building_source(model: Model, *, alone: bool = False) -> str:
     """Return statements that build a model as `relax_module` does, "" for one that is more than a list of calls."""
     items = body_of(model).items
     calls = [item for item in items if isinstance(item, SingleCall) and item.vertex.row not in _NO_CALLS]
@@ -108,7 +109,7 @@ def building_source(model: Model) -> str:
     lines += ["    with builder.dataflow():"]
     for call in calls:
         lines += (f"        {line}" for line in _emitted(model, call))
-    lines += [f"        result = builder.emit_output(relax.Tuple([{given}]))"]
+    lines += [f"        result = builder.emit_output({given if alone else f'relax.Tuple([{given}])'})"]
     lines += ["    builder.emit_func_output(result)", "Module = builder.finalize()"]
     return "\n".join(lines)
 

@@ -21,10 +21,11 @@ from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_cas
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
+from tzerlike.graph.stored import GRADIENT
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, step_source
-from tzerlike.harnesses.graph.sources import inputs_source, run_of, sources_source
+from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
 
@@ -35,7 +36,7 @@ _INLINE = 64
 _RUN = """\
 inputs = [
 {inputs}]
-got = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, inputs))[{number}].numpy()
+got = {result}
 """
 
 _OTHER_MODEL = """\
@@ -48,6 +49,18 @@ class Module:
             z = (y,)
             R.output(z)
         return z
+"""
+
+
+_OTHER_LOSS = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            y = R.sum(x)
+            R.output(y)
+        return y
 """
 
 
@@ -72,18 +85,23 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         ways = (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
     build = _under(case, case.passes, f"built = {build_source(case.passes, 'mod')}\n")
+    others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
     if finding.kind in ("crash", "ice-on-valid"):
-        return Regression(written(start, build), written("mod = Module\n", build, program=_OTHER_MODEL))
+        return Regression(written(start, build), written("mod = Module\n", build, program=others))
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
         return Regression()
     difference = results.optimised.difference
-    run = _RUN.format(inputs=inputs_source(model, case, run_number), number=output)
+
+    def ran(inputs: str, number: int) -> str:
+        return _RUN.format(inputs=inputs, result=result_source(case, number, "inputs"))
+
+    run = ran(inputs_source(model, case, run_number), output)
     if difference is None or expected is None:
         runs = range(RUNS if model.variables else 1)
-        run = "".join(_RUN.format(inputs=inputs_source(model, case, number), number=0) for number in runs)
-        other = _RUN.format(inputs='    np.zeros(3, "float32"),\n', number=0)
-        return Regression(written(start, build, run), written("mod = Module\n", build, other, program=_OTHER_MODEL))
+        run = "".join(ran(inputs_source(model, case, number), 0) for number in runs)
+        other = ran('    np.zeros(3, "float32"),\n', 0)
+        return Regression(written(start, build, run), written("mod = Module\n", build, other, program=others))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
 
@@ -121,7 +139,9 @@ def _comparison(expected: ExpectedOutput, difference: Difference) -> tuple[str, 
     """Statements that make what is expected, that put it in the place of what was computed, and that compare."""
     what, here = expected.values, difference.index
     bound = np.broadcast_to(np.asarray(expected.bound, np.float64), what.shape)
-    if what.size > _INLINE or difference.nature == "shape":
+    if difference.nature == "shape":
+        return "", f"got = np.zeros({what.shape})\n", f"assert got.shape == {what.shape}\n"
+    if what.size > _INLINE:
         place, value = f"got[{', '.join(map(str, here))}]", number_source(what[here])
         return "", f"{place} = {value}\n", f"assert abs(float({place}) - {value}) <= {number_source(bound[here])}\n"
     wanted = f"expected = {array_source(what, _dtype(what))}\n"

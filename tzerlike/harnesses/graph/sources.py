@@ -16,7 +16,10 @@ from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import GRADIENT
 from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.passes import ADJOINT
+from tzerlike.systems import tvm_api
 
 _INLINE = 64
 """Elements that are listed; more are packed."""
@@ -26,7 +29,19 @@ def run_of(finding: Finding, model: Model) -> tuple[int, int]:
     """Return the run of a model that a finding of wrong results is of, or the first one; and which output is wrong."""
     results = finding.observation.results
     difference = None if results is None else results.optimised.difference
-    return (0, 0) if difference is None else divmod(difference.parameter, len(model.outputs))
+    if difference is None:
+        return 0, 0
+    if GRADIENT in finding.case.passes:
+        return 0, difference.parameter
+    return divmod(difference.parameter, len(model.outputs))
+
+
+def result_source(case: Case, number: int, inputs: str) -> str:
+    """Return an expression that runs what is `built`, and is the array of one of its results."""
+    entry, place = tvm_api.ENTRY, f"[{number}]"
+    if GRADIENT in case.passes:
+        entry, place = ADJOINT, f"[1][{number - 1}]" if number else "[0]"
+    return f'relax.VirtualMachine(built, tvm.cpu())["{entry}"](*map(tvm.runtime.tensor, {inputs})){place}.numpy()'
 
 
 def sources_source(model: Model, case: Case, run: int = 0) -> list[str]:

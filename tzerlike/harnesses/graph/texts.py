@@ -16,16 +16,17 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import ExpectedOutput, expected_outputs
+from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.stored import GRADIENT, model_of
 from tzerlike.graph.symbols import RUNS
+from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, least_unit, step_source
+from tzerlike.harnesses.graph.passes import build_source, step_source
 from tzerlike.harnesses.graph.program import source_program
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, run_of, sources_source
+from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
 
 _HEAD = '''\
@@ -114,7 +115,7 @@ print("the bug does not show")
 """
 
 _CALL = """\
-outputs = relax.VirtualMachine(built, tvm.cpu())["main"](*map(tvm.runtime.tensor, INPUTS))
+got = {result}
 """
 
 _OTHER_RUN = """\
@@ -127,21 +128,23 @@ print("the model runs: the bug does not show")
 """
 
 _COMPARE = """\
-got = outputs[{number}].numpy()
 
 
 def array(text, dtype):
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype).reshape({shape!r})
 
 
-# What the model computes in NumPy, and how far off a correct build may be.
+# {what}, and how far off a correct build may be.
 expected = array({expected!r}, {dtype!r})
 bound = array({bound!r}, "float64")
+if got.shape != expected.shape:
+    print(f"{name} has the shape {{got.shape}}, not {{expected.shape}}: the bug shows")
+    sys.exit(1)
 with np.errstate(invalid="ignore"):
     bad = ~(abs(got.astype("float64") - expected) <= bound) if expected.dtype.kind == "f" else got != expected
 for index in np.argwhere(bad)[:5]:
     place = tuple(index)
-    print(f"output{number}{{list(map(int, place))}} is {{got[place]}}, not {{expected[place]}} ± {{bound[place]}}")
+    print(f"{name}{{list(map(int, place))}} is {{got[place]}}, not {{expected[place]}} ± {{bound[place]}}")
 print("the bug shows" if bad.any() else "every result is right: the bug does not show")
 sys.exit(int(bad.any()))
 """
@@ -153,7 +156,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         return Texts(f"{lines}\n", refusal_script(finding, model))
-    program = source_program(model)
+    program = source_program(model, alone=GRADIENT in finding.case.passes)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     wrong = wrong_output(finding, model)
@@ -186,7 +189,7 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
         return None
     run, output = run_of(finding, model)
     one, values = values_of_runs(model, ROWS, finding.case.input_seed)[run]
-    return expected_outputs(one, ROWS, values, least_unit(finding.case.passes))[output]
+    return expected_results(finding.case.passes, one, values)[output]
 
 
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
@@ -228,20 +231,22 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     found = None if results is None else results.optimised.difference
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END
+    call = _CALL.format(result=result_source(case, output, "INPUTS"))
     if wrong is None or found is None:
         others = (
-            _OTHER_RUN.format(inputs=inputs_source(model, case, number)) + _CALL
+            _OTHER_RUN.format(inputs=inputs_source(model, case, number)) + call
             for number in range(1, RUNS if model.variables else 1)
         )
-        return head + build + _CALL + "".join(others) + _CALL_END
+        return head + build + call + "".join(others) + _CALL_END
     run = _COMPARE.format(
-        number=output,
+        name=f"output{output}" if wrong.source is None else found.name,
+        what="What the model computes in NumPy" if wrong.source is None else "Slopes of what NumPy computes",
         shape=wrong.values.shape,
         expected=packed_bytes(wrong.values),
         dtype=str(wrong.values.dtype),
         bound=packed_bytes(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
     )
-    return head + build + _CALL + run
+    return head + build + call + run
 
 
 def _breach(finding: Finding) -> str:

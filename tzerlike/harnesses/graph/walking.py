@@ -16,9 +16,9 @@ from tzerlike.core.results import Ran
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import made_pass
-from tzerlike.harnesses.graph.running import Building, expected_runs, ran
+from tzerlike.harnesses.graph.passes import gradients_first, made_pass
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -85,7 +85,7 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
     count = len(case.passes)
     channel.add_result({"at": None, "name": ""})
     runs = expected_runs(building, model)
-    for length in range(count + 1):
+    for length in range(len(gradients_first(case.passes)), count + 1):
         try:
             built, _ = building.build(building.module(model), case.passes[:length])
             found = ran(building, built, runs)

@@ -1,0 +1,140 @@
+"""Gradients by differences, and the models that have them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.models import Drafted
+from tzerlike.graph.evolve import MODEL_LIMITS, Surroundings, mutated
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.gradients import expected_gradients
+from tzerlike.graph.loss import differentiable, losses_of_calls, with_loss
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import Model, Origin, TensorType
+from tzerlike.graph.reference import ExpectedOutput, source_values
+from tzerlike.graph.sound import unsound
+from tzerlike.graph.spec import ROWS
+
+RULES = frozenset("add subtract multiply divide exp sin abs sqrt nn.relu matmul sum mean split where greater".split())  # noqa: SIM905
+
+
+def _floats(*shape: int, dtype: str = "float64") -> Origin:
+    return Origin(TensorType(shape, dtype), seed=len(shape))
+
+
+def _values(model: Model, *inputs: object) -> list[Array]:
+    """The inputs, and what is drawn for all other sources."""
+    drawn = source_values(model, ROWS, 0)
+    given = [np.asarray(one, kind.type.dtype) for one, kind in zip(inputs, model.sources, strict=False)]
+    return [*given, *drawn[len(given) :]]
+
+
+def _gradients(model: Model, *inputs: object) -> tuple[list[ExpectedOutput], list[Array]]:
+    values = _values(model, *inputs)
+    return expected_gradients(model, ROWS, values), values
+
+
+def _loss(row: str, *sources: Origin) -> Model:
+    draft = Drafted(*sources)
+    found = draft.call(row, *range(len(sources)))
+    return with_loss(draft.model(found), [found])
+
+
+@pytest.mark.parametrize("dtype, near", [("float64", 1e-4), ("float32", 1e-2)])
+def test_gradients_are_those_of_calculus_and_their_bounds_are_small(dtype: str, near: float) -> None:
+    """Of x @ y, then exp, then a product with x broadcast: each tensor is taken more than once."""
+    draft = Drafted(_floats(3, 1, dtype=dtype), _floats(1, 4, dtype=dtype))
+    powers = draft.call("exp", draft.call("matmul", 0, 1))
+    product = draft.call("multiply", powers, 0)
+    model = with_loss(draft.model(product), [product])
+    (by_x, by_y), (x, y, weights) = _gradients(model, [[0.5], [-1], [0.25]], [[1, -0.5, 0.25, 2]])
+    above = weights * np.exp(x @ y)
+    for found, wanted in ((by_x, (above * (1 + x * y)).sum(1, keepdims=True)), (by_y, (above * x * x).sum(0)[None])):
+        assert found.counts
+        assert np.all(np.abs(found.values - wanted) <= found.bound)
+        assert np.all(found.bound < near * np.maximum(1, np.abs(wanted)))
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, -1e-9])
+def test_at_an_edge_both_slopes_are_right_and_beside_it_one_is(off: float) -> None:
+    model = _loss("nn.relu", _floats(3))
+    (found,), (_, weights) = _gradients(model, [-2, off, 2])
+    assert found.counts
+    for slope in (0, 1):
+        assert np.all((np.abs(found.values - slope * weights) <= found.bound) == [slope == 0, True, slope == 1])
+
+
+def test_where_a_function_ends_there_is_no_slope() -> None:
+    model = _loss("sqrt", _floats(2))
+    assert [one.counts for one in _gradients(model, [1, 0])[0]] == [False]
+    assert [one.counts for one in _gradients(model, [1, 2])[0]] == [True]
+
+
+def test_where_rounding_may_choose_otherwise_nothing_counts() -> None:
+    draft = Drafted(_floats(2, dtype="float32"), _floats(2, dtype="float32"))
+    above = draft.call("greater", draft.call("exp", 0), 1)
+    chosen = draft.call("where", above, 0, 1)
+    model = with_loss(draft.model(chosen), [chosen])
+    near = float(np.exp(np.float32(0.3)))
+    assert [one.counts for one in _gradients(model, [0.3, 1], [near, 0])[0]] == [False, False]
+    assert [one.counts for one in _gradients(model, [0.3, 1], [near + 0.1, 0])[0]] == [True, True]
+
+
+def test_numbers_whose_squares_do_not_fit_count_for_nothing() -> None:
+    model = _loss("divide", _floats(2, dtype="float32"), _floats(2, dtype="float32"))
+    for size, counts in ((1e-20, False), (1e20, False), (1e-3, True)):
+        assert [one.counts for one in _gradients(model, [1, 2], [1, size])[0]] == [counts, counts]
+
+
+def test_a_model_has_gradients_if_all_calls_have_rules_and_floats_alone_come_in() -> None:
+    model = _loss("exp", _floats(2, 3))
+    assert differentiable(model, RULES)
+    assert not differentiable(model, RULES - {"exp"})
+    assert not differentiable(msgspec.structs.replace(model, outputs=(2,)), RULES)
+    whole = Drafted(Origin(TensorType((3,), "int32")))
+    total = whole.call("sum:all", whole.call("multiply", 0, 0), axis=None, keepdims=False)
+    assert not differentiable(whole.model(total), RULES)
+    constant = msgspec.structs.replace(model.sources[0], kind="constant")
+    assert not differentiable(msgspec.structs.replace(model, sources=(constant, model.sources[1])), RULES)
+
+
+def test_there_is_no_gradient_by_the_weights_of_nll_loss() -> None:
+    draft = Drafted(_floats(2, 3), Origin(TensorType((2,), "int64"), low=0, high=2), _floats(3))
+    found = draft.call("nn.nll_loss", 0, 1, 2, reduction="sum", ignore_index=-100)
+    model = with_loss(draft.model(found), [found])
+    assert [one.kind for one in model.sources] == ["input", "constant", "constant"]
+    rules = RULES | {"nn.nll_loss"}
+    assert differentiable(model, rules)
+    weights = msgspec.structs.replace(model.sources[2], kind="input")
+    assert not differentiable(msgspec.structs.replace(model, sources=(*model.sources[:2], weights)), rules)
+
+
+def test_losses_that_are_drawn_have_gradients() -> None:
+    menu, found = Menu(list(ROWS.values())), []
+    for seed in range(40):
+        model = random_model(Random(seed), 4, menu, MODEL_LIMITS)
+        around = Surroundings(ROWS, menu, Random(seed), lambda model=model: model, RULES)  # type: ignore[misc]
+        loss = mutated("loss", model, around)
+        if loss is not None:
+            assert differentiable(loss, RULES) and unsound(loss, ROWS) == "", loss
+            found.append(loss)
+    assert len(found) > 35
+    assert {vertex.row for loss in found for vertex in loss.vertices} > {"split", "matmul", "where"}
+
+
+def test_each_call_that_gradients_go_through_has_a_loss_of_its_own() -> None:
+    draft = Drafted(_floats(4, 2), _floats(4, 2))
+    first = draft.call("split", 0, indices_or_sections=2, axis=0)
+    product = draft.call("multiply", first, draft.call("exp", first + 1))
+    model = with_loss(draft.model(product), [product])
+    rows = []
+    for vertex, alone, values in losses_of_calls(model, ROWS, source_values(model, ROWS, 0)):
+        rows.append(vertex.row)
+        assert differentiable(alone, RULES) and len(values) == len(alone.sources)
+        assert vertex.row in {one.row for one in alone.vertices}
+    assert rows == ["sum:all", "multiply", "multiply", "exp", "split"]

@@ -1,0 +1,81 @@
+"""Who wrong results of a model are due to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, Ending, Ran, Results
+from tzerlike.graph.loss import losses_of_calls
+from tzerlike.graph.model import Model
+from tzerlike.graph.reference import wrong_calls
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import GRADIENT, WITHOUT_PLANNING
+from tzerlike.harnesses.graph.building import LOWERED_ONLY, Building, Run, expected_results, expected_runs, ran
+from tzerlike.harnesses.graph.passes import gradients_first
+from tzerlike.systems.refusal import CompilerRefused
+
+
+def with_blame(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
+    building.channel.note_results(results)
+    building.channel.enter_stage(Stage.BUILD_BASELINE)
+    first = gradients_first(building.case.passes)
+    try:
+        built, _ = building.build(building.module(model), first, pipeline=LOWERED_ONLY)
+    except CompilerRefused as refusal:
+        return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
+    baseline = ran(building, built, runs)
+    results = replace(results, baseline=baseline)
+    if baseline.ending is Ending.DIFFERS:
+        return (_of_gradients if first else _of_operator)(building, model, runs, results)
+    if baseline.ending is not Ending.AGREES:
+        return results
+    for count in range(len(first), len(building.case.passes) + 1):
+        built, _ = building.build(building.module(model), building.case.passes[:count])
+        if ran(building, built, runs).ending.wrong:
+            passes = building.case.passes[len(first) : count]
+            return replace(results, guilty=passes[-1].name if passes else DEFAULT_PIPELINE)
+    return results
+
+
+def _of_gradients(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge the model without its gradients, then the gradients of each call by itself."""
+    bare = Building(replace(building.case, passes=()), building.channel, building.effort)
+    built, _ = bare.build(bare.module(model), (), pipeline=LOWERED_ONLY)
+    outputs = expected_runs(bare, model)
+    if ran(bare, built, outputs).ending.wrong:
+        return _of_operator(bare, model, outputs, results)
+    (run,) = runs
+    for vertex, alone, values in losses_of_calls(model, ROWS, run.sources):
+        built, _ = building.build(building.module(alone, values), (GRADIENT,), pipeline=LOWERED_ONLY)
+        if ran(building, built, [Run(alone, values, expected_results((GRADIENT,), alone, values))]).ending.wrong:
+            return replace(results, guilty=f"{GRADIENT_OF}{vertex.row.partition(':')[0]}")
+    found = results.baseline.difference
+    if found is not None and found.nature == "inaccurate":
+        return Results("unknown", "errors-grow")
+    return replace(results, guilty=GRADIENT.name)
+
+
+def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
+    first = len(model.sources)
+    bare = msgspec.structs.replace(model, outputs=tuple(range(first, len(model.types()))))
+    built, _ = building.build(building.module(bare), (), pipeline=LOWERED_ONLY)
+    for run in runs:
+        found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
+        if found:
+            return replace(results, guilty=found[0][0].row.partition(":")[0])
+    return _of_planning(building, model, runs, results)
+
+
+def _of_planning(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
+    apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
+    built, _ = apart.build(apart.module(model), ())
+    if ran(apart, built, runs).ending.wrong:
+        return Results("unknown", "errors-grow")
+    return replace(results, guilty="StaticPlanBlockMemory")
