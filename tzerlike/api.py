@@ -25,6 +25,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.progress import Steps, untold
 from tzerlike.coverage.changes import CodeComparison, compare_code
+from tzerlike.coverage.focus import Focus
 from tzerlike.findings.cases import read_case
 from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
@@ -281,6 +282,7 @@ def fuzz(
     resume: bool = False,
     node: int = 0,
     unconfined: bool = False,
+    focus: CodeComparison | None = None,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
     wishes: Wishes | None = None,
@@ -289,7 +291,8 @@ def fuzz(
 
     `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with
     the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from `config`. `unconfined` lets
-    the pairs of `config.corpus` run where the kernel cannot confine them. `show` is called about twice a second, `tell`
+    the pairs of `config.corpus` run where the kernel cannot confine them. Half of the mutations are of what first
+    reached a function that changed by `focus` (`compare_builds`). `show` is called about twice a second, `tell`
     with each event in a line; `wishes` may be changed meanwhile. Only from the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
@@ -309,6 +312,7 @@ def fuzz(
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
         wishes=wishes or Wishes(),
+        focus=None if focus is None else Focus(focus.ranges),
     )
     return Fuzzed(directory, *supervisor.run())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -135,3 +136,38 @@ def test_variables_are_replaced_in_its_nodes(added: dict[str, str], tmp_path: Pa
     command = [python, "-c", f"TEXT = {THREADS!r}\n{MENDED}"]
     done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
     assert done.returncode == 0 and "for i in range(8)" in done.stdout, done.stderr
+
+
+def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:
+    """One function of a copy of the installed TVM always says yes: what is divided is never negative."""
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    done = tzerlike(variables, "tvm", "add", "change", "--wheel", f"apache-tvm=={metadata.version('apache-tvm')}")
+    if done.returncode:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    (library,) = (tmp_path / "cache").glob("**/site-packages/tvm/lib/libtvm_compiler.so")
+    answer_yes(library, "AnalyzerObj20CanProveGreaterEqual")
+    options = ("--budget", "5m", "--jobs", "1", "--seed", "91", "--oracles", "crash,inconsistency", "--ui", "plain")
+    out = tmp_path / "campaign"
+    done = tzerlike(variables, "fuzz", "--tvm", "change", "--against", "installed", *options, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "1 of " in done.stdout and "CanProveGreaterEqual" in done.stdout
+    assert json.loads((out / "workers" / "0" / "state.json").read_text())["focused"]
+    told = json.loads((out / "against.json").read_text())["bundles"]
+    alone = [name for name, cell in told.items() if cell["word"] == "does not show"]
+    assert any(name.startswith("wrong-code") for name in alone), told
+
+
+def answer_yes(library: Path, name: str) -> None:
+    """Have the exported function with this in its mangled name return true, whatever it is asked."""
+    table = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    (address,) = (int(line.split()[0], 16) for line in table.splitlines() if name in line)
+    image = bytearray(library.read_bytes())
+    (headers,) = struct.unpack_from("<Q", image, 0x20)
+    size, count = struct.unpack_from("<HH", image, 0x36)
+    for index in range(count):
+        kind, _, offset, virtual, _, length = struct.unpack_from("<IIQQQQ", image, headers + size * index)
+        if kind == 1 and virtual <= address < virtual + length:
+            start = address - virtual + offset
+            image[start : start + 6] = b"\xb8\x01\x00\x00\x00\xc3"  # mov eax, 1; ret
+    library.unlink()
+    library.write_bytes(image)

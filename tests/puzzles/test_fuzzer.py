@@ -180,6 +180,26 @@ def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> Non
     assert child.provenance.parent == parent.case.id
 
 
+def test_what_first_reached_the_focus_is_mutated_half_of_the_time(make: Make) -> None:
+    focused = replace(OK_NEW, focused=1)
+    fuzzer = make(Scripted(*[OK_NEW] * 4, focused, *[OK_NEW] * 4), pending=[seed(str(n)) for n in range(9)], n_max=1000)
+    for _ in range(9):
+        fuzzer.step()
+    assert [entry.focused for entry in fuzzer.corpus] == [False] * 4 + [True] + [False] * 4
+    chosen = fuzzer.corpus.entries[4].id
+    parents = [step.trial.provenance.parent for _ in range(200) for step in fuzzer.step()]
+    assert 0.4 < parents.count(chosen) / len(parents) < 0.7
+
+
+def test_a_pass_mutation_that_reaches_the_focus_makes_its_entry_focused(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_OLD, replace(OK_NEW, focused=2)), n_max=1)
+    for _ in range(3):
+        fuzzer.step()
+    (entry,) = fuzzer.corpus
+    assert entry.focused
+    assert fuzzer.corpus.choose(Random(1)) is entry
+
+
 def test_without_mutators_passes_are_mutated_alone(make: Make) -> None:
     fuzzer = make(Scripted(OK_NEW), mutators=[])
     hows = [step.trial.how for _ in range(5) for step in fuzzer.step()]

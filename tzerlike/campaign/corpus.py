@@ -14,12 +14,14 @@ from tzerlike.core.stored import StoredCase
 class Entry:
     """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N).
 
+    It is `focused` where it was the first to reach a block in the focus of the campaign (tzerlike.coverage.focus).
     Its program is kept compressed: a campaign of days has tens of thousands of them.
     """
 
-    __slots__ = ("_bare", "_program", "id", "n", "provenance")
+    __slots__ = ("_bare", "_program", "focused", "id", "n", "provenance")
 
-    def __init__(self, case: Case, provenance: Provenance, n: int = 0) -> None:
+    def __init__(self, case: Case, provenance: Provenance, n: int = 0, *, focused: bool = False) -> None:
+        self.focused = focused
         self.take(case, provenance, n)
 
     def take(self, case: Case, provenance: Provenance, n: int = 0) -> None:
@@ -41,12 +43,18 @@ class Entry:
         return StoredCase(self.case, self.provenance)
 
 
+_FOCUSED_SHARE = 1 / 2
+"""Share of the draws that go to focused entries, where there are any: like AFLGo's, it leaves the rest for what leads
+there by another way."""
+
+
 class Corpus:
     """Entries in order of arrival."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._ids: set[str] = set()
+        self._focused: list[Entry] = []
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -63,7 +71,15 @@ class Corpus:
             return False
         self._ids.add(entry.id)
         self.entries.append(entry)
+        if entry.focused:
+            self._focused.append(entry)
         return True
+
+    def focus_on(self, entry: Entry) -> None:
+        """Have an entry among the focused ones from now on."""
+        if not entry.focused:
+            entry.focused = True
+            self._focused.append(entry)
 
     def replace_case(self, entry: Entry, case: Case, provenance: Provenance) -> None:
         """Give `entry` another case: what a pass mutation that found something new does."""
@@ -72,5 +88,10 @@ class Corpus:
         entry.take(case, provenance)
 
     def choose(self, rng: Random) -> Entry:
-        """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none."""
+        """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none.
+
+        Where there are focused ones, half of the draws are among these.
+        """
+        if self._focused and rng.random() < _FOCUSED_SHARE:
+            return self._focused[rng.randrange(len(self._focused))]
         return self.entries[rng.randrange(len(self.entries))]

@@ -54,6 +54,11 @@ class CampaignDir:
         return self.root / "against.json"
 
     @property
+    def focus(self) -> Path:
+        """The functions that the TVM under test does not have in common with that other one."""
+        return self.root / "focus.json"
+
+    @property
     def coverage_csv(self) -> Path:
         return self.root / "coverage.csv"
 

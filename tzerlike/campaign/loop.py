@@ -294,7 +294,7 @@ class Fuzzer:
         inserted = False
         if entry is None:
             if seen.exit is Exit.OK and (new or not carried or not self.search.guided):
-                inserted = self.corpus.add(Entry(case, provenance))
+                inserted = self.corpus.add(Entry(case, provenance, focused=seen.focused > 0))
             elif trial.arrival is not None and not (trial.arrival.bare or seen.refused_bare):
                 self.pending.insert(0, replace(trial.arrival, bare=True))
         elif trial.how == PASS_MUTATION:
@@ -302,8 +302,10 @@ class Fuzzer:
             if new and case.id not in self.corpus:
                 self.corpus.replace_case(entry, case, provenance)
                 inserted = True
+                if seen.focused:
+                    self.corpus.focus_on(entry)
         elif new:
-            inserted = self.corpus.add(Entry(case, provenance))
+            inserted = self.corpus.add(Entry(case, provenance, focused=seen.focused > 0))
             entry.n = 0
         else:
             entry.n += 1

@@ -155,6 +155,7 @@ class WorkerState(Tally, kw_only=True):
     coverage_backend: Text = "none"
     corpus: Count = 0
     entries: list[tuple[_Id, Count]] = []
+    focused: list[_Id] = []
     superseded: list[_Id] = []
     in_hand: InHand | None = None
     to_reduce: list[ToReduce] = []

@@ -20,6 +20,7 @@ from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
+from tzerlike.coverage.focus import Focus, write_focus
 from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
@@ -89,7 +90,8 @@ class Supervisor:
 
     `python` is the interpreter that has the TVM in question; None for this one. `unconfined` says that a corpus from
     elsewhere may be run where cases cannot be confined. `node` is which of the campaign's machines this is: each has
-    its own workers in the one directory, and one of them at a time keeps the books.
+    its own workers in the one directory, and one of them at a time keeps the books. What first reaches the `focus` is
+    mutated most.
     """
 
     config: CampaignConfig
@@ -103,6 +105,7 @@ class Supervisor:
     python: Path | None = None
     wishes: Wishes = field(default_factory=Wishes)
     node: int = 0
+    focus: Focus | None = None
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
@@ -151,6 +154,8 @@ class Supervisor:
                 write_atomic(self.directory.config, self.config.to_toml())
             if self._part.alone or not self.directory.environment.exists():
                 write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+            if self.focus is not None:
+                write_focus(self.directory.focus, self.focus)
             if (spent := time.monotonic() - began) > _SAID:
                 self.tell(f"TVM and the seeds were ready after {spent:.0f} s; the budget counts from now")
             self._supervise(crew)

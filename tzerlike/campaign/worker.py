@@ -37,6 +37,7 @@ from tzerlike.core.rng import rng_for
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import Coverage
+from tzerlike.coverage.focus import read_focus
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.examined import bundle_examined
@@ -97,6 +98,8 @@ class Worker(ConfirmingWorker):
         super().__init__(assignment, executor, notes, make_oracles(config.oracles), programs)
         self.coverage = coverage
         self.transport = transport or SharedDirectory(self.directory)
+        if self.directory.focus.exists():
+            executor.in_focus = read_focus(self.directory.focus).of(coverage.libraries)
         self.carried: Carried | None = None
         self.probes = probes_for(config.oracles)
         self.amiss: Counter[str] = Counter()
@@ -282,7 +285,7 @@ class Worker(ConfirmingWorker):
 
     def _restore_corpus(self) -> None:
         """Fill the corpus in the order that it had, and then in that in which others, or a lost save, left more."""
-        known = dict(self.state.entries)
+        known, focused = dict(self.state.entries), set(self.state.focused)
         arrived: list[Entry] = []
         case_ids = dict.fromkeys([*known, *self.directory.corpus_ids()])
         self.transport.skip(case_ids)
@@ -293,7 +296,7 @@ class Worker(ConfirmingWorker):
             except UserError as error:
                 self._set_aside(case_id, error)
                 continue
-            entry = Entry(stored.case, stored.provenance, known.get(case_id, 0))
+            entry = Entry(stored.case, stored.provenance, known.get(case_id, 0), focused=case_id in focused)
             if case_id in known:
                 self.fuzzer.corpus.add(entry)
             else:
@@ -330,6 +333,7 @@ class Worker(ConfirmingWorker):
         state.corpus = len(corpus)
         state.bringing = self.fuzzer.bringing
         state.entries = [(entry.id, entry.n) for entry in corpus]
+        state.focused = [entry.id for entry in corpus if entry.focused]
         state.pending = len(self.fuzzer.pending)
         if self.carried is not None:
             state.pending += len(self.carried)

@@ -108,7 +108,8 @@ class Observation:
     `pass_name` is the pass under way, a prefix pass or one of the default pipeline, else empty. `seconds`
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
-    was the first to reach. `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    was the first to reach, `focused` how many of the new ones are in the focus of the campaign
+    (tzerlike.coverage.focus). `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
     `origin` is what an earlier pass did to the program that the failing step was given, where that broke a rule.
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
     so are `offences`, of a case whose process did not die.
@@ -128,6 +129,7 @@ class Observation:
     seconds: Mapping[str, float] = field(default_factory=dict)
     new_blocks: Count = 0
     pass_blocks: tuple[int, ...] = ()
+    focused: Count = 0
     peak_memory: Count = 0
     results: Results | None = None
     rejection: Rejection | None = None

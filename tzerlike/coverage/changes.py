@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,9 @@ from tzerlike.coverage.symbols import exported_at, function_at
 
 Hashes = npt.NDArray[np.uint64]
 _SHOWN = 5
+_END = np.uint32(0xFFFFFFFF)
+"""Where the last function of a library ends: behind all blocks."""
+
 _ASKED = 1000
 """Functions that are looked up to name a few: of most no symbol says anything."""
 
@@ -57,12 +59,15 @@ class CodeComparison:
     def same(self) -> bool:
         return not self.changed and not self.gone and not self.constants
 
-    def has_changed(self, library: Path, addresses: npt.NDArray[np.unsignedinteger[Any]]) -> npt.NDArray[np.bool_]:
-        """Whether each block of a new library, by its address in the file, is of a changed function."""
-        starts = self.starts.get(library, np.zeros(0, np.uint32))
-        changed = [function.offset for function in self.changed if function.library == library]
-        flags = np.append(np.isin(starts, changed), False)  # what stands before the first function is of none
-        return flags[np.searchsorted(starts, addresses, side="right") - 1]
+    @property
+    def ranges(self) -> dict[str, list[tuple[int, int]]]:
+        """Where the changed functions of each new library begin and end in it, ascending."""
+        found = {}
+        for library, starts in self.starts.items():
+            changed = [function.offset for function in self.changed if function.library == library]
+            ends = np.append(starts[1:], _END)[np.isin(starts, changed)]
+            found[str(library)] = list(zip(changed, ends.tolist(), strict=True))
+        return found
 
     def names(self, most: int) -> str:
         """The changed functions that symbols name, in the order of the code; "" where there is none."""

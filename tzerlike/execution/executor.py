@@ -24,7 +24,7 @@ from tzerlike.core.errors import Fault, contained
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.core.results import Ending, Results
-from tzerlike.coverage import CodeFrame, SignalDeath, describe, describe_death, in_common
+from tzerlike.coverage import CodeFrame, Indices, SignalDeath, describe, describe_death, in_common
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
@@ -80,6 +80,8 @@ class ForkExecutor:
         self.effort = effort
         self.settled: Callable[[Case, Observation], bool] = lambda case, seen: False
         """Whether nothing is to be made any more of the offences of a case: it need not run again to be judged."""
+        self.in_focus: Callable[[Indices], int] = lambda blocks: 0
+        """How many of some blocks are in the focus of the campaign."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self.overhead: defaultdict[str, float] = defaultdict(float)
@@ -166,7 +168,7 @@ class ForkExecutor:
         if seen.results is None or not seen.results.undecided or effort.steps >= THOROUGH_STEPS:
             return seen
         (again,) = self._run_child([case], False, limits, effort.thorough())
-        return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks)
+        return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks, focused=seen.focused)
 
     def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Say which pass is to blame for what is wrong; a program whose baseline build is right is remembered."""
@@ -336,13 +338,15 @@ class ForkExecutor:
         if record.exit is Exit.FAULT:
             return _of_fault(record)
         results, rejection = read_results(record)
-        new_blocks = 0
+        new_blocks = focused = 0
         # What was reached by a case whose sources are refused in the worker cannot be armed behind the child's back.
         if (record.exit is Exit.OK or record.sources) and count:
             start, stop = record.log
             if not start <= stop <= self._lane.coverage.new(self._lane.slot):
                 raise Garbled(f"a record of a child: blocks {start} to {stop}")
             new_blocks = stop - start
+            if new_blocks:
+                focused = self.in_focus(self._lane.coverage.new_indices(self._lane.slot)[start:stop])
         return Observation(
             exit=record.exit,
             stage=record.stage,
@@ -354,6 +358,7 @@ class ForkExecutor:
             seconds=record.seconds,
             new_blocks=new_blocks,
             pass_blocks=record.pass_blocks,
+            focused=focused,
             peak_memory=record.peak_memory,
             results=results,
             rejection=rejection,

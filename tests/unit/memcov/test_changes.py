@@ -14,6 +14,8 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.package import MEMCOV
 from tzerlike.coverage.blocks import find_chains
 from tzerlike.coverage.changes import compare_code
+from tzerlike.coverage.focus import Focus, read_focus, write_focus
+from tzerlike.coverage.protocol import CoveredLibrary
 
 pytestmark = pytest.mark.skipif(not MEMCOV.exists(), reason="libmemcov.so has not been built")
 
@@ -58,19 +60,24 @@ def test_what_differs_is_named(path: Path, tree: Path, tmp_path: Path) -> None:
     assert str(found).endswith("functions are new or changed, 1 are gone: fixture_switch")
 
 
-def test_a_block_has_changed_with_its_function(path: Path, tree: Path, tmp_path: Path) -> None:
+def test_the_focus_is_on_the_blocks_of_changed_functions(path: Path, tree: Path, tmp_path: Path) -> None:
     source = tree / "fixture" / "fixture.cc"
     source.write_text(source.read_text().replace("case 6: return 19", "case 6: return 20"))
     built = fixture_from(tree, tmp_path)
     found = compare_code([built], [path], None)
     (changed,) = found.changed
+    write_focus(tmp_path / "focus.json", Focus(found.ranges))
+    focus = read_focus(tmp_path / "focus.json")
     blocks, _ = find_chains(built, None)
-    of_changed = blocks[found.has_changed(built, blocks)]
     following = found.starts[built][found.starts[built] > changed.offset][0]
-    expected = blocks[(blocks >= changed.offset) & (blocks < following)]
-    assert of_changed.tolist() == expected.tolist() and len(expected) > 3
-    assert not found.has_changed(path, blocks).any(), "not of the new code"
-    assert not found.has_changed(built, numpy.zeros(1, numpy.uint32)).any(), "before all functions"
+    expected = (blocks >= changed.offset) & (blocks < following)
+    # The same blocks lie in a library that nobody has changed, in front of it.
+    other = CoveredLibrary(path, 0, blocks)
+    count = focus.of([other, CoveredLibrary(built, len(blocks), blocks)])
+    each = [count(numpy.array([index], numpy.uint32)) for index in range(2 * len(blocks))]
+    assert each == [0] * len(blocks) + expected.astype(int).tolist()
+    assert sum(each) > 3
+    assert count(numpy.arange(2 * len(blocks), dtype=numpy.uint32)) == sum(each)
 
 
 def test_constants_count(path: Path, tree: Path, tmp_path: Path) -> None:

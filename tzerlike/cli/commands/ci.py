@@ -175,8 +175,8 @@ def _run(
     campaign = CampaignDir(output / "campaign")
     api.tvm_of(tvm)
     make_output(output)
-    if against:
-        differing = api.compare_builds(tvm, against)
+    differing = api.compare_builds(tvm, against) if against else None
+    if differing is not None:
         if differing.same:
             nothing = CiOutcome(mode, (), 0.0, notes=(f"nothing to test against {against}: {differing}",))
             _conclude(nothing, output, as_json)
@@ -191,7 +191,13 @@ def _run(
     with screen:
         # What is carried is our own.
         done = api.fuzz(
-            config, campaign.root, unconfined=True, show=screen.show, tell=screen.tell, wishes=screen.wishes
+            config,
+            campaign.root,
+            unconfined=True,
+            focus=differing,
+            show=screen.show,
+            tell=screen.tell,
+            wishes=screen.wishes,
         )
     compared = None
     if against:

@@ -196,16 +196,20 @@ def fuzz(
             console.print(f"campaign {out}, seed {config.seed}, {config.jobs} jobs", highlight=False)
             for name, why in left_out.items():
                 print_line(console, f"without the oracle {name}: {why}")
-        if against:
-            differing = api.compare_builds(config.tvm, against)
-            if ui != "none":
-                print_line(console, f"against {against}: {differing}")
+        differing = api.compare_builds(config.tvm, against) if against else None
+        if differing is not None and ui != "none":
+            print_line(console, f"against {against}: {differing}")
         how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
         with screen:
             if cluster:
                 done = api.fuzz_on_cluster(config, root, cluster, **how)
             else:
-                here: dict[str, Any] = {"resume": resume, "node": part.node, "unconfined": unconfined}
+                here: dict[str, Any] = {
+                    "resume": resume,
+                    "node": part.node,
+                    "unconfined": unconfined,
+                    "focus": differing,
+                }
                 done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
         compared = _compared(directory, config.tvm, against) if against and not done.stopped_by else []
         if ui != "none":

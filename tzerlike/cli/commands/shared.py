@@ -34,7 +34,8 @@ system_option = click.option(
 against_option = click.option(
     "--against",
     default="",
-    help="Another TVM of `tzerlike tvm list`, or installed: report which findings it shows as well.",
+    help="Another TVM of `tzerlike tvm list`, or installed: favour code that it does not have, and report which "
+    "findings it shows as well.",
 )
 """The option of commands that tell a regression from what has been there before."""
 
