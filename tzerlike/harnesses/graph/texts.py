@@ -23,7 +23,7 @@ from tzerlike.graph.stored import GRADIENT, model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
@@ -224,8 +224,9 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     ).replace("\n\n\nimport numpy", "\n\nimport numpy")
     if finding.kind == "invalid-ir":
         return head + _breach(finding)
+    passes = completed(case.passes, model)
     build = _BUILD.format(
-        steps=textwrap.indent("".join(step_source(spec, "module") for spec in case.passes), "    ").rstrip(),
+        steps=textwrap.indent("".join(step_source(spec, "module") for spec in passes), "    ").rstrip(),
         build=build_source(case.passes, "module"),
     )
     found = None if results is None else results.optimised.difference
