@@ -22,7 +22,7 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
-from tzerlike.findings.repro import ALWAYS_ZERO, replaying
+from tzerlike.findings.repro import ALWAYS_ZERO, replaying, without_idle_imports
 from tzerlike.systems.optional import DISPENSABLE
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
@@ -652,3 +652,14 @@ def test_a_program_made_by_calls_is_shown_as_tvm_prints_it_too() -> None:
     long = report(replace(told, test="x = 1\n" * 200 + CALLS))
     assert long.index("A[0] = 1") < long.index("tirx.decl_buffer")
     assert "which does not give the program back; the test builds it by calls." in long
+
+
+def test_a_script_imports_what_it_uses() -> None:
+    script = (
+        "import json\nimport numpy as np\nimport tvm\nfrom tvm import relax, tirx\nfrom tvm.script import ir as I\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )
+    assert without_idle_imports(script) == (
+        "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )
