@@ -145,8 +145,9 @@ def _unsatisfiable(*said: Any) -> bool:
     return bool(found == z3.unsat)
 
 
-_unsatisfiable()
-# z3's thread for timeouts stays from here on; a test that starts it would be taken for one that starts TVM's.
+@pytest.fixture(autouse=True)
+def no_threads_left_behind() -> None:
+    """z3 keeps threads for its timeouts, which no forked child waits for."""
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
