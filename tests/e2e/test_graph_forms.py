@@ -26,7 +26,7 @@ from tzerlike.graph.symbols import with_variables
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.building import Building
 from tzerlike.harnesses.graph.program import building_source, script_of_model, source_program
-from tzerlike.oracles.models import judge_results
+from tzerlike.oracles.models import judge_errors, judge_results
 from tzerlike.systems import tvm_api
 
 ROW, CONDITION = TensorType((5,), "float32"), TensorType((), "bool")
@@ -88,6 +88,37 @@ def test_functions_that_are_alike_are_one_that_is_called_twice() -> None:
     assert script.count("cls.function0(") == 2 and "function1" not in script
     assert "packed: R.Tuple(" in script
     assert _ending(model, "relax.InlinePrivateFunctions") == _ending(model) == "agrees"
+
+
+def _closed(mark: str, *, used: bool = False) -> Model:
+    """A sine, then a product of a sum with it in a closure; the exponential of that where it is `used`."""
+    calls = [
+        Vertex("sin", (0,), {}, (ROW,)),
+        Vertex("add", (2, 1), {}, (ROW,), (mark,)),
+        Vertex("multiply", (3, 2), {}, (ROW,), (mark,)),
+        Vertex("exp", (4,), {}, (ROW,)),
+    ]
+    return Model((Origin(ROW), Origin(ROW, seed=1)), tuple(calls[: 3 + used]), (4 + used,))
+
+
+@pytest.mark.parametrize("mark, script", [("closure0", "def lv1(p0: R.Tensor"), ("maker0", "-> R.Callable(")])
+def test_a_closure_holds_half_of_what_it_takes_and_is_called_on_the_rest(mark: str, script: str) -> None:
+    model = _closed(mark)
+    assert script in _script(model)
+    assert _ending(model) == _ending(model, "relax.LegalizeOps", "relax.FuseOps", "relax.FuseTIR") == "agrees"
+    assert _ending(model, "relax.LambdaLift", "relax.FoldConstant") == "agrees"
+
+
+def test_closures_are_lifted_last_and_a_bundle_says_so(tmp_path: Path) -> None:
+    """What is built otherwise is for TVM's virtual machine to refuse."""
+    case = case_of(_closed("closure0", used=True))
+    seen = observed(case)
+    found = judge_errors(case, seen)
+    assert found is not None and (found.parts[0], seen.culprit) == ("LowerRuntimeBuiltin", "LowerRuntimeBuiltin")
+    (tmp_path / "repro.py").write_text(_written(Finding("ice-on-valid", found.parts, case, seen))[0])
+    run = [sys.executable, "-I", str(tmp_path / "repro.py")]
+    done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert done.returncode == 1 and "type mismatch" in done.stderr
 
 
 def test_a_model_whose_extents_vary_is_built_once_and_runs_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,3 +213,11 @@ def test_builds_of_models_with_forms_compute_what_numpy_does() -> None:
         model = enclosed(model, dice) or model
         models.append(with_variables(model, ROWS, dice) or model)
     assert disagreements(models) == []
+
+
+def test_nobody_is_to_blame_where_a_build_for_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a closure that gives two tensors, for which TVM has no code; here one alone comes out."""
+    original = Building.outputs
+    monkeypatch.setattr(Building, "outputs", lambda *taken: [one + 1 for one in original(*taken)])
+    results = observed(case_of(_closed("closure0"))).results
+    assert results is not None and (results.blame, results.guilty) == ("both", "")

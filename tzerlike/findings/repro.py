@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 LIMIT = """\
 def limit():
     mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -44,6 +46,20 @@ def manner_of(repro: str) -> str:
     needs = "it needs tzerlike" if '"tzerlike"' in repro else "it needs only tvm and numpy"
     zero = "prints the lowered kernel and always exits 0, because the bug only shows on a GPU"
     return f"({needs}); it {zero if ALWAYS_ZERO in repro else 'exits non-zero if the bug is present'}"
+
+
+def without_idle_imports(script: str) -> str:
+    """Return a script without the imports, at its top level, of names that it does not use."""
+    rest = _IMPORT.sub("", script)
+
+    def used(match: re.Match[str]) -> str:
+        names = [one for one in match[2].split(", ") if re.search(rf"\b{one.rpartition(' ')[2]}\b", rest)]
+        return f"{match[1]}{', '.join(names)}\n" if names else ""
+
+    return _IMPORT.sub(used, script)
+
+
+_IMPORT = re.compile(r"^((?:from [\w.]+ )?import )([\w, ]+)\n", re.MULTILINE)
 
 
 def quotable(text: str) -> str:

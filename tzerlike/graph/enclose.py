@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.model import Model, Vertex
+from tzerlike.graph.model import CLOSURES, Model, Vertex
 
-_WORDS = ("function", "packed")
+_WORDS = (*("function", "packed") * 3, *CLOSURES)
 _MOST_CALLS = 6
 _DEEPEST = 3
 

@@ -48,8 +48,11 @@ class Origin(msgspec.Struct, frozen=True):
     seed: Count = 0
 
 
-Mark = Annotated[str, Meta(pattern=r"^(function|packed)[0-9]{1,3}$")]
-"""A function that a call stands in: of so many tensors, or of one tuple."""
+Mark = Annotated[str, Meta(pattern=r"^(function|packed|closure|maker)[0-9]{1,3}$")]
+"""A function that a call stands in: of so many tensors, of one tuple, a local one that captures the first half of what
+it takes, or such a one that another function makes and returns."""
+
+CLOSURES = ("closure", "maker")
 
 
 class Vertex(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -100,6 +103,11 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True):
     def disrupted(self) -> bool:
         """Whether the compiler is to refuse it."""
         return any(vertex.broken for vertex in self.vertices)
+
+    @property
+    def has_closures(self) -> bool:
+        """Whether a call stands in a function that is a value of the model."""
+        return any(mark.startswith(CLOSURES) for vertex in self.vertices for mark in vertex.within)
 
     def types(self) -> list[TensorType]:
         """The type of each tensor by its number."""

@@ -9,7 +9,7 @@ from typing import Any
 from tzerlike.core.untrusted import one_line
 from tzerlike.graph.bodies import Body, BodyItem, Branches, LocalFunction, SingleCall, body_of, content_of
 from tzerlike.graph.calls import OF_VARIABLES, relax_call
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex
+from tzerlike.graph.model import CLOSURES, Model, Origin, TensorType, Vertex
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -114,6 +114,9 @@ class _Writing:
 
     def _item(self, builder: Any, item: BodyItem, known: dict[int, Any]) -> Sequence[Any]:
         inputs = [known[number] for number in item.takes]
+        if isinstance(item, LocalFunction) and item.mark.startswith(CLOSURES) and inputs and not self._variables:
+            made, given = self._closure(builder, item, inputs)
+            return _parts(builder, builder.emit(_relax.Call(made, given)), len(item.gives))
         if isinstance(item, LocalFunction):
             function, more = self._function(item, inputs)
             given = [_relax.Tuple(inputs)] if item.mark.startswith("packed") else inputs
@@ -137,7 +140,8 @@ class _Writing:
         variables = [hash(one) for kind in kinds for one in _relax.analysis.tir_vars_in_type(kind)]
         key = f"{word} {kinds} {variables} {content_of(region.body)}"
         if key not in self._functions:
-            made = self._local(region, kinds, packed=word == "packed")
+            together = [_relax.Var("packed", tvm_api.tvm.ir.TupleType(kinds))]
+            made = self._local(region, together if word == "packed" else _parameters(inputs))
             free = list(_relax.analysis.free_symbolic_vars(made))
             if free:
                 extents = _relax.Var("extents", _relax.ShapeType(free))
@@ -147,14 +151,25 @@ class _Writing:
             self._functions[key] = name, [_relax.ShapeExpr(free)] if free else []
         return self._functions[key]
 
-    def _local(self, region: LocalFunction, kinds: Sequence[Any], packed: bool) -> Any:
+    def _closure(self, builder: Any, region: LocalFunction, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """A function that has the first half of what a region takes, and what it is called on."""
+        half = len(inputs) // 2
+        held, given = inputs[:half], inputs[half:]
+        params = _parameters(given)
+        if region.mark.startswith("closure"):
+            return builder.emit(self._local(region, params, held)), given
+        captured, outer = _parameters(held, "c"), _relax.BlockBuilder()
+        with outer.function("maker", captured, private=True):
+            outer.emit_func_output(outer.emit(self._local(region, params, captured)))
+        maker = self._builder.add_func(_relax.utils.copy_with_new_vars(outer.get()["maker"]), region.mark)
+        return builder.emit(_relax.Call(maker, held)), given
+
+    def _local(self, region: LocalFunction, params: Sequence[Any], captured: Sequence[Any] = ()) -> Any:
         builder = _relax.BlockBuilder()
-        params = [_relax.Var(f"p{number}", kind) for number, kind in enumerate(kinds)]
-        if packed:
-            params = [_relax.Var("packed", tvm_api.tvm.ir.TupleType(kinds))]
         with builder.function("local", params, private=True):
-            taken = [builder.emit(_relax.TupleGetItem(*params, n)) for n in range(len(kinds))] if packed else params
-            if packed:
+            taken = [*captured, *params]
+            if region.mark.startswith("packed"):
+                taken = [builder.emit(_relax.TupleGetItem(*params, place)) for place in range(len(region.takes))]
                 builder._func._blocks.append(builder._end_block())
                 builder._begin_binding_block()
             known = dict(zip(region.takes, taken, strict=True))
@@ -176,6 +191,10 @@ class _Writing:
             if one.extent == extent:
                 return prod((self._variables[place] for place in one.variables), start=one.factor) + one.plus
         return extent
+
+
+def _parameters(tensors: Sequence[Any], letter: str = "p") -> list[Any]:
+    return [_relax.Var(f"{letter}{number}", tvm_api.type_of(one)) for number, one in enumerate(tensors)]
 
 
 def _variable(name: str) -> Any:

@@ -22,7 +22,7 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
-from tzerlike.findings.repro import ALWAYS_ZERO, replaying
+from tzerlike.findings.repro import ALWAYS_ZERO, replaying, without_idle_imports
 from tzerlike.systems.optional import DISPENSABLE
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
@@ -504,6 +504,10 @@ def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
         ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
         ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),
         (
+            "ToMixedPrecision leaves an ill-formed module: DataflowVar lv is not defined.",
+            "ToMixedPrecision leaves DataflowVar lv undefined",
+        ),
+        (
             "P leaves IR that " + "Q" * 50 + " fails on: a buffer of a negative extent",
             "P leaves IR with a buffer of a negative extent",
         ),
@@ -652,3 +656,21 @@ def test_a_program_made_by_calls_is_shown_as_tvm_prints_it_too() -> None:
     long = report(replace(told, test="x = 1\n" * 200 + CALLS))
     assert long.index("A[0] = 1") < long.index("tirx.decl_buffer")
     assert "which does not give the program back; the test builds it by calls." in long
+
+
+def test_a_script_imports_what_it_uses() -> None:
+    script = (
+        "import json\nimport numpy as np\nimport tvm\nfrom tvm import relax, tirx\nfrom tvm.script import ir as I\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )
+    assert without_idle_imports(script) == (
+        "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )
+
+
+def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
+    found = Offence(ILL_FORMED, "relax.ToMixedPrecision", "well-formed", "a reason that has no end " * 9)
+    seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
+    told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
+    assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"

@@ -186,7 +186,8 @@ def _run(
     screen = make_screen("none" if as_json else "rich", Console())
     if not as_json:
         click.echo(
-            f"campaign {campaign.root}, seed {config.seed}, {config.jobs} jobs, {len(carry.ids())} pairs carried"
+            f"campaign {campaign.root}, seed {config.seed}, {config.jobs} job{'s' * (config.jobs != 1)}, "
+            f"{len(carry.ids())} pairs carried"
         )
     with screen:
         # What is carried is our own.

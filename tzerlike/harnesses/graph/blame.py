@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -20,7 +21,10 @@ from tzerlike.systems.refusal import CompilerRefused
 
 
 def with_blame(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
-    """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are."""
+    """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are.
+
+    Nobody is where TVM refuses one of the builds that it takes to say.
+    """
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)
     first = gradients_first(building.case.passes)
@@ -31,11 +35,15 @@ def with_blame(building: Building, model: Model, runs: Sequence[Run], results: R
     baseline = ran(building, built, runs)
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
-        return (_of_gradients if first else _of_operator)(building, model, runs, results)
+        with suppress(CompilerRefused):
+            return (_of_gradients if first else _of_operator)(building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
     for count in range(len(first), len(building.case.passes) + 1):
-        built, _ = building.build(building.module(model), building.case.passes[:count])
+        try:
+            built, _ = building.build(building.module(model), building.case.passes[:count])
+        except CompilerRefused:
+            continue
         if ran(building, built, runs).ending.wrong:
             passes = building.case.passes[len(first) : count]
             return replace(results, guilty=passes[-1].name if passes else DEFAULT_PIPELINE)

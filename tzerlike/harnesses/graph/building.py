@@ -20,9 +20,9 @@ from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT
+from tzerlike.graph.stored import COMPILED, GRADIENT, model_of
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import ADJOINT, least_unit, made_pass
+from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 from tzerlike.systems import tvm_api
@@ -52,7 +52,7 @@ class Building:
     def __init__(self, case: Case, channel: Channel, effort: Effort) -> None:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
-        self._gradients = GRADIENT in case.passes
+        self._gradients, self._model = GRADIENT in case.passes, model_of(case.ir)
         self._runs: list[tuple[Model, list[Array]]] = []
 
     def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
@@ -89,6 +89,9 @@ class Building:
                     reached.append(around.blocks())
                 if judge is not None:
                     self.offences += ask_compiler(lambda judge=judge, module=module: [*judge.offences(module)])  # type: ignore[misc]
+            for spec in completed(passes, self._model)[len(passes) :]:
+                channel.note_pass(spec.name)
+                module = ask_compiler(lambda spec=spec, module=module: made_pass(spec)(module))  # type: ignore[misc]
             channel.note_pass("")
             if around is not None:
                 channel.enter_stage(Stage.BUILD)

@@ -69,6 +69,15 @@ def rules_for_gradients() -> frozenset[str]:
     return frozenset(name for name in operators if tvm_api.has_attribute(f"relax.{name}", "FPrimalGradient"))
 
 
+LIFTED = PassSpec("relax.LambdaLift")
+"""It makes functions of closures, for which the virtual machine has no code."""
+
+
+def completed(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
+    """Return a sequence with what a build of the model takes beside it."""
+    return (*passes, LIFTED) if model.has_closures and LIFTED not in passes else tuple(passes)
+
+
 def gradients_first(passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
     """Return what all builds of a sequence begin with: the step that makes gradients, where it has one."""
     return (GRADIENT,) if GRADIENT in passes else ()

@@ -24,7 +24,7 @@ from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.stored import GRADIENT
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
@@ -84,7 +84,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
         ways = (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
-    build = _under(case, case.passes, f"built = {build_source(case.passes, 'mod')}\n")
+    build = _under(case, completed(case.passes, model), f"built = {build_source(case.passes, 'mod')}\n")
     others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
     if finding.kind in ("crash", "ice-on-valid"):
         return Regression(written(start, build), written("mod = Module\n", build, program=others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import numpy as np
@@ -12,7 +13,7 @@ from tzerlike.core.targets import target_options
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
-from tzerlike.findings.repro import LIMIT, quotable, replaying
+from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
@@ -22,7 +23,7 @@ from tzerlike.graph.stored import GRADIENT, model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import build_source, step_source
+from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
@@ -58,15 +59,11 @@ SECONDS, MEMORY = {seconds!r}, {memory!r}
 {module}
 
 
-CONSTANTS = {{
-{constants}}}
-INPUTS = [
+{constants}INPUTS = [
 {inputs}]
 limit()
 target = tvm.target.Target({target!r})
-module = Module
-if CONSTANTS:
-    module = relax.transform.BindParams("main", CONSTANTS)(module)
+module = {made}
 with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
 '''
 
@@ -197,9 +194,17 @@ def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
 
 def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     """Return the script of a finding; `module` is source that defines `Module`, and `wrong` the output that is."""
+    text = _whole_script(finding, model, module, limits, wrong)
+    if text.count("INPUTS") == 1:
+        text = re.sub(r"^INPUTS = \[\n.*?^\]\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return without_idle_imports(text)
+
+
+def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     case, results = finding.case, finding.observation.results
     run_number, output = run_of(finding, model)
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
+    constants = "".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant")
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
@@ -209,7 +214,8 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
         memory=limits.memory,
         limit=LIMIT,
         module=module,
-        constants="".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant"),
+        constants=f"CONSTANTS = {{\n{constants}}}\n" if constants else "",
+        made='relax.transform.BindParams("main", CONSTANTS)(Module)' if constants else "Module",
         inputs=inputs_source(model, case, run_number),
         target=target_options(case.target),
         level=case.config.opt_level,
@@ -218,8 +224,9 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
     ).replace("\n\n\nimport numpy", "\n\nimport numpy")
     if finding.kind == "invalid-ir":
         return head + _breach(finding)
+    passes = completed(case.passes, model)
     build = _BUILD.format(
-        steps=textwrap.indent("".join(step_source(spec, "module") for spec in case.passes), "    ").rstrip(),
+        steps=textwrap.indent("".join(step_source(spec, "module") for spec in passes), "    ").rstrip(),
         build=build_source(case.passes, "module"),
     )
     found = None if results is None else results.optimised.difference

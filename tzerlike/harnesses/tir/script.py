@@ -13,7 +13,7 @@ from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.cuda.toolchain import CudaCompiler, find_cuda_toolchain
-from tzerlike.findings.repro import ALWAYS_ZERO, quotable
+from tzerlike.findings.repro import ALWAYS_ZERO, quotable, without_idle_imports
 from tzerlike.harnesses.tir import invalid
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.running import (
@@ -148,7 +148,7 @@ def repro_script(
         head = head_source(finding.title, behaviour, program, limits, RUN_IMPORTS) + run_source(parameters)
     else:
         head = head_source(finding.title, behaviour, program, limits)
-    return head + build + end
+    return without_idle_imports(head + build + end)
 
 
 def _of_invalid_ir(finding: Finding, limits: Limits, script: str) -> str:
@@ -156,7 +156,7 @@ def _of_invalid_ir(finding: Finding, limits: Limits, script: str) -> str:
     behaviour = invalid.INVALID.format(name=offence.pass_name, rule=quotable(f"{offence.rule}, {offence.where}"))
     head = head_source(finding.title, behaviour, program_source(finding.case, script), limits, invalid.IMPORTS)
     build = build_source("build", finding.case, invalid.INSTRUMENTED)
-    return head + invalid.watch_source(offence) + build + invalid.END
+    return without_idle_imports(head + invalid.watch_source(offence) + build + invalid.END)
 
 
 def _faster(finding: Finding) -> Case:
