@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import re
@@ -28,6 +29,8 @@ from tzerlike.processes.signals import StopRequest
 _CLIENT = "ray://"
 _ADDRESS = re.compile(r"auto|(?:ray://)?([^:/]+):([0-9]{1,5})")
 _CONNECT_SECONDS = 5.0
+_TRIES = 3
+_BUSY = "Starting Ray client server failed"
 _LOOK_EVERY = 2.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
@@ -242,13 +245,27 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
             # Ray itself would try for minutes.
             socket.create_connection((form[1], int(form[2])), _CONNECT_SECONDS).close()
         with _unheard():
-            ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
+            _init(ray, address)
     except (ConnectionError, ValueError, RuntimeError, ImportError, OSError) as error:
         raise UserError(f"--cluster: no Ray cluster at {address}: {_last_line(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _init(ray: Any, address: str) -> None:
+    """Connect this process to a cluster, whose head on a busy machine now and then gives up on its own client server;
+    RuntimeError and the like where that cannot be."""
+    # What raylets have to say is printed here, whatever `log_to_driver` is.
+    importlib.import_module("ray._private.worker").print_to_stdstream = lambda *_, **__: None
+    for tries in reversed(range(_TRIES)):
+        try:
+            ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
+            return
+        except RuntimeError as error:
+            if not tries or _BUSY not in str(error):
+                raise
 
 
 @contextlib.contextmanager
