@@ -258,7 +258,7 @@ def _init(ray: Any, address: str) -> None:
     """Connect this process to a cluster, whose head on a busy machine now and then gives up on its own client server;
     RuntimeError and the like where that cannot be."""
     # What raylets have to say is printed here, whatever `log_to_driver` is.
-    importlib.import_module("ray._private.worker").print_to_stdstream = lambda *_, **__: None
+    vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = lambda *_, **__: None
     for tries in reversed(range(_TRIES)):
         try:
             ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
