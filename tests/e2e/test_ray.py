@@ -132,8 +132,9 @@ def test_the_coordinator_is_started_again(cluster: Cluster, tmp_path: Path) -> N
     process = fuzz(cluster, out, *FUZZ, "--budget", "60s")
     until(beyond(out, [0, 0]), "no machine began")
     before = iterations(out)
-    commands = ((one, " ".join(one.info["cmdline"] or ())) for one in psutil.process_iter(["cmdline"]))
-    next(one for one, command in commands if "CoordinatorActor" in command).kill()
+    coordinators = (one for one in psutil.process_iter(["cmdline"]) if "CoordinatorActor" in str(one.info["cmdline"]))
+    held = str(out / ".coordinator")
+    next(one for one in coordinators if any(file.path == held for file in one.open_files())).kill()
     until(beyond(out, before), "it did not go on")
     ended(process)
 
