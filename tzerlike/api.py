@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import read_curve
 from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
@@ -335,8 +336,11 @@ def fuzz_on_cluster(
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=directory.config.exists(), given=FREE_ON_RESUME, alone=True)
 
+    announcer = Announcer(directory, tell)
+
     def seen(stats: Mapping[str, Any]) -> None:
         show(View(config, directory, stats, tuple(read_curve(directory.coverage_csv)[0]), "fuzzing"))
+        announcer.look(stats)
 
     return Fuzzed(directory, *Cluster(config, directory, address, tell, seen).run())
 
