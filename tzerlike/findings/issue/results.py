@@ -7,7 +7,6 @@ from statistics import median
 from tzerlike.core.case import GRAPH, Case
 from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
 from tzerlike.core.targets import kind_of_target
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief, first_line, short_numbers
