@@ -3,8 +3,8 @@
     python scripts/cluster_kills.py --out DIRECTORY --kills 10
 
 Before that one node is cut off for a minute, the coordinator is killed, and the command itself, which is resumed. For
-each it says how long the part took to go on elsewhere, and what was lost: the age, when the machine was killed, of the
-oldest case or bundle of it that the campaign does not have.
+each it says how long the part took to go on elsewhere, and what would be lost with its disk: the age, when the machine
+was killed, of the oldest case or bundle of it that the campaign has not got a second later.
 """
 
 from __future__ import annotations
@@ -128,14 +128,16 @@ class Trial:
         for one in tree(raylet(node)):
             with contextlib.suppress(psutil.NoSuchProcess):
                 one.kill()
+        there = brought(mirror)
+        time.sleep(1)
+        unsent = self.lost(there, at)
         self.nodes.remove(node)
         self.cluster.remove_node(node, allow_graceful=False)
         until(lambda: bool(set(self.mirrors(part)) - before))
         joined = time.time() - at
         until(lambda: self.at_work(part, before))
         works = time.time() - at
-        lost = self.lost(brought(mirror), at)
-        return f"part {part + 1}: joined after {joined:5.1f} s, at work after {works:5.1f} s; {lost}"
+        return f"part {part + 1}: joined after {joined:5.1f} s, at work after {works:5.1f} s; {unsent}"
 
     def cut_off_a_node(self) -> str:
         part = self.rng.randrange(NODES)

@@ -112,7 +112,7 @@ def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, in
         answers = [News() for _ in range(machines)]
         epochs = [coordinator.join(node).epoch for node in range(machines)]
         busy, sent, came, files = 0.0, 0, 0, 0
-        for turn, parcel in enumerate(parcels):
+        for parcel in parcels:
             for node in range(machines):
                 last = answers[node]
                 pieces = renamed(parcel, node * jobs, jobs)
@@ -124,10 +124,9 @@ def measured(parcels: list[Parcel], machines: int, jobs: int) -> tuple[float, in
                 busy += time.process_time() - began
                 sent += len(answer)
                 answers[node] = from_bytes(News, answer)
-            if turn % int(2 / EVERY) == 0:
-                began = time.process_time()
-                coordinator.keep_books()
-                busy += time.process_time() - began
+            began = time.process_time()
+            coordinator.keep_books()
+            busy += time.process_time() - began
         return busy, sent, came, files
 
 

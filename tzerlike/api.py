@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import read_curve
 from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
@@ -291,8 +292,8 @@ def fuzz(
 
     `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with
     the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from `config`. `unconfined` lets
-    the pairs of `config.corpus` run where the kernel cannot confine them. Half of the mutations are of what first
-    reached a function that changed by `focus` (`compare_builds`). `show` is called about twice a second, `tell`
+    the pairs of `config.corpus` run where the kernel cannot confine them. What first reached a function that
+    changed by `focus` (`compare_builds`) is mutated more often. `show` is called about twice a second, `tell`
     with each event in a line; `wishes` may be changed meanwhile. Only from the main thread, where signals arrive.
     """
     directory = CampaignDir(out)
@@ -335,8 +336,11 @@ def fuzz_on_cluster(
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=directory.config.exists(), given=FREE_ON_RESUME, alone=True)
 
+    announcer = Announcer(directory, tell)
+
     def seen(stats: Mapping[str, Any]) -> None:
         show(View(config, directory, stats, tuple(read_curve(directory.coverage_csv)[0]), "fuzzing"))
+        announcer.look(stats)
 
     return Fuzzed(directory, *Cluster(config, directory, address, tell, seen).run())
 

@@ -69,6 +69,13 @@ CONSTANT = Model(
 )
 
 
+def test_an_input_is_plainer_than_a_constant() -> None:
+    with_constant, inputs = case_of(CONSTANT), case_of(RIGHT)
+    assert HARNESS.size(inputs) < HARNESS.size(with_constant)
+    tried = [attempt() for attempt in HARNESS.reducers["plainer-sources"](with_constant)]
+    assert [read_model(case.ir) for case in tried] == [RIGHT]
+
+
 def test_the_operator_is_named_that_computes_something_else() -> None:
     case = case_of(INACCURATE)
     found = judge_results(case, observed(case))

@@ -104,7 +104,7 @@ def test_a_campaign_that_was_ended_goes_on_and_bundles_nothing_twice(campaign: C
 
 
 @OF_RAY
-def test_a_campaign_on_ray_in_short(tmp_path: Path) -> None:
+def test_a_campaign_on_ray_in_short(tmp_path: Path, tzerlike: Command) -> None:
     """What a change is tried with; the rest is long."""
     cluster = Cluster(1)
     try:
@@ -113,5 +113,7 @@ def test_a_campaign_on_ray_in_short(tmp_path: Path) -> None:
         ended([start("fuzz", "--out", out, "--cluster", cluster.address, *NEW, *options)])
         assert json.loads(CampaignDir(out).stats.read_text())["iterations"] == 4
         assert CampaignDir(out).corpus_ids()
+        (row,) = json.loads(tzerlike("cluster", "status", out, "--json").stdout)
+        assert row["iterations"] == 4 and row["machine"] and "ago" in row["last word"]
     finally:
         cluster.close()

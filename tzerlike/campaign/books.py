@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.machines import restarts_of
 from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
+from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
 from tzerlike.core.storage import locked, write_atomic, write_json
 
@@ -55,9 +56,12 @@ class Books:
             self._held.close()
 
     def states(self) -> list[WorkerState]:
-        """The states of all workers, on all machines."""
-        paths = map(self.directory.worker_state, self.directory.worker_numbers())
-        return [read_state(path) for path in paths if path.exists()]
+        """The states of all workers, on all machines; one that cannot be read counts once it is written again."""
+        found = []
+        for path in map(self.directory.worker_state, self.directory.worker_numbers()):
+            with suppress(UserError):
+                found.append(read_state(path))
+        return found
 
     def stats(
         self, states: Sequence[WorkerState] | None = None, restarted: Mapping[str, int] | None = None

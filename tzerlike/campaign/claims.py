@@ -13,13 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tzerlike.campaign.directory import MIRROR
 from tzerlike.core.storage import TEMPORARY, write_atomic, write_new
 
 STALE = 600.0
 """Seconds after which a claim is nobody's: whoever laid it has gone with its machine."""
-
-MIRROR = ".mirror"
-"""The file that a mirror has."""
 
 _WISH = ".wish"
 _ANSWER = ".answer"

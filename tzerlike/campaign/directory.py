@@ -26,6 +26,9 @@ from tzerlike.findings.cases import read_case
 
 _KEPT_ASIDE = 200
 
+MIRROR = ".mirror"
+"""The file that a mirror has."""
+
 FOUND_ELSEWHERE = "elsewhere"
 """The file of a machine's mirror that lists the signatures of bundles that others have."""
 
@@ -108,15 +111,9 @@ class CampaignDir:
     def lock(self, node: int) -> Path:
         return self.root / (f".lock-{node}" if node else ".lock")
 
-    @contextlib.contextmanager
-    def held(self, node: int = 0, part: str = "") -> Iterator[None]:
+    def held(self, node: int = 0, part: str = "") -> contextlib.AbstractContextManager[None]:
         """Within, no other process is at work here, or on this `part`; UserError where one is."""
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(locked(self.lock(node)))
-            except BlockingIOError as error:
-                raise UserError(f"--out: {part}{self.root} is in use by another tzerlike") from error
-            yield
+        return alone_with(self.lock(node), f"{part}{self.root}")
 
     @property
     def pause(self) -> Path:
@@ -211,6 +208,17 @@ class CampaignDir:
     def read_environment(self) -> dict[str, Any]:
         """Return what environment.json says that the campaign ran under; UserError where it cannot be read."""
         return read_environment(self.environment)
+
+
+@contextlib.contextmanager
+def alone_with(lock: Path, what: str) -> Iterator[None]:
+    """Within, this process alone has the campaign that is called `what`; UserError where another one has it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(lock))
+        except BlockingIOError as error:
+            raise UserError(f"--out: {what} is in use by another tzerlike") from error
+        yield
 
 
 class _Environment(msgspec.Struct):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.campaign.cluster.parcel import files_below, inside
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import CampaignDir, alone_with
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import TEMPORARY, remove, write_whole
 
@@ -40,24 +40,27 @@ def working_directory(uri: str, cache: Path, tell: Callable[[str], None]) -> Ite
 
     One process at a time may work on a campaign; nothing at the URI says that one does. The directory is removed
     unless something could not be sent, which the next to come here with this URI sends. UserError where the URI cannot
-    be used; one that names the directory is raised with the URI in its place.
+    be used, or another process of this machine uses it; one that names the directory is raised with the URI in its
+    place.
     """
     root = cache / "campaigns" / hashlib.sha256(uri.encode()).hexdigest()[:16]
-    remote = Remote(uri, CampaignDir(root))
-    remote.fetch()
-    over = threading.Event()
-    thread = threading.Thread(target=_keep, args=(remote, over, tell), daemon=True)
-    thread.start()
-    try:
-        yield root
-    except UserError as error:
-        raise type(error)(str(error).replace(str(root), uri)) from error
-    finally:
-        over.set()
-        thread.join()
-        with _as_user_error(uri, f"cannot be written; what it lacks is in {root}, and --resume sends it"):
-            remote.send(everything=True)
-        remove(root)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with alone_with(root.with_suffix(".lock"), uri):
+        remote = Remote(uri, CampaignDir(root))
+        remote.fetch()
+        over = threading.Event()
+        thread = threading.Thread(target=_keep, args=(remote, over, tell), daemon=True)
+        thread.start()
+        try:
+            yield root
+        except UserError as error:
+            raise type(error)(str(error).replace(str(root), uri)) from error
+        finally:
+            over.set()
+            thread.join()
+            with _as_user_error(uri, f"cannot be written; what it lacks is in {root}, and --resume sends it"):
+                remote.send(everything=True)
+            remove(root)
 
 
 def fetch(uri: str, target: Path) -> None:
@@ -106,7 +109,8 @@ class Remote:
             remove(bundle)
 
     def send(self, everything: bool = False) -> None:
-        """Send what is new, and take away what is gone; OSError where that is not possible now."""
+        """Send what is new, and take away what is gone, unless all of it is; OSError where that is not possible
+        now."""
         saves = everything or time.monotonic() - self._saved > _SAVES_EVERY
         if saves:
             self._saved = time.monotonic()
@@ -116,7 +120,8 @@ class Remote:
             if saves or not name.startswith(_WORKERS):
                 with contextlib.suppress(FileNotFoundError):
                     self._send_file(name, paths[name])
-        for name in [name for name in self._sent if name not in paths]:
+        gone = [name for name in self._sent if name not in paths]
+        for name in gone if self.directory.config.exists() else ():
             with contextlib.suppress(FileNotFoundError):
                 self._files.rm_file(f"{self._root}/{name}")
             del self._sent[name]

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.books import Books
-from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
+from tzerlike.campaign.directory import ENVIRONMENT, MIRROR, CampaignDir
 from tzerlike.campaign.machines import difference, write_machine
 from tzerlike.campaign.recovery import recover
 from tzerlike.campaign.shard import Part
@@ -21,7 +22,6 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
 from tzerlike.coverage.focus import Focus, write_focus
-from tzerlike.findings.faults.book import warning
 from tzerlike.oracles import make_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.caller import require_confinement
@@ -46,9 +46,6 @@ IN_HAND = ("report", "suspect", "define", "judge again")
 """What workers are at (ShardWorker's notes) while a finding is being confirmed."""
 
 _SAME_ON_RESUME = ("tvm", "tvm_ffi", "compiler_library", "coverage_backend")
-FINDING = "finding: "
-"""How the line of a finding begins."""
-
 _OPTIONS = {"plugins": "plugin", "nodes": "shard"}
 """The options of `fuzz` that are not called what they set."""
 
@@ -109,14 +106,14 @@ class Supervisor:
     _stop: StopRequest = field(default_factory=StopRequest)
     _started: float | None = None
     _elapsed_before: float = 0.0
-    _told_findings: set[str] = field(default_factory=set)
     _paused: set[int | None] = field(default_factory=set)
-    _told_faults: bool = False
     _books: Books = field(init=False)
+    _announcer: Announcer = field(init=False)
     _cores: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self._books = Books(self.directory)
+        self._announcer = Announcer(self.directory, self.tell)
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -137,7 +134,6 @@ class Supervisor:
                     f"{self.directory.root}: the campaign has used its budget of {self.config.budget:.0f} s; "
                     "give a larger --budget with --resume"
                 )
-            self._told_findings = {path.name for path in self.directory.bundles()}
             self._cores = stack.enter_context(claimed_cores(self.config.jobs))
             began = time.monotonic()
             crew = Crew(self.config.jobs, self._start_client, self._order, self.tell, self._pauses)
@@ -162,7 +158,7 @@ class Supervisor:
             crew.close()
             stats = self._stats(crew, self._states(), at_the_end=True)
             self._save(stats, crew)
-            self._announce_findings()
+            self._announcer.look(stats)
             if crew.failure is not None:
                 raise crew.failure
             return stats, self._stop.number
@@ -257,8 +253,7 @@ class Supervisor:
                     self._pauses(None, str(error))
                 except UserError as error:
                     crew.failure = crew.failure or error
-            self._announce_findings()
-            self._announce_faults(stats)
+            self._announcer.look(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing, states))
         if (late := -self._time_left()) > _SAID and not self._stop:
             why = "a finding was being confirmed" if in_hand else "its workers took that long to stop"
@@ -356,29 +351,24 @@ class Supervisor:
         return max((state.elapsed for state in self._states()), default=last)
 
     def _stats(self, crew: Crew, states: Sequence[WorkerState], at_the_end: bool = False) -> dict[str, Any]:
-        """Add up the whole campaign; `states` are those of this machine."""
+        """Add up the whole campaign, of which a mirror has only a part, at the end; `states` are those of this
+        machine."""
+        if self._mirrored and not at_the_end:
+            return {}
         if self._part.alone:
             return self._books.stats(states, crew.restarted)
         return self._books.total(anew=at_the_end)
 
     def _save(self, stats: Mapping[str, Any], crew: Crew) -> None:
         """Write this machine's word and, where none of the others does, the campaign's books."""
-        if not self._part.alone:
+        if self._mirrored or not self._part.alone:
             write_machine(self.directory, self._part, crew.restarted)
-        if self._part.alone or self._books.taken():
+        if not self._mirrored and (self._part.alone or self._books.taken()):
             self._books.save(stats)
 
-    def _announce_findings(self) -> None:
-        for path in self.directory.bundles():
-            if path.name not in self._told_findings:
-                self._told_findings.add(path.name)
-                self.tell(f"{FINDING}{path}")
-
-    def _announce_faults(self, stats: Mapping[str, Any]) -> None:
-        """Say once that tzerlike itself fails too often."""
-        if not self._told_faults and (line := warning(stats)):
-            self._told_faults = True
-            self.tell(line)
+    @property
+    def _mirrored(self) -> bool:
+        return (self.directory.root / MIRROR).exists()
 
     def _view(self, stats: Mapping[str, Any], status: str, states: Iterable[WorkerState] = ()) -> View:
         cores = tuple(

@@ -14,9 +14,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from tzerlike.campaign.announcing import FINDING
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import CurvePoint
-from tzerlike.campaign.supervisor import FINDING, View, Wishes
+from tzerlike.campaign.supervisor import View, Wishes
 from tzerlike.cli.keys import Keys
 from tzerlike.core.errors import UserError
 from tzerlike.core.units import duration

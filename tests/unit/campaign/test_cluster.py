@@ -223,6 +223,26 @@ def test_books_are_added_up_now_and_then_and_once_more_at_the_end(pair: tuple[Co
     assert json.loads(coordinator.directory.stats.read_text())["iterations"] == 7
 
 
+def test_what_one_machine_sends_amiss_is_no_trouble_of_the_others(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    amiss = {"workers/0/state.json": Piece.of(b"{"), f"corpus/{'0' * 64}.json": Piece(0, b"not compressed")}
+    with pytest.raises(zlib.error):
+        coordinator.exchange(0, one.epoch, Parcel(amiss))
+    case_id = other.add("a")
+    write_state(other.directory.worker_state(1), WorkerState(worker=1, iterations=7, elapsed=3.0))
+    assert not other.exchange().end
+    assert coordinator.directory.corpus_ids() == [case_id] and coordinator.keep_books()["iterations"] == 7
+
+
+def test_a_fault_of_one_machine_reaches_the_campaign(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    coordinator, one, other = pair
+    (one.directory.faults / "0123456789ab").mkdir()
+    (one.directory.faults / "0123456789ab" / "fault.json").write_text("{}")
+    one.exchange()
+    assert not other.exchange().end
+    assert [path.name for path in coordinator.directory.faults.iterdir()] == ["0123456789ab"]
+
+
 def test_a_case_that_somebody_has_removed_is_told_to_nobody(pair: tuple[Coordinator, Machine, Machine]) -> None:
     coordinator, one, other = pair
     cases = [one.add("a"), one.add("b")]
@@ -578,6 +598,7 @@ def test_a_worker_that_waits_is_answered_before_the_next_parcel_is_due(
 ) -> None:
     _coordinator, one, _other = pair
     slept: list[float] = []
+    monkeypatch.setattr(at_work, "EVERY", 1.0)
     monkeypatch.setattr(at_work, "time", SimpleNamespace(monotonic=lambda: 0.3 * len(slept), sleep=slept.append))
 
     def looks() -> int:

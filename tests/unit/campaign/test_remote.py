@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -82,6 +83,25 @@ def test_nothing_of_another_campaign_stays(uri: str, tmp_path: Path) -> None:
     with working_directory(uri, tmp_path, quiet) as root:
         assert not root.exists()
     assert kept(uri) == {}
+
+
+def test_one_process_at_a_time_uses_it_and_the_other_touches_nothing(uri: str, tmp_path: Path) -> None:
+    with working_directory(uri, tmp_path, quiet) as root:
+        fill(root, **{"corpus/a.json": "a"})
+        with pytest.raises(UserError) as raised, working_directory(uri, tmp_path, quiet):
+            pass
+        assert str(raised.value) == f"--out: {uri} is in use by another tzerlike"
+        assert (root / "corpus/a.json").exists()
+    assert "corpus/a.json" in kept(uri)
+
+
+def test_a_cache_that_somebody_has_emptied_takes_nothing_away(uri: str, tmp_path: Path) -> None:
+    there = Remote(uri, CampaignDir(tmp_path / "here"))
+    fill(tmp_path / "here", **{"corpus/a.json": "a"})
+    there.send()
+    shutil.rmtree(tmp_path / "here")
+    there.send()
+    assert kept(uri)["corpus/a.json"] == b"a"
 
 
 def test_half_a_bundle_is_none(uri: str, tmp_path: Path) -> None:

@@ -504,6 +504,10 @@ def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
         ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
         ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),
         (
+            "ToMixedPrecision leaves an ill-formed module: DataflowVar lv is not defined.",
+            "ToMixedPrecision leaves DataflowVar lv undefined",
+        ),
+        (
             "P leaves IR that " + "Q" * 50 + " fails on: a buffer of a negative extent",
             "P leaves IR with a buffer of a negative extent",
         ),
@@ -663,3 +667,10 @@ def test_a_script_imports_what_it_uses() -> None:
         "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
         "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
     )
+
+
+def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
+    found = Offence(ILL_FORMED, "relax.ToMixedPrecision", "well-formed", "a reason that has no end " * 9)
+    seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
+    told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
+    assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"

@@ -38,7 +38,7 @@ def test_a_model_that_kills_its_builder_is_shown_as_the_calls_that_build_it() ->
     (bundle,) = (bundle for bundle in BUNDLES if bundle.name.startswith("crash-load-"))
     text = report_of(bundle)
     assert text.startswith(
-        "# [Bug][Relax] BlockBuilder crashes (SIGSEGV): program with nn.pixel_shuffle\n\n```python\n"
+        "# [Bug][Relax] BlockBuilder crashes (SIGSEGV): nn.pixel_shuffle and nn.nll_loss\n\n```python\n"
     )
     assert "x5 = builder.emit(relax.op.nn.pixel_shuffle(x0, upscale_factor=2))" in text
 

@@ -30,12 +30,11 @@ class Disks:
             self._looked = time.monotonic()
             self._ask_new()
 
-    def ask_all(self, seconds: float) -> None:
-        """Ask all machines once more, and wait so long for them."""
+    def ask_all(self) -> list[Any]:
+        """Ask all machines once more; returns what is done once they have sent it."""
         self._asked = {}
         self._ask_new()
-        if asked := list(self._asked.values()):
-            self._ray.wait(asked, num_returns=len(asked), timeout=seconds)
+        return list(self._asked.values())
 
     def _ask_new(self) -> None:
         alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}

@@ -9,7 +9,7 @@ from tzerlike.campaign.cluster.mirror import Mirror
 from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Welcome
 from tzerlike.core.errors import StorageError
 
-EVERY = 1.0
+EVERY = 2.0
 """Seconds between two parcels."""
 
 

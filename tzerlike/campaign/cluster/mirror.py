@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tzerlike.campaign.claims import MIRROR, answer_wish, wishes
+from tzerlike.campaign.claims import answer_wish, wishes
 from tzerlike.campaign.cluster.parcel import (
     GROWING,
     LARGEST,
@@ -19,7 +19,7 @@ from tzerlike.campaign.cluster.parcel import (
     files_below,
     lay_down,
 )
-from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
+from tzerlike.campaign.directory import FOUND_ELSEWHERE, MIRROR, CampaignDir
 from tzerlike.campaign.shard import Part
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import is_directory

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
 from tzerlike.campaign.cluster.disks import Disks
+from tzerlike.campaign.cluster.epochs import Epochs, read_epochs
 from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.recovery import recover
@@ -28,7 +29,7 @@ from tzerlike.processes.signals import StopRequest
 _CLIENT = "ray://"
 _ADDRESS = re.compile(r"auto|(?:ray://)?([^:/]+):([0-9]{1,5})")
 _CONNECT_SECONDS = 5.0
-_LOOK_EVERY = 1.0
+_LOOK_EVERY = 2.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
 
@@ -38,6 +39,8 @@ _SILENT = 120.0
 _TO_BEGIN = 120.0
 _TO_END = 60.0
 
+_T = TypeVar("_T")
+
 Show = Callable[[Mapping[str, Any]], None]
 
 
@@ -45,7 +48,7 @@ class _Campaign(Protocol):
     """The coordinator, wherever it runs."""
 
     def keep_books(self) -> dict[str, Any]:
-        """Add up and save; StorageError where that cannot be written."""
+        """Add up and save; UserError where that is not possible, or not written."""
 
     def campaign(self) -> str:
         """The campaign's identity."""
@@ -61,7 +64,8 @@ class Cluster:
     """Runs a campaign on the cluster at `address`: "auto" for the one that this machine is in, HOST:PORT of its head,
     or ray://HOST:PORT of one that this machine is not in.
 
-    `tell` is called with a line for each event, `show` about once a second with the contents of stats.json.
+    `tell` is called with a line for each event, `show` every two seconds or so, and at the end, with the contents of
+    stats.json.
     """
 
     config: CampaignConfig
@@ -81,16 +85,17 @@ class Cluster:
             name = f"tzerlike {secrets.token_hex(8)}"
             try:
                 campaign = self._coordinator(ray, name)
+                before = read_epochs(self.directory.cluster)
                 at_work = self._begin(ray, name)
                 disks = Disks(ray, name, campaign.campaign())
-                self._watch(ray, campaign, at_work, disks, stop)
+                self._watch(ray, campaign, before, at_work, disks, stop)
                 # Of a campaign that has ended the books are added up anew.
-                campaign.end()
-                if stop:
-                    ray.wait(list(at_work), num_returns=len(at_work), timeout=_TO_END)
+                _insist(ray, campaign.end)
+                _await(ray, list(at_work) if stop else [], stop)
                 with contextlib.suppress(ray.exceptions.RayError):
-                    disks.ask_all(_TO_END)
-                stats = campaign.keep_books()
+                    _await(ray, disks.ask_all(), stop)
+                stats = _insist(ray, campaign.keep_books)
+                self.show(stats)
                 self._hear(campaign)
             except (ConnectionError, ray.exceptions.RayError) as error:
                 raise UserError(
@@ -132,8 +137,17 @@ class Cluster:
             at_work[actor.work.remote()] = part
         return at_work
 
-    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], disks: Disks, stop: StopRequest) -> None:
-        """Say and show what happens until every part has come to its end, or a signal asks for an end."""
+    def _watch(
+        self,
+        ray: Any,
+        campaign: _Campaign,
+        before: Epochs,
+        at_work: dict[Any, Part],
+        disks: Disks,
+        stop: StopRequest,
+    ) -> None:
+        """Say and show what happens until every part has come to its end, or a signal asks for an end; `before` says
+        how many machines each had had by the beginning."""
         failed: list[str] = []
         total = len(at_work)
         began, waiting, unsaved = time.monotonic(), True, False
@@ -147,8 +161,9 @@ class Cluster:
                     self.tell(failed[-1])
             if waiting and time.monotonic() - began > _WAITS:
                 waiting = False
-                if missing := [part for part in at_work.values() if not self.directory.node(part.node).exists()]:
-                    self.tell(f"{len(missing)} of {total} parts wait for a machine with {self.config.jobs} free cores")
+                now = read_epochs(self.directory.cluster)
+                if missing := sum(now.current(part.node) == before.current(part.node) for part in at_work.values()):
+                    self.tell(f"{missing} of {total} parts wait for a machine with {self.config.jobs} free cores")
             try:
                 with contextlib.suppress(ray.exceptions.RayError):
                     self.show(campaign.keep_books())
@@ -195,9 +210,8 @@ class _Inside:
         try:
             return dict(self._answer(self._actor.keep_books))
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, UserError):
-                raise error.cause from error
-            raise
+            cause = error.cause
+            raise cause if isinstance(cause, UserError) else UserError(_last_line(error)) from error
 
     def campaign(self) -> str:
         return str(self._answer(self._actor.campaign))
@@ -257,6 +271,27 @@ def _unheard() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nothing)
+
+
+def _insist(ray: Any, ask: Callable[[], _T]) -> _T:
+    """Ask the coordinator until it answers; RayError where it does not for long."""
+    until = time.monotonic() + _TO_END
+    while True:
+        try:
+            return ask()
+        except ray.exceptions.RayTaskError:
+            raise
+        except ray.exceptions.RayError:
+            if time.monotonic() > until:
+                raise
+
+
+def _await(ray: Any, references: list[Any], stop: StopRequest) -> None:
+    """Wait until all of these are done, for a while at most, and no longer than the signals that ask for an end
+    allow."""
+    until = time.monotonic() + _TO_END
+    while references and time.monotonic() < until and not stop.urgent:
+        _, references = ray.wait(references, num_returns=len(references), timeout=_LOOK_EVERY)
 
 
 def _outcome(ray: Any, reference: Any) -> str:

@@ -185,6 +185,8 @@ def _in_short(place: str, subject: Subject) -> str:
     if subject.seen.origin is not None:
         fails = "crashes" if subject.finding.kind == "crash" else "fails"
         return f"{short_name(subject.seen.culprit)} leaves IR that {place} {fails} on"
+    if subject.finding.kind == "invalid-ir":
+        return _account(subject).headline.partition(": ")[0]
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
     if subject.seen.stage is Stage.TEXT:
         return "TVMScript does not round-trip"

@@ -23,6 +23,9 @@ _ALWAYS = (
 """What tells nothing, or the same thing twice, however short a title is."""
 
 _SHORTER = (
+    (r": program with (\S+ and \S+)$", r": \1"),
+    (r" leaves an ill-formed module: (.*) is not defined$", r" leaves \1 undefined"),
+    (r" leaves an ill-formed module: ", " leaves ill-formed IR: "),
     (r": Cannot convert from type (\S+) to ", r": Cannot convert \1 to "),
     (r"\bcheck (?:ffi::)?(\w+)\(\)\(", r"check \1("),
     (r"\b(?:s_tir|tirx)\.(?=[A-Z])", ""),

@@ -61,6 +61,7 @@ class ModelSize:
     elements: int
     ranks: int
     structure: int
+    constants: int
     searched: bool
     text: str
 
@@ -146,6 +147,7 @@ class GraphHarness(CaseHarness):
             elements,
             ranks,
             sum(len(one.within) for one in model.vertices) + len(model.written),
+            sum(one.kind == "constant" for one in model.sources),
             model.searched,
             case.ir,
         )
