@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from tzerlike.core.case import GRAPH, Case
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
+from tzerlike.core.results import BASELINE, CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
