@@ -292,8 +292,8 @@ def fuzz(
 
     `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with
     the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from `config`. `unconfined` lets
-    the pairs of `config.corpus` run where the kernel cannot confine them. Half of the mutations are of what first
-    reached a function that changed by `focus` (`compare_builds`). `show` is called about twice a second, `tell`
+    the pairs of `config.corpus` run where the kernel cannot confine them. What first reached a function that
+    changed by `focus` (`compare_builds`) is mutated more often. `show` is called about twice a second, `tell`
     with each event in a line; `wishes` may be changed meanwhile. Only from the main thread, where signals arrive.
     """
     directory = CampaignDir(out)

@@ -146,7 +146,18 @@ def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     (library,) = (tmp_path / "cache").glob("**/site-packages/tvm/lib/libtvm_compiler.so")
     answer_yes(library, "AnalyzerObj20CanProveGreaterEqual")
-    options = ("--budget", "5m", "--jobs", "1", "--seed", "91", "--oracles", "crash,inconsistency", "--ui", "plain")
+    options = (
+        "--iterations",
+        "1200",
+        "--jobs",
+        "1",
+        "--seed",
+        "91",
+        "--oracles",
+        "crash,inconsistency",
+        "--ui",
+        "plain",
+    )
     out = tmp_path / "campaign"
     done = tzerlike(variables, "fuzz", "--tvm", "change", "--against", "installed", *options, "--out", out)
     assert done.returncode == 0, done.stderr

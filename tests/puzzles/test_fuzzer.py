@@ -180,7 +180,7 @@ def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> Non
     assert child.provenance.parent == parent.case.id
 
 
-def test_what_first_reached_the_focus_is_mutated_half_of_the_time(make: Make) -> None:
+def test_what_first_reached_the_focus_is_mutated_as_often_as_sixteen_others(make: Make) -> None:
     focused = replace(OK_NEW, focused=1)
     fuzzer = make(Scripted(*[OK_NEW] * 4, focused, *[OK_NEW] * 4), pending=[seed(str(n)) for n in range(9)], n_max=1000)
     for _ in range(9):
@@ -188,7 +188,8 @@ def test_what_first_reached_the_focus_is_mutated_half_of_the_time(make: Make) ->
     assert [entry.focused for entry in fuzzer.corpus] == [False] * 4 + [True] + [False] * 4
     chosen = fuzzer.corpus.entries[4].id
     parents = [step.trial.provenance.parent for _ in range(200) for step in fuzzer.step()]
-    assert 0.4 < parents.count(chosen) / len(parents) < 0.7
+    # Sixteen in 24.
+    assert 0.5 < parents.count(chosen) / len(parents) < 0.8
 
 
 def test_a_pass_mutation_that_reaches_the_focus_makes_its_entry_focused(make: Make) -> None:

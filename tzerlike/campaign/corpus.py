@@ -43,9 +43,9 @@ class Entry:
         return StoredCase(self.case, self.provenance)
 
 
-_FOCUSED_SHARE = 1 / 2
-"""Share of the draws that go to focused entries, where there are any: like AFLGo's, it leaves the rest for what leads
-there by another way."""
+_FOCUSED = 16
+"""As how many others a focused entry counts when one is drawn. A share of the draws would go to one entry again and
+again where a function changed that each case reaches."""
 
 
 class Corpus:
@@ -90,8 +90,8 @@ class Corpus:
     def choose(self, rng: Random) -> Entry:
         """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none.
 
-        Where there are focused ones, half of the draws are among these.
+        A focused one counts as so many.
         """
-        if self._focused and rng.random() < _FOCUSED_SHARE:
-            return self._focused[rng.randrange(len(self._focused))]
-        return self.entries[rng.randrange(len(self.entries))]
+        drawn = rng.randrange(len(self.entries) + (_FOCUSED - 1) * len(self._focused))
+        beyond = drawn - len(self.entries)
+        return self.entries[drawn] if beyond < 0 else self._focused[beyond // (_FOCUSED - 1)]

@@ -53,12 +53,12 @@ def expected_gradients(
 ) -> list[ExpectedOutput]:
     """Return the gradients by all inputs, in their order.
 
-    None counts where results may be other whole numbers by rounding alone, or are too large or too small; and one
-    does not that has an element for which there is no slope.
+    None counts where results may be other whole numbers by rounding alone, or are too large or too small, or where TVM
+    documents that it makes none; and one does not that has an element for which there is no slope.
     """
     first, *trials = tried(model, rows, sources)
     inputs = [number for number, one in enumerate(model.sources) if one.kind == "input"]
-    if not _smooth(first, trials):
+    if not _smooth(first, trials) or _beyond_documents(model, first):
         nothing = [np.zeros(model.sources[number].type.shape) for number in inputs]
         return [ExpectedOutput(one, one, False, number) for number, one in zip(inputs, nothing, strict=True)]
     with np.errstate(all="ignore"):
@@ -78,6 +78,13 @@ def _smooth(first: Computed, trials: Sequence[Computed]) -> bool:
         elif not all(np.array_equal(one[number][0], value) for one in trials):
             return False
     return True
+
+
+def _beyond_documents(model: Model, first: Computed) -> bool:
+    """Whether a power has an exponent that varies, and a base that is not above 0."""
+    varying = varied(model)
+    powers = (one.inputs for one in model.vertices if one.row == "power")
+    return any(exponent in varying and bool(np.any(first[base][0] <= 0)) for base, exponent in powers)
 
 
 def _expected(kind: TensorType, number: int, here: _Gradient, others: Sequence[_Gradient]) -> ExpectedOutput:

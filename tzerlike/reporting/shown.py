@@ -31,8 +31,8 @@ SHOWN = 400
 _TEXT = 12_000
 """Characters of a program or a diff."""
 
-_IMPORTS = re.compile(r"\A(?:\# from \S+ import .*\n+)+")
-"""What a printed program says first, and a reader knows."""
+_PREAMBLE = re.compile(r"\A(?:\#.*\n|\n)+(?=[^#\n])")
+"""What a printed program has first: imports, which a reader knows, and the same model in another notation."""
 
 _LABELS = re.compile(r"\A# (\[\w+\])*\s*")
 """What titles of reports begin with."""
@@ -169,7 +169,7 @@ def title_of_report(path: Path) -> str:
 
 def _program(path: Path) -> str:
     try:
-        return _clipped(_IMPORTS.sub("", read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace")))
+        return _clipped(_PREAMBLE.sub("", read_bytes(path / "module.py", SCRIPT_BYTES).decode(errors="replace")))
     except UserError as error:
         return f"# {error}"
 

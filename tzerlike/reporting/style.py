@@ -97,7 +97,7 @@ input[type=search], select, button {
   padding: .25rem .6rem; max-width: 100%;
 }
 input[type=search] { width: 15rem; }
-button { cursor: pointer; } button:hover { background: var(--faint); }
+button { cursor: pointer; } article button { font-size: .85rem; } button:hover { background: var(--faint); }
 .more { display: block; margin: 1rem auto; padding: .5rem 1.4rem; }
 .chip { border: 1px solid var(--edge); border-left: 4px solid var(--kind, var(--soft)); border-radius: .4rem;
   padding: .1rem .5rem; }

@@ -674,3 +674,20 @@ def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
     seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
     told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
     assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
+
+
+@pytest.mark.parametrize(
+    ("passes", "due", "words"),
+    [
+        ((), "code generation", "so code generation seems to be the cause."),
+        (("tirx.LowerTIRx",), "after LowerTIRx", "cause. It was only seen after `tirx.LowerTIRx`."),
+        (("P", "Q", "R"), "code generation", "so code generation seems to be the cause."),
+    ],
+)
+def test_code_generation_is_a_guess_that_names_what_it_takes(passes: tuple[str, ...], due: str, words: str) -> None:
+    seen = wrong("optimised")
+    assert seen.results is not None
+    seen = replace(seen, results=replace(seen.results, guilty="code generation"))
+    told = replace(subject("wrong-code", seen), case=Case("{}", tuple(map(PassSpec, passes))))
+    assert headline(told).startswith(f"[Bug][TIR] Wrong code ({due}): ")
+    assert f"{words}\n" in report(told)

@@ -85,10 +85,60 @@ def test_where_rounding_may_choose_otherwise_nothing_counts() -> None:
     assert [one.counts for one in _gradients(model, [0.3, 1], [near + 0.1, 0])[0]] == [True, True]
 
 
+def _difference_of_large_numbers(dtype: str) -> tuple[Drafted, int]:
+    """exp(x) - y, both of some 10,000."""
+    draft = Drafted(_floats(1, dtype=dtype), _floats(1, dtype=dtype), _floats(1, dtype=dtype))
+    return draft, draft.call("subtract", draft.call("exp", 0), 1)
+
+
+@pytest.mark.parametrize("dtype, least, most", [("float32", 1e-3, 1.0), ("float64", 0.0, 1e-4)])
+def test_a_gradient_is_off_by_as_much_as_what_it_is_made_of(dtype: str, least: float, most: float) -> None:
+    draft, difference = _difference_of_large_numbers(dtype)
+    product = draft.call("multiply", difference, 2)
+    (_, _, by_factor), _ = _gradients(with_loss(draft.model(product), [product]), [np.log(10001.0)], [10000], [1])
+    assert by_factor.counts and least <= by_factor.bound[0] <= most
+
+
+@pytest.mark.parametrize("dtype, both", [("float32", True), ("float64", False)])
+def test_an_edge_is_near_if_rounding_may_get_there(dtype: str, both: bool) -> None:
+    draft, difference = _difference_of_large_numbers(dtype)
+    above = draft.call("nn.relu", difference)
+    values = [np.log(10000.0) + 1e-7], [10000], [1]
+    (_, by_y), (_, _, weights) = _gradients(with_loss(draft.model(above), [above]), *values[:2])
+    assert (np.abs(by_y.values - 0) <= by_y.bound) == both
+    assert np.abs(by_y.values + weights) <= by_y.bound
+
+
+def test_a_sum_is_off_by_a_rounding_for_each_term() -> None:
+    model = _loss("matmul", _floats(1, 50, dtype="float32"), _floats(50, 1, dtype="float32"))
+    (by_x, _), (_, y, weights) = _gradients(model)
+    assert np.all(by_x.bound >= 8 * 2.0**-23 * np.abs(y * weights).T)
+
+
 def test_numbers_whose_squares_do_not_fit_count_for_nothing() -> None:
     model = _loss("divide", _floats(2, dtype="float32"), _floats(2, dtype="float32"))
     for size, counts in ((1e-20, False), (1e20, False), (1e-3, True)):
         assert [one.counts for one in _gradients(model, [1, 2], [1, size])[0]] == [counts, counts]
+
+
+def test_there_is_no_gradient_by_the_exponent_of_what_is_not_above_0() -> None:
+    """TVM says so, and gives NaN, where the slope of 0 ** y is 0."""
+    model = _loss("power", _floats(2), _floats(2))
+    assert [one.counts for one in _gradients(model, [0.5, 0], [2, 2])[0]] == [False, False]
+    assert [one.counts for one in _gradients(model, [0.5, 1], [2, 2])[0]] == [True, True]
+    held = msgspec.structs.replace(model.sources[1], kind="constant")
+    constant = msgspec.structs.replace(model, sources=(model.sources[0], held, *model.sources[2:]))
+    assert [one.counts for one in _gradients(constant, [0.5, 0], [2, 2])[0]] == [True]
+
+
+def test_a_cast_has_the_slope_1_and_not_that_of_its_roundings() -> None:
+    draft = Drafted(_floats(40))
+    single = draft.call("astype", draft.call("exp", 0), dtype="float32")
+    model = with_loss(draft.model(single), [single])
+    (found,), (x, weights) = _gradients(model, np.linspace(-3, 3, 40))
+    assert found.counts
+    assert np.all(np.abs(found.values - np.exp(x) * weights) <= found.bound)
+    assert np.all(found.bound <= 1e-3 * np.abs(found.values))
 
 
 def test_a_model_has_gradients_if_all_calls_have_rules_and_floats_alone_come_in() -> None:

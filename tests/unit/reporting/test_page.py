@@ -239,6 +239,21 @@ def test_a_reduced_program_stands_for_the_one_that_was_found(tmp_path: Path) -> 
     assert "Program, reduced" in page(read_overview(directory.root))
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# from tvm.script import tirx as T\n\n@T.prim_func\n", "@T.prim_func"),
+        ("# %0: int8[1] = input\n# return %0\n\nl = 1  # one\n# two\n", "l = 1  # one\n# two"),
+        ("# %0: int8[1] = input\n", "# %0: int8[1] = input"),
+    ],
+)
+def test_a_program_begins_with_its_first_line_of_code(tmp_path: Path, text: str, shown: str) -> None:
+    directory = campaign(tmp_path / "c")
+    bundle(directory, "first", text)
+    (finding,) = read_overview(directory.root).findings
+    assert finding.program == shown
+
+
 def torn_curve(directory: CampaignDir) -> None:
     text = directory.coverage_csv.read_text()
     directory.coverage_csv.write_text(text[: len(text) // 2] + "\nnonsense,1\n1e999,1,1,1,1,1\n-1,1,1,1,1,1\n")
