@@ -103,9 +103,9 @@ def _takes(subject: Subject) -> str:
     case = subject.case
     if subject.seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
         return ""
+    if subject.seen.stage is Stage.MUTATE:
+        return "A legal schedule is enough to show it." if subject.tier == FIRST_TIER else ""
     if subject.tier == FIRST_TIER:
-        if subject.seen.stage is Stage.MUTATE:
-            return "One schedule primitive is enough."
         return "The default pipeline with default options shows it."
     results = subject.seen.results
     of_baseline = results is not None and results.blame == BASELINE
