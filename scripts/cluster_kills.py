@@ -209,7 +209,10 @@ class Trial:
         return f"status {status}; {sum(states)} iterations, {size} cases, bundled twice: {twice or 'nothing'}"
 
     def _coordinates(self, process: psutil.Process) -> bool:
-        return "CoordinatorActor" in " ".join(process.info["cmdline"] or ())
+        if "CoordinatorActor" not in " ".join(process.info["cmdline"] or ()):
+            return False
+        held = str(self.directory.root / ".coordinator")
+        return any(file.path == held for file in process.open_files())
 
 
 def brought(mirror: Path) -> dict[str, float]:

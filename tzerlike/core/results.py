@@ -18,6 +18,12 @@ NOT_ALLOWED = "not-allowed"
 BASELINE: Final = "reference"
 """The baseline build in files and signatures, which outlive a change of words."""
 
+CODE_GENERATION: Final = "code generation"
+"""Who is guilty where no pass is known to change the program's meaning, and LLVM's level makes no difference.
+
+The interpreter knows little of what LowerTVMBuiltin and LowerIntrin leave: they count as code generation then.
+"""
+
 DEFAULT_PIPELINE: Final = "default pipeline"
 """Who is guilty where no more is known than that code is wrong without a pass of the case's own."""
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -210,6 +211,18 @@ def test_a_machine_that_is_not_told_of_a_late_bundle_of_its_part_does_not_bundle
     one.exchange()
     names = {bundle.name for bundle in again.directory.bundles()}
     assert names == {"crash-late-0123456789ab", "crash-late-other-abcdef-0123456789ab"}
+
+
+def test_a_part_is_silent_that_no_machine_asks_for(
+    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coordinator, one, other = pair
+    began = time.monotonic()
+    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.time", SimpleNamespace(monotonic=lambda: began + 100))
+    one.exchange()
+    coordinator.exchange(1, other.epoch - 1, Parcel())
+    here, there = coordinator.silence()
+    assert here == 0 and 99 < there <= 101
 
 
 def test_books_are_added_up_now_and_then_and_once_more_at_the_end(pair: tuple[Coordinator, Machine, Machine]) -> None:

@@ -74,3 +74,25 @@ def test_a_build_of_tvm_has_a_bar_on_a_terminal_and_lines_in_a_pipe(capsys: pyte
     piped = tvm_command._Screen(Console(file=io.StringIO(), force_terminal=False))
     piped.show(Progress(10, 10, 60.0, 0.0))
     assert "10 of 10 steps" in capsys.readouterr().err
+
+
+REPORTS = Path(__file__).parents[2] / "data" / "reports"
+
+
+@pytest.mark.parametrize(("name", "hint"), [("hang-build", True), ("oom-passes", False), ("crash-rewrite", False)])
+def test_a_report_of_a_bundle_says_on_a_terminal_that_it_is_not_reduced(name: str, hint: bool) -> None:
+    (path,) = REPORTS.glob(f"{name}*")
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "tzerlike", "report", path],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=60,
+        check=True,
+    )
+    os.write(theirs, b".")
+    shown = os.read(ours, 1 << 16)
+    os.close(theirs)
+    os.close(ours)
+    assert (f"not reduced yet: tzerlike reduce {path}".encode() in shown) is hint
+    assert b"not reduced" not in done.stdout

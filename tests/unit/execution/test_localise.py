@@ -8,8 +8,8 @@ import pytest
 
 from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.core.results import Difference, Ending, Ran, Results
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION, DEFAULT_PIPELINE, LLVM_OPTIMISATION, localised
+from tzerlike.core.results import CODE_GENERATION, Difference, Ending, Ran, Results
+from tzerlike.execution.diagnosis.localise import DEFAULT_PIPELINE, LLVM_OPTIMISATION, localised
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.optional import LEVELS

@@ -15,9 +15,9 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.core.results import Difference, Results
+from tzerlike.core.results import CODE_GENERATION, Difference, Results
 from tzerlike.execution.diagnosis.ask import ask_walk
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION, LLVM_OPTIMISATION
+from tzerlike.execution.diagnosis.localise import LLVM_OPTIMISATION
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.findings.bisect.role import bisection

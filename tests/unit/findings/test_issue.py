@@ -601,7 +601,7 @@ def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None
     ("tier", "passes", "config", "stage", "words"),
     [
         (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
-        (1, (), ContextConfig(), Stage.MUTATE, "One schedule primitive is enough."),
+        (1, (), ContextConfig(), Stage.MUTATE, "A legal schedule is enough to show it."),
         (2, ("P",), ContextConfig(), Stage.PASSES, "It was only seen with passes besides the default pipeline."),
         (2, (), ContextConfig(opt_level=1), Stage.PASSES, "It was only seen with options other than the defaults."),
         (2, (), ContextConfig(), Stage.PASSES, "It was only seen with an unusual program."),
@@ -615,8 +615,9 @@ def test_what_it_takes_to_show_a_finding_is_said(
     assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}")
 
 
-def test_what_does_not_come_back_from_text_takes_nothing() -> None:
-    told = replace(subject("ice-on-valid", Observation(Exit.OK, Stage.TEXT, "x")), tier=1)
+@pytest.mark.parametrize(("stage", "tier"), [(Stage.TEXT, 1), (Stage.MUTATE, 2)])
+def test_of_texts_and_odd_schedules_nothing_is_said(stage: Stage, tier: int) -> None:
+    told = replace(subject("ice-on-valid", Observation(Exit.OK, stage, "x")), tier=tier)
     assert report(told).strip().endswith("Reproduced in 2 of 2 runs.")
 
 
@@ -627,8 +628,9 @@ CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.co
     ("script", "message", "words"),
     [
         (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
+        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P of concat: {'no ' * 14}axis of that"),
         (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
-        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P: too long"),
+        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P of concat: too long"),
         (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
         (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
     ],
@@ -674,3 +676,20 @@ def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
     seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
     told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
     assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
+
+
+@pytest.mark.parametrize(
+    ("passes", "due", "words"),
+    [
+        ((), "code generation", "so code generation seems to be the cause."),
+        (("tirx.LowerTIRx",), "after LowerTIRx", "cause. It was only seen after `tirx.LowerTIRx`."),
+        (("P", "Q", "R"), "code generation", "so code generation seems to be the cause."),
+    ],
+)
+def test_code_generation_is_a_guess_that_names_what_it_takes(passes: tuple[str, ...], due: str, words: str) -> None:
+    seen = wrong("optimised")
+    assert seen.results is not None
+    seen = replace(seen, results=replace(seen.results, guilty="code generation"))
+    told = replace(subject("wrong-code", seen), case=Case("{}", tuple(map(PassSpec, passes))))
+    assert headline(told).startswith(f"[Bug][TIR] Wrong code ({due}): ")
+    assert f"{words}\n" in report(told)

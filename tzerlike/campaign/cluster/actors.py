@@ -85,6 +85,9 @@ class CoordinatorActor:
     def campaign(self) -> str:
         return self._coordinator.campaign
 
+    def silence(self) -> list[float]:
+        return self._coordinator.silence()
+
     def end(self) -> None:
         self._coordinator.end()
 

@@ -70,6 +70,7 @@ class Coordinator:
         self._books = Books(directory)
         self._books.open()
         self._saved: dict[str, Any] = {}
+        self._heard = dict.fromkeys(range(self.config.nodes), time.monotonic())
         self._ended = False
         self._epochs = read_epochs(directory.cluster) if directory.cluster.exists() else Epochs()
         write_epochs(directory.cluster, self._epochs)
@@ -88,6 +89,7 @@ class Coordinator:
 
     def join(self, node: int) -> Welcome:
         """Let a machine have the part `node`, whoever had it before."""
+        self._heard[node] = time.monotonic()
         epoch = self._epochs.next(node)
         write_epochs(self.directory.cluster, self._epochs)
         directory, root = self.directory, self.directory.root
@@ -108,6 +110,7 @@ class Coordinator:
         broken = tuple(self._take(node, current, parcel.pieces))
         if not current:
             return News(end=ANOTHER)
+        self._heard[node] = time.monotonic()
         holders = {signature: self._holder(signature, worker) for signature, worker in parcel.wishes}
         elsewhere = tuple(sorted(signature for signature, owner in self._owners.items() if owner != node))
         name, _, snapshot = parcel.heard
@@ -129,6 +132,11 @@ class Coordinator:
             self._books.save(stats)
             self._saved = stats
         return stats
+
+    def silence(self) -> list[float]:
+        """For each part, how many seconds nothing has been heard of a machine that has it."""
+        now = time.monotonic()
+        return [now - self._heard[node] for node in range(self.config.nodes)]
 
     def end(self) -> None:
         """From now on, have each machine that asks save what it has and come to its end."""

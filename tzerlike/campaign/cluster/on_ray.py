@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import re
@@ -16,7 +17,6 @@ from typing import Any, Protocol, TypeVar
 
 from tzerlike.campaign.cluster.actors import ANSWER_SECONDS, NAMESPACE, CoordinatorActor, MachineActor, imported
 from tzerlike.campaign.cluster.disks import Disks
-from tzerlike.campaign.cluster.epochs import Epochs, read_epochs
 from tzerlike.campaign.cluster.outside import Outside, Post
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.recovery import recover
@@ -29,6 +29,8 @@ from tzerlike.processes.signals import StopRequest
 _CLIENT = "ray://"
 _ADDRESS = re.compile(r"auto|(?:ray://)?([^:/]+):([0-9]{1,5})")
 _CONNECT_SECONDS = 5.0
+_TRIES = 3
+_BUSY = "Starting Ray client server failed"
 _LOOK_EVERY = 2.0
 _WAITS = 60.0
 """Seconds after which parts that no machine has begun with are named."""
@@ -52,6 +54,9 @@ class _Campaign(Protocol):
 
     def campaign(self) -> str:
         """The campaign's identity."""
+
+    def silence(self) -> list[float]:
+        """For each part, how many seconds nothing has been heard of a machine that has it."""
 
     def end(self) -> None: ...
 
@@ -85,10 +90,9 @@ class Cluster:
             name = f"tzerlike {secrets.token_hex(8)}"
             try:
                 campaign = self._coordinator(ray, name)
-                before = read_epochs(self.directory.cluster)
                 at_work = self._begin(ray, name)
                 disks = Disks(ray, name, campaign.campaign())
-                self._watch(ray, campaign, before, at_work, disks, stop)
+                self._watch(ray, campaign, at_work, disks, stop)
                 # Of a campaign that has ended the books are added up anew.
                 _insist(ray, campaign.end)
                 _await(ray, list(at_work) if stop else [], stop)
@@ -137,21 +141,13 @@ class Cluster:
             at_work[actor.work.remote()] = part
         return at_work
 
-    def _watch(
-        self,
-        ray: Any,
-        campaign: _Campaign,
-        before: Epochs,
-        at_work: dict[Any, Part],
-        disks: Disks,
-        stop: StopRequest,
-    ) -> None:
-        """Say and show what happens until every part has come to its end, or a signal asks for an end; `before` says
-        how many machines each had had by the beginning."""
+    def _watch(self, ray: Any, campaign: _Campaign, at_work: dict[Any, Part], disks: Disks, stop: StopRequest) -> None:
+        """Say and show what happens until every part has come to its end, or a signal asks for an end."""
         failed: list[str] = []
         total = len(at_work)
         began, waiting, unsaved = time.monotonic(), True, False
         last_end = math.inf
+        silence = [0.0] * total
         while at_work and not stop:
             done, _ = ray.wait(list(at_work), timeout=_LOOK_EVERY)
             for reference in done:
@@ -159,33 +155,29 @@ class Cluster:
                 if why := _outcome(ray, reference):
                     failed.append(f"machine {part.node + 1} of {part.nodes}: {why}")
                     self.tell(failed[-1])
-            if waiting and time.monotonic() - began > _WAITS:
-                waiting = False
-                now = read_epochs(self.directory.cluster)
-                if missing := sum(now.current(part.node) == before.current(part.node) for part in at_work.values()):
-                    self.tell(f"{missing} of {total} parts wait for a machine with {self.config.jobs} free cores")
             try:
                 with contextlib.suppress(ray.exceptions.RayError):
                     self.show(campaign.keep_books())
                     self._hear(campaign)
                     disks.look()
+                    silence = campaign.silence()
                 unsaved = False
             except UserError as error:
                 if not unsaved:
                     self.tell(f"no statistics for now: {error}")
                 unsaved = True
+            now = time.monotonic()
+            if waiting and now - began > _WAITS:
+                waiting = False
+                if missing := sum(silence[part.node] > _WAITS / 2 for part in at_work.values()):
+                    self.tell(f"{missing} of {total} parts wait for a machine with {self.config.jobs} free cores")
             if done:
-                last_end = time.monotonic()
-            if time.monotonic() - last_end > _SILENT and at_work and all(map(self._silent, at_work.values())):
+                last_end = now
+            if at_work and min(now - last_end, *(silence[part.node] for part in at_work.values())) > _SILENT:
                 self.tell(f"{len(at_work)} of {total} parts have no machine any more, and the others are done")
                 break
         if len(failed) == total:
             raise UserError(f"--cluster: no machine could take part; {failed[0]}")
-
-    def _silent(self, part: Part) -> bool:
-        """Whether no machine is at work on a part, for all that is known here."""
-        last = self.directory.node(part.node)
-        return not last.exists() or time.time() - last.stat().st_mtime > _SILENT
 
     def _hear(self, campaign: _Campaign) -> None:
         for line in campaign.told():
@@ -215,6 +207,9 @@ class _Inside:
 
     def campaign(self) -> str:
         return str(self._answer(self._actor.campaign))
+
+    def silence(self) -> list[float]:
+        return list(self._answer(self._actor.silence))
 
     def end(self) -> None:
         self._answer(self._actor.end)
@@ -250,13 +245,27 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
             # Ray itself would try for minutes.
             socket.create_connection((form[1], int(form[2])), _CONNECT_SECONDS).close()
         with _unheard():
-            ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
+            _init(ray, address)
     except (ConnectionError, ValueError, RuntimeError, ImportError, OSError) as error:
         raise UserError(f"--cluster: no Ray cluster at {address}: {_last_line(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _init(ray: Any, address: str) -> None:
+    """Connect this process to a cluster, whose head on a busy machine now and then gives up on its own client server;
+    RuntimeError and the like where that cannot be."""
+    # What raylets have to say is printed here, whatever `log_to_driver` is.
+    vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = lambda *_, **__: None
+    for tries in reversed(range(_TRIES)):
+        try:
+            ray.init(address=address, namespace=NAMESPACE, logging_level="ERROR", log_to_driver=False)
+            return
+        except RuntimeError as error:
+            if not tries or _BUSY not in str(error):
+                raise
 
 
 @contextlib.contextmanager

@@ -104,6 +104,10 @@ class Outside:
     def campaign(self) -> str:
         return self._coordinator.campaign
 
+    def silence(self) -> list[float]:
+        with self._turn:
+            return self._coordinator.silence()
+
     def end(self) -> None:
         with self._turn:
             self._coordinator.end()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -11,7 +13,7 @@ from tzerlike.cli.named import named
 from tzerlike.cli.progress import progress
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
-from tzerlike.findings.reduction.place import is_bundle
+from tzerlike.findings.reduction.place import is_bundle, is_reduced
 from tzerlike.findings.refresh import report_of
 from tzerlike.reporting.overview import read_overview
 from tzerlike.reporting.page import page
@@ -34,6 +36,8 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
             raise UserError(f"--html: {directory} is a bundle; a page needs a campaign")
         text = report_of(directory)
         click.echo(json.dumps({"bundle": str(directory), "report": text}) if as_json else text, nl=as_json)
+        if sys.stderr.isatty() and not is_reduced(directory):
+            click.echo(f"not reduced yet: tzerlike reduce {shlex.quote(str(directory))}", err=True)
         return
     with progress("findings") as steps:
         overview = read_overview(directory, steps)

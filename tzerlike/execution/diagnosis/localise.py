@@ -13,19 +13,13 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.observation import Exit, Observation
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, Ending, Ran
+from tzerlike.core.results import BASELINE, CODE_GENERATION, DEFAULT_PIPELINE, Ending, Ran
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.execution.compare.slowdown import slower
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
-
-CODE_GENERATION = "code generation"
-"""No pass is known to change the program's meaning, and LLVM's level makes no difference.
-
-The interpreter knows little of what LowerTVMBuiltin and LowerIntrin leave: they count as code generation then.
-"""
 
 LLVM_OPTIMISATION = "LLVM optimisation"
 """The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""

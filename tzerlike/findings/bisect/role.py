@@ -10,9 +10,9 @@ from typing import Any
 
 from tzerlike.core.case import TIR, Case
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
-from tzerlike.core.results import BASELINE, Ending
+from tzerlike.core.results import BASELINE, CODE_GENERATION, Ending
 from tzerlike.execution.diagnosis.ask import ask_walk
-from tzerlike.execution.diagnosis.localise import CODE_GENERATION, first_fault, to_blame
+from tzerlike.execution.diagnosis.localise import first_fault, to_blame
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.fitness import require_fit

@@ -16,10 +16,10 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import (
     blamed,
+    due_to,
     results_in_words,
     slower_in_short,
     speeds_in_words,
-    spelled,
     wrong_in_short,
     wrong_place,
 )
@@ -103,9 +103,9 @@ def _takes(subject: Subject) -> str:
     case = subject.case
     if subject.seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
         return ""
+    if subject.seen.stage is Stage.MUTATE:
+        return "A legal schedule is enough to show it." if subject.tier == FIRST_TIER else ""
     if subject.tier == FIRST_TIER:
-        if subject.seen.stage is Stage.MUTATE:
-            return "One schedule primitive is enough."
         return "The default pipeline with default options shows it."
     results = subject.seen.results
     of_baseline = results is not None and results.blame == BASELINE
@@ -126,7 +126,7 @@ def headline(subject: Subject) -> str:
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
         )
-        due = f" ({account.place or spelled(short_name(culprit))})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        due = f" ({account.place or due_to(culprit, subject.case)})" if culprit and culprit != DEFAULT_PIPELINE else ""
         ran = blamed(subject)
         text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:

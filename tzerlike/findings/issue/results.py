@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from statistics import median
 
-from tzerlike.core.case import GRAPH
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
+from tzerlike.core.case import GRAPH, Case
+from tzerlike.core.results import BASELINE, CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief, first_line, short_numbers
 from tzerlike.passes.naming import short_name
 from tzerlike.systems.optional import in_words
+
+_FEW = 2
+"""Passes that a sentence names."""
 
 
 def blamed(subject: Subject) -> Ran:
@@ -68,12 +71,30 @@ def results_in_words(subject: Subject) -> list[str]:
     }.get(results.blame, "")
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is a pass of the default pipeline; which one is not known."
+    elif results.guilty == CODE_GENERATION and subject.guilt is None:
+        text += f" {_NO_PASS}{_only_after(subject.case)}"
     elif results.guilty and subject.guilt is None:
         text += f" The cause is {_culprit(results.guilty)}."
     if results.misled:
         by, given, made = results.misled
         text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
     return [text]
+
+
+_NO_PASS = "An interpreter finds every module right that the passes leave, so code generation seems to be the cause."
+
+
+def _only_after(case: Case) -> str:
+    """What a case has besides the default pipeline: that may matter where nobody is known to be guilty."""
+    names = [code(spec.name) for spec in case.passes]
+    return f" It was only seen after {' and '.join(names)}." if 0 < len(names) <= _FEW else ""
+
+
+def due_to(guilty: str, case: Case) -> str:
+    """Who is guilty, as a title says it: of code generation alone nothing is known, where it takes a pass too."""
+    if guilty == CODE_GENERATION and len(case.passes) == 1:
+        return f"after {short_name(case.passes[0].name)}"
+    return spelled(short_name(guilty))
 
 
 def _culprit(guilty: str) -> str:
