@@ -37,6 +37,7 @@ from tzerlike.processes import caller
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 from tzerlike.systems.builds import Store
+from tzerlike.systems.pair import installed_pair
 
 __all__ = [
     "JUDGES",
@@ -342,7 +343,8 @@ def fuzz_on_cluster(
         show(View(config, directory, stats, tuple(read_curve(directory.coverage_csv)[0]), "fuzzing"))
         announcer.look(stats)
 
-    return Fuzzed(directory, *Cluster(config, directory, address, tell, seen).run())
+    ours = installed_pair().tvm if not config.tvm and config.system == TVM.name else ""
+    return Fuzzed(directory, *Cluster(config, directory, address, tell, seen, ours).run())
 
 
 def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:

@@ -76,6 +76,21 @@ def test_an_input_is_plainer_than_a_constant() -> None:
     assert [read_model(case.ir) for case in tried] == [RIGHT]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"config": ContextConfig(disabled_passes=("FuseOps",))},
+        {"config": ContextConfig(opt_level=1)},
+        {"target": '{"kind": "llvm", "opt-level": 0}'},
+    ],
+)
+def test_default_options_are_plainer_than_others(changed: dict[str, Any]) -> None:
+    usual = replace(case_of(RIGHT), target="llvm")
+    other = replace(usual, **changed)
+    assert HARNESS.size(usual) < HARNESS.size(other)
+    assert usual in [attempt() for attempt in HARNESS.reducers["usual-checks"](other)]
+
+
 def test_the_operator_is_named_that_computes_something_else() -> None:
     case = case_of(INACCURATE)
     found = judge_results(case, observed(case))

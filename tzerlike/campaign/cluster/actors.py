@@ -63,11 +63,11 @@ class Gauges:
 class CoordinatorActor:
     """The coordinator, on the machine that has the directory; where it dies, Ray starts it again from the directory."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, tvm: str) -> None:
         # That of a command that was killed ends within seconds.
         self._alone = contextlib.ExitStack()
         self._alone.enter_context(locked(Path(root) / ".coordinator", _TO_BE_ALONE))
-        self._coordinator = Coordinator(CampaignDir(Path(root)))
+        self._coordinator = Coordinator(CampaignDir(Path(root)), tvm)
         self._lines: list[str] = []
         self._gauges = Gauges()
 

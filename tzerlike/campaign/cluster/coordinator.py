@@ -61,10 +61,14 @@ _CORPUS = "corpus/"
 
 
 class Coordinator:
-    """Takes what the machines of a campaign send into its directory, and tells each what the others have."""
+    """Takes what the machines of a campaign send into its directory, and tells each what the others have.
 
-    def __init__(self, directory: CampaignDir) -> None:
+    `tvm` is the version that the first machine of a campaign has to have, "" for any; the others are like the first.
+    """
+
+    def __init__(self, directory: CampaignDir, tvm: str = "") -> None:
         directory.create(0)
+        self._tvm = tvm
         self.directory = directory
         self.config = CampaignConfig.from_toml(directory.config)
         self._books = Books(directory)
@@ -156,10 +160,13 @@ class Coordinator:
 
     def _unfit(self, parcel: Parcel) -> str:
         """Why a machine cannot take part, by the environment that it sends at first."""
-        name = self.directory.environment.name
-        if name not in parcel.pieces or not self.directory.environment.exists():
+        known = self.directory.environment
+        if known.name not in parcel.pieces:
             return ""
-        return difference(parse_json(parcel.pieces[name].data), self.directory.read_environment())
+        facts = parse_json(parcel.pieces[known.name].data)
+        if known.exists():
+            return difference(facts, self.directory.read_environment())
+        return difference(facts, {**facts, "tvm": self._tvm or facts.get("tvm")})
 
     def _take(self, node: int, current: bool, pieces: PiecesByPath) -> Iterator[str]:
         """Lay down what a machine sends; yield what it has to send as a whole."""

@@ -69,6 +69,7 @@ class Cluster:
     """Runs a campaign on the cluster at `address`: "auto" for the one that this machine is in, HOST:PORT of its head,
     or ray://HOST:PORT of one that this machine is not in.
 
+    `tvm` is the version that machines have to have, "" for that of the first of them.
     `tell` is called with a line for each event, `show` every two seconds or so, and at the end, with the contents of
     stats.json.
     """
@@ -78,6 +79,7 @@ class Cluster:
     address: str
     tell: Callable[[str], None]
     show: Show
+    tvm: str = ""
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -124,10 +126,10 @@ class Cluster:
         """Begin the coordinator: in the cluster where this machine is in it, and else in this process."""
         root = self.directory.root.resolve()
         if not self.address.startswith(_CLIENT):
-            return _Inside(ray, root, name)
+            return _Inside(ray, root, self.tvm, name)
         post = ray.remote(Post).options(**_lasting(name)).remote()
         ray.get(post.__ray_ready__.remote(), timeout=_TO_BEGIN)
-        return Outside(ray, root, post)
+        return Outside(ray, root, self.tvm, post)
 
     def _begin(self, ray: Any, name: str) -> dict[Any, Part]:
         """Have each part done on a machine of its own; of CUDA kernels as many with a GPU as there are."""
@@ -187,12 +189,12 @@ class Cluster:
 class _Inside:
     """The coordinator as an actor on this machine, which has the directory."""
 
-    def __init__(self, ray: Any, root: Path, name: str) -> None:
+    def __init__(self, ray: Any, root: Path, tvm: str, name: str) -> None:
         self._ray = ray
         here = ray.get_runtime_context().get_node_id()
         pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
         options = {**_lasting(name), "scheduling_strategy": pinned}
-        self._actor = ray.remote(CoordinatorActor).options(**options).remote(str(root))
+        self._actor = ray.remote(CoordinatorActor).options(**options).remote(str(root), tvm)
         try:
             ray.get(self._actor.__ray_ready__.remote(), timeout=_TO_BEGIN)
         except ray.exceptions.RayError as error:

@@ -87,10 +87,10 @@ class Outside:
     Where there is no room for a message it has no answer, so it comes again.
     """
 
-    def __init__(self, ray: Any, root: Path, post: Any) -> None:
+    def __init__(self, ray: Any, root: Path, tvm: str, post: Any) -> None:
         self._ray = ray
         self._post = post
-        self._coordinator = Coordinator(CampaignDir(root))
+        self._coordinator = Coordinator(CampaignDir(root), tvm)
         self._turn = threading.Lock()
         self._lines: list[str] = []
         threading.Thread(target=self._serve, daemon=True).start()

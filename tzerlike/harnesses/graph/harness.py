@@ -70,6 +70,13 @@ class ModelSize:
         return {"calls": self.calls, "passes": self.passes, "elements": self.elements}
 
 
+def _unusual(case: Case) -> int:
+    """How much of a case's options is not the default."""
+    config, usual = case.config, ContextConfig()
+    chosen = (config.opt_level != usual.opt_level, config.pipeline != usual.pipeline, case.target != _LLVM)
+    return len(config.options) + len(config.disabled_passes) + sum(chosen)
+
+
 def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
     for start, stop in spans(len(case.passes)):
         yield partial(replace, case, passes=case.passes[:start] + case.passes[stop:])
@@ -78,6 +85,8 @@ def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
 def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
     if case.config != ContextConfig():
         yield partial(replace, case, config=ContextConfig())
+    if case.target != _LLVM:
+        yield partial(replace, case, target=_LLVM)
 
 
 def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
@@ -142,7 +151,7 @@ class GraphHarness(CaseHarness):
         return ModelSize(
             len(model.vertices),
             len(case.passes),
-            len(case.config.options),
+            _unusual(case),
             len(model.sources),
             elements,
             ranks,
