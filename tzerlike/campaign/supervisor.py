@@ -321,7 +321,8 @@ class Supervisor:
         """Compare what the campaign depends on with what an earlier run recorded; UserError when it differs."""
         if not self._part.alone and self.directory.environment.exists():
             if why := difference(facts, self.directory.read_environment()):
-                raise UserError(f"{self.directory.root}: this machine cannot join: {why}")
+                # Whoever reads of a mirror is told which machine it is.
+                raise UserError(why if self._mirrored else f"{self.directory.root}: this machine cannot join: {why}")
         elif self.resume and self.directory.environment.exists():
             before = self.directory.read_environment()
             for key in _SAME_ON_RESUME:
