@@ -105,7 +105,7 @@ def test_another_problem_in_a_bundle_does_not_show_its_signature(
     assert replayed.returncode == 2 and "case.json" in replayed.stderr and replayed.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL])
 def test_an_interrupted_campaign_goes_on(tzerlike: Command, tmp_path: Path, number: signal.Signals) -> None:
     root = tmp_path / "c"
     directory = CampaignDir(root)

@@ -180,7 +180,7 @@ def _zombie(pid: int) -> bool:
     ("number", "to"),
     [
         (signal.SIGINT, os.killpg),
-        (signal.SIGTERM, os.killpg),
+        pytest.param(signal.SIGTERM, os.killpg, marks=pytest.mark.long),
         pytest.param(signal.SIGHUP, os.kill, marks=pytest.mark.long),
     ],
 )
@@ -271,6 +271,7 @@ def test_a_corrupt_corpus_file_is_set_aside_and_named(tzerlike: Command, tmp_pat
     assert not victim.exists()
 
 
+@pytest.mark.long
 def test_a_campaign_of_another_tvm_is_not_resumed(tzerlike: Command, tmp_path: Path) -> None:
     root = tmp_path / "c"
     assert tzerlike(*FUZZ, "--iterations", "5", "--jobs", "1", "--out", root).returncode == 0

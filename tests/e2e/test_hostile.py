@@ -188,6 +188,7 @@ def test_without_confinement_bundles_ask_for_a_word(place: Path) -> None:
     assert where_nothing_confines("replay", "--unconfined", bundle).returncode == 1
 
 
+@pytest.mark.long
 def test_without_confinement_campaigns_go_on_and_say_so(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "campaign"
     options = ["--iterations", "2", "--seed", "1", "--jobs", "1", "--ui", "plain", "--coverage", "none", "--out", out]

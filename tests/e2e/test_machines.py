@@ -7,6 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Command, environment, start
 from tests.e2e.ray_cluster import python_without
 from tzerlike.campaign.directory import CampaignDir
@@ -14,6 +16,7 @@ from tzerlike.campaign.directory import CampaignDir
 FUZZ = ("fuzz", "--jobs", "1", "--oracles", "crash", "--ui", "plain")
 
 
+@pytest.mark.long
 def test_two_machines_share_a_directory(tmp_path: Path, tzerlike: Command) -> None:
     out = tmp_path / "campaign"
     machines = [

@@ -66,6 +66,7 @@ def test_a_campaign_records_its_system_and_uses_its_names(campaign: CampaignDir,
     assert "tirx.transform.NarrowDataType(target_bits=8)" in (bundle / "repro.py").read_text()
 
 
+@pytest.mark.long
 def test_its_bundle_is_reduced_and_both_replay(toy: Command, bundle: Path) -> None:
     done = toy("reduce", bundle, "--jobs", "1", "--json")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -44,6 +44,7 @@ def test_a_campaign_finds_the_planted_bug(campaign: Path, bundle: Path) -> None:
     assert (bundle / "module.py").read_text().startswith("numbers = [")
 
 
+@pytest.mark.long
 def test_it_shows_again_and_is_reduced_to_the_least_that_dies(tzerlike: Command, bundle: Path, path: str) -> None:
     assert tzerlike("replay", bundle, "--times", "2", PYTHONPATH=path).stdout.startswith("shows 2/2")
     (said,) = json.loads(tzerlike("reduce", bundle, "--json", PYTHONPATH=path).stdout)

@@ -93,7 +93,7 @@ def test_a_mutator_that_runs_compiler_code_dies_alone(campaign: CampaignDir, cop
     assert "`Schedule.unroll` kills the process: SIGABRT: in Schedule.unroll." in report
 
 
-@pytest.mark.parametrize("name", ["ice-on-valid-length", "crash-mutate"])
+@pytest.mark.parametrize("name", [pytest.param("ice-on-valid-length", marks=pytest.mark.long), "crash-mutate"])
 def test_it_is_found_again(tzerlike: Command, copied: Found, path: str, name: str) -> None:
     bundle = copied(name)
     done = tzerlike("replay", bundle, "--times", "2", PYTHONPATH=path)
