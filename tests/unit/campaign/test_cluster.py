@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.bundles import program
-from tzerlike.campaign.claims import Claims, wishes
+from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
 from tzerlike.campaign.cluster.left import deliver, held
@@ -682,58 +682,3 @@ def test_a_parcel_of_nothing_is_small(pair: tuple[Coordinator, Machine, Machine]
     _, one, _ = pair
     one.exchange()
     assert one.mirror.parcel() == Parcel(heard=one.mirror.parcel().heard)
-
-
-class TestClaims:
-    """In a directory that machines share."""
-
-    def test_the_second_worker_leaves_a_finding_to_the_first(self, tmp_path: Path) -> None:
-        one, other = Claims(tmp_path, 0), Claims(tmp_path, 1)
-        with one.held("abc") as first, other.held("abc") as second:
-            assert first and not second
-        with other.held("abc") as second:
-            assert second
-
-    def test_a_worker_that_comes_back_gives_up_what_it_had(self, tmp_path: Path) -> None:
-        Claims(tmp_path, 0)._lay("abc")
-        Claims(tmp_path, 0).forget()
-        with Claims(tmp_path, 1).held("abc") as ours:
-            assert ours
-
-    def test_so_does_one_in_a_mirror(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.05)
-        (tmp_path / ".mirror").touch()
-        Claims(tmp_path, 0)._lay("abc")
-        assert list(wishes(tmp_path / "claims")) == [("abc", "0")]
-        Claims(tmp_path, 1).forget()
-        assert list(wishes(tmp_path / "claims"))
-        Claims(tmp_path, 0).forget()
-        assert not list((tmp_path / "claims").iterdir())
-
-    def test_a_claim_of_a_machine_that_is_gone_lapses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        Claims(tmp_path, 0)._lay("abc")
-        monkeypatch.setattr("tzerlike.campaign.claims.STALE", -1.0)
-        with Claims(tmp_path, 1).held("abc") as ours:
-            assert ours
-
-    def test_where_nobody_answers_a_machine_goes_by_itself(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.05)
-        (tmp_path / ".mirror").touch()
-        with Claims(tmp_path, 0).held("abc") as ours:
-            assert ours
-
-
-@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/2/3", "-1/4"])
-def test_a_part_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="--shard"):
-        Part.of_text(text, 1)
-
-
-def test_the_parts_share_all_work_once() -> None:
-    shards = [shard for node in range(3) for shard in Part.of_text(f"{node + 1}/3", 2).shards]
-    assert [shard.index for shard in shards] == list(range(6))
-    assert sorted(number for shard in shards for number in shard.of(range(100))) == list(range(100))
-    assert sum(shard.quota(101) or 0 for shard in shards) == 101
-    assert shards[2].of_other_machines(range(6)) == [0, 4]
