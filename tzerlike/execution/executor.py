@@ -80,8 +80,8 @@ class ForkExecutor:
         self.effort = effort
         self.settled: Callable[[Case, Observation], bool] = lambda case, seen: False
         """Whether nothing is to be made any more of the offences of a case: it need not run again to be judged."""
-        self.in_focus: Callable[[Indices], int] = lambda blocks: 0
-        """How many of some blocks are in the focus of the campaign."""
+        self.in_focus: Callable[[Indices], int] | None = None
+        """How many of some blocks are in the focus of the campaign, where it has one."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self.overhead: defaultdict[str, float] = defaultdict(float)
@@ -345,7 +345,7 @@ class ForkExecutor:
             if not start <= stop <= self._lane.coverage.new(self._lane.slot):
                 raise Garbled(f"a record of a child: blocks {start} to {stop}")
             new_blocks = stop - start
-            if new_blocks:
+            if new_blocks and self.in_focus is not None:
                 focused = self.in_focus(self._lane.coverage.new_indices(self._lane.slot)[start:stop])
         return Observation(
             exit=record.exit,
