@@ -200,7 +200,8 @@ def test_a_worker_that_hangs_is_replaced(crew: Fixture, monkeypatch: pytest.Monk
     crew.crew.begin()
     crew.finish()
     assert [crew.state(slot)["done"] for slot in (0, 1)] == [8, 8]
-    assert crew.crew.restarted["worker"] == 1
+    # On a starved machine a second of silence may befall the other one too.
+    assert crew.crew.restarted["worker"] >= 1
 
 
 def test_a_worker_that_fails_each_time_is_given_up(crew: Fixture) -> None:
