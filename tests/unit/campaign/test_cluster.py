@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.bundles import program
+from tzerlike import __version__
 from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
@@ -37,7 +38,13 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 
 PROGRAM = program("None")
-ENVIRONMENT = {"tvm": "0.27.0.post1", "compiler_library": "0123456789abcdef", "cpu": "one", "coverage_total": 8}
+ENVIRONMENT = {
+    "tzerlike": __version__,
+    "tvm": "0.27.0.post1",
+    "compiler_library": "0123456789abcdef",
+    "cpu": "one",
+    "coverage_total": 8,
+}
 
 
 def campaign(root: Path, nodes: int = 2) -> CampaignDir:
@@ -650,6 +657,14 @@ def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordina
     other.add("tainted")
     assert other.exchange().end == "its tvm is 0.26.0, and the campaign's is 0.27.0.post1"
     assert coordinator.directory.corpus_ids() == [] and coordinator.directory.read_environment() == ENVIRONMENT
+
+
+def test_a_machine_with_another_tzerlike_is_refused(pair: tuple[Coordinator, Machine, Machine]) -> None:
+    _, one, other = pair
+    one.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tzerlike": "0.0.1"}))
+    assert one.exchange().end == f"its tzerlike is 0.0.1, and the coordinator's is {__version__}"
+    other.directory.environment.write_text(json.dumps(ENVIRONMENT))
+    assert not other.exchange().end
 
 
 def test_the_first_machine_has_the_tvm_of_whoever_began_the_campaign(tmp_path: Path) -> None:

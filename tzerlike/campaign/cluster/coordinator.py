@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+from tzerlike import __version__
 from tzerlike.campaign.books import Books
 from tzerlike.campaign.cluster.epochs import Epochs, read_epochs, write_epochs
 from tzerlike.campaign.cluster.merged import Merged
@@ -164,6 +165,9 @@ class Coordinator:
         if known.name not in parcel.pieces:
             return ""
         facts = parse_json(parcel.pieces[known.name].data)
+        # A campaign may be resumed by a newer one, but then by all of its machines.
+        if (version := facts.get("tzerlike")) != __version__:
+            return f"its tzerlike is {version}, and the coordinator's is {__version__}"
         if known.exists():
             return difference(facts, self.directory.read_environment())
         return difference(facts, {**facts, "tvm": self._tvm or facts.get("tvm")})
