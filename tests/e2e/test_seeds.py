@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -93,11 +92,11 @@ def test_seeds_compile_at_default_settings(collection: Collection) -> None:
         tvm_api.build(tvm_api.load_ir(seed.ir), tvm_api.target_of(seed.target))
 
 
-def test_cached_load_is_fast_and_equal(collection: Collection, cache: Path) -> None:
-    began = time.monotonic()
-    again = seeds.builtin_collection(cache)
-    assert time.monotonic() - began < 2
-    assert again == collection
+def test_a_cached_load_makes_nothing_and_is_equal(
+    collection: Collection, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeds, "generate", lambda sources: pytest.fail("made again"))
+    assert seeds.builtin_collection(cache) == collection
 
 
 @pytest.mark.long
