@@ -323,13 +323,13 @@ def _refuse_options_of_cases(harness: str, oracles: tuple[str, ...], given: froz
             raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 
 
-_NAMED_SEEDS = ("builtin", "graph", "none")
+_NAMED_SEEDS = ("builtin", "graph", "tiles", "none")
 
 
 def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
-        raise UserError(f"--seeds: {text!r} is neither builtin, graph, none nor a directory")
+        raise UserError(f"--seeds: {text!r} is neither builtin, graph, tiles, none nor a directory")
     return path.resolve()
 
 

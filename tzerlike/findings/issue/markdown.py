@@ -389,7 +389,7 @@ def _place(subject: Subject) -> str:
         return code(place)
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
-        if subject.case.config.pipeline == "none":
+        if subject.case.config.pipeline != "default":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
     return code(_BUILDER) if _step(subject) == _BUILDER else _STAGES.get(seen.stage, "The compiler")

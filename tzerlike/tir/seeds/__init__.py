@@ -28,6 +28,7 @@ __all__ = [
     "seeds_directory",
     "seeds_for",
     "seeds_from_directory",
+    "tile_collection",
 ]
 
 
@@ -82,6 +83,13 @@ def graph_collection(cache_dir: Path) -> Collection:
     return load_seeds("graph", cache_dir, key_of(files), lambda: generate(sources))
 
 
+def tile_collection(cache_dir: Path) -> Collection:
+    """Return the kernels in TileLang's dialect, made and stored like the built-in ones; none for another TVM."""
+    files = [*Path(__file__).resolve().parent.glob("*.py"), PACKAGE / "tir" / "tile_language.py"]
+    sources = {"tiles": partial(_recipes_of, "tiles")}
+    return load_seeds("tiles", cache_dir, key_of(files), lambda: generate(sources))
+
+
 def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path, str], ...]]:
     """Return the seeds in a user's directory, sorted by name, and the files that gave none with the reason.
 
@@ -115,6 +123,8 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
         found = builtin_seeds(cache_dir)
     elif source == "graph":
         found = graph_collection(cache_dir).seeds
+    elif source == "tiles":
+        found = tile_collection(cache_dir).seeds
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]
