@@ -37,7 +37,9 @@ def tile_extents(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     """Stretch an extent of a tile and all that are multiples of it."""
 
     def change(graph: Any) -> bool:
-        numbers = [node["data"] for node in graph["nodes"] if node["type"].endswith(".IntImm")]
+        nodes = graph["nodes"]
+        threads = _thread_counts(nodes)
+        numbers = [n["data"] for i, n in enumerate(nodes) if n["type"].endswith(".IntImm") and i not in threads]
         extents = sorted({data["value"] for data in numbers if data["value"] >= _LEAST})
         if not extents:
             return False
@@ -278,6 +280,13 @@ def _edited(func: Any, change: Callable[[Any], bool]) -> Any | None:
 def _buffers(nodes: Any) -> list[Any]:
     """The nodes of a graph that are buffers."""
     return [node for node in nodes if node["type"] == "tirx.Buffer"]
+
+
+def _thread_counts(nodes: Any) -> set[int]:
+    """The places of the numbers that say how many threads a block has."""
+    maps = [node["data"] for node in nodes if node["type"] == "ffi.Map" and node.get("data")]
+    entries = [pair for data in maps for pair in zip(data[::2], data[1::2], strict=True)]
+    return {place for key, value in entries if nodes[key].get("data") == THREADS for place in nodes[value]["data"]}
 
 
 def _is_extent(node: Any) -> bool:
