@@ -239,7 +239,12 @@ class PlannedSource:
         return case.passes + self._tail(case.config)
 
     def shrunk(self, passes: Sequence, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Sequence:
-        """Return what `shrunk` makes of the passes of a case that was built under `config`."""
+        """Return what `shrunk` makes of the passes of a case that was built under `config`.
+
+        A lowering of tiles stays whole: what each of its passes leaves to the next is not known well enough.
+        """
+        if Fact.TILES in facts:
+            return passes
         return shrunk(passes, new_blocks, facts, self._tail(config))
 
     def _tiled(self, rng: Random, config: ContextConfig, facts: Facts) -> PassPlan:
