@@ -493,6 +493,8 @@ def _test_lines(subject: Subject) -> list[str]:
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
+    if "lowered = Lowered()" in subject.test:
+        run += " It runs the lowered kernel thread by thread in Python, without a GPU."
     run += _other_form(subject, "test", subject.test)
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]
