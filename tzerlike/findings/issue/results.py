@@ -143,7 +143,7 @@ _UNDEFINED = {
 def _undefined(message: str) -> str:
     """What a kernel does that is undefined, in words: its rule comes first."""
     rule, _, words = " ".join(message.split()).partition(" ")
-    rule = rule.rstrip(":")
+    rule, words = rule.rstrip(":"), words.replace("by different iterations", "by different threads")
     return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
 
 

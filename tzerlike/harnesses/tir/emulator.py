@@ -145,8 +145,8 @@ class Kernel:
 
     def places(self, buffer: Any, indices: Any, env: dict[Any, Any]) -> Any:
         """Whose memory, which buffer, and which element, for each lane of an access."""
-        buffer = self.alias.get(hash(buffer), buffer)
-        scope = str(buffer.ty.storage_scope)
+        owner = self.alias.get(hash(buffer), buffer)
+        scope = str(owner.ty.storage_scope)
         if scope.startswith(("warp", "wmma", "m16n8k")):
             raise NotImplementedError(f"{scope} memory")
         block, thread = env["thread"] or (None, None)
@@ -156,30 +156,30 @@ class Kernel:
         for point in zip(*(lane.reshape(-1).tolist() for lane in lanes), strict=True):
             if not all(0 <= i < n for i, n in zip(point, shape, strict=True)):
                 raise BrokenKernel(f"{buffer.name}{list(point)} is out of bounds")
-            yield whose, hash(buffer), int(np.ravel_multi_index(point, shape)), f"{buffer.name}{list(point)}"
+            yield whose, hash(owner), int(np.ravel_multi_index(point, shape)), f"{buffer.name}{list(point)}"
 
     def read(self, place: Any, env: dict[Any, Any]) -> Any:
-        *cell, name = place
-        mine, phase = env["thread"], env["phase"]
-        for other, (when, _) in self.writes[tuple(cell)].items():
-            if other != mine and (other[0] != mine[0] or when == phase):
+        *memory, name = place
+        cell, mine = tuple(memory), env["thread"]
+        for other, (when, _) in self.writes[cell].items():
+            if _concurrent(other, when, env):
                 raise BrokenKernel(f"data race: {name} is written by {_shown(other)} and read by {_shown(mine)}")
-        self.reads[tuple(cell)][mine] = phase
-        if tuple(cell) not in self.cells:
-            raise BrokenKernel(f"{name} is read before anything is written to it")
-        return self.cells[tuple(cell)]
+        self.reads[cell][mine] = env["phase"]
+        if cell not in self.cells:
+            raise BrokenKernel(f"{name} is read by {_shown(mine)} before anything is written to it")
+        return self.cells[cell]
 
     def write(self, place: Any, value: Any, env: dict[Any, Any]) -> None:
-        *cell, name = place
-        mine, phase = env["thread"], env["phase"]
-        for other, when in self.reads[tuple(cell)].items():
-            if other != mine and (other[0] != mine[0] or when == phase):
+        *memory, name = place
+        cell, mine = tuple(memory), env["thread"]
+        for other, when in self.reads[cell].items():
+            if _concurrent(other, when, env):
                 raise BrokenKernel(f"data race: {name} is read by {_shown(other)} and written by {_shown(mine)}")
-        for other, (when, wrote) in self.writes[tuple(cell)].items():
-            if other != mine and (other[0] != mine[0] or when == phase) and wrote != value:
+        for other, (when, wrote) in self.writes[cell].items():
+            if wrote != value and _concurrent(other, when, env):
                 raise BrokenKernel(f"data race: {_shown(other)} and {_shown(mine)} write {wrote} and {value} to {name}")
-        self.writes[tuple(cell)][mine] = phase, value
-        self.cells[tuple(cell)] = value
+        self.writes[cell][mine] = env["phase"], value
+        self.cells[cell] = value
 
     def value(self, node: Any, env: dict[Any, Any]) -> Any:
         """The value of an expression: a NumPy scalar, or an array of lanes."""
@@ -227,7 +227,15 @@ class Kernel:
         return _FUNCTIONS[name](*given).astype(dtype)
 
 
+def _concurrent(other: Any, when: int, env: dict[Any, Any]) -> bool:
+    """Whether no barrier orders what another thread did in a phase and what this one does now."""
+    mine = env["thread"]
+    return None not in (other, mine) and other != mine and (other[0] != mine[0] or when == env["phase"])
+
+
 def _shown(thread: Any) -> str:
+    if thread is None:
+        return "the host"
     block, own = (",".join(map(str, place)) for place in thread)
     return f"thread {own} of block {block}"
 

@@ -135,7 +135,7 @@ def emulator_source() -> tuple[list[str], str]:
     """Return the imports that the emulator of kernels takes, and its definitions."""
     head, _, body = inspect.getsource(emulator).partition("# ---\n")[2].partition("\n_BINARY = ")
     lines = [line for line in head.splitlines() if line]
-    return lines, "_BINARY = " + body
+    return lines, "_BINARY = " + body.replace("  # fmt: skip\n", "\n")
 
 
 def of_lowered_kernel(finding: Finding) -> bool:
