@@ -121,10 +121,15 @@ def speeds_in_words(subject: Subject) -> list[str]:
     first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
     text = (
         f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
-        f"{_slower_with(subject)}, "
+        f"{_code_of_pass(subject)}, "
         f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
     )
     return [text]
+
+
+def _code_of_pass(subject: Subject) -> str:
+    guilty = _slower_with(subject)
+    return guilty if " " in guilty else f"the pass {code(guilty)}"
 
 
 def _slower_with(subject: Subject) -> str:

@@ -70,6 +70,9 @@ _PARSED_ONLY = "from __future__ import annotations"
 
 _NAMED_EXTENT = re.compile(r"Buffer\(\((?:[^()]|\([^()]*\))*\"")
 
+_WIDTH = 100
+"""Characters of a call in one line."""
+
 _NO_PIPELINE = """\
 _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
 host_mod, device_mods = split_host_device_mods(mod)
@@ -239,9 +242,19 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
     return f"with {', '.join(contexts)}:\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
 
+def _wrapped(call: str, arguments: Sequence[str]) -> str:
+    """A call in one line, or where that is long, with an argument or more a line."""
+    line = f"{call}({', '.join(arguments)})"
+    if len(line) <= _WIDTH:
+        return line
+    fold = textwrap.TextWrapper(_WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    inner = "\n".join(fold.fill(f"{each},") for each in arguments)
+    return f"{call}(\n{textwrap.indent(inner, '    ')}\n)"
+
+
 def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
     arguments = context_arguments(case.config)
     if instruments:
         arguments.append(f"instruments=[{instruments}]")
-    return [f"tvm.transform.PassContext({', '.join(arguments)})"] if arguments else []
+    return [_wrapped("tvm.transform.PassContext", arguments)] if arguments else []

@@ -10,6 +10,7 @@ from tzerlike.core.dtypes import DType
 from tzerlike.execution.compare.inputs import BufferParameter, Parameter
 from tzerlike.execution.compare.slowdown import SLOWER
 from tzerlike.execution.compare.storage import element_type
+from tzerlike.findings.repro import TIMES_BUILDS
 
 RUN_IMPORTS = """\
 import os
@@ -134,7 +135,7 @@ for i, name, elements, zones in buffers:
 )
 
 SLOW = f"""\
-Times the build without the pass and the default one in turn on the inputs in inputs.npz, next to this file. Both have
+{TIMES_BUILDS} and the default one in turn on the inputs in inputs.npz, next to this file. Both have
 the same level of LLVM.
 Exits non-zero while the median of the default one is at least {SLOWER} times the other."""
 
