@@ -18,7 +18,7 @@ from tzerlike.mutators import annotate, buffers, domain, general, kernels, sched
 from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, SYSTEM, raised_by_tvm
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm
 from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
@@ -157,6 +157,10 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             wanted.add(name)
         else:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
+    if not HAS_TILES:
+        if of_tiles := {"tiles", *OF_TILES}.intersection(names):
+            raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
+        wanted -= set(OF_TILES)
     if not KNOWN_IR:
         if not_here := NEED_KNOWN_IR.intersection(names):
             raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.described_from}")

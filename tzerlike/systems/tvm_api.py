@@ -6,14 +6,16 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sysconfig
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -66,6 +68,9 @@ predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrge
 
 CALLED_NODES: Mapping[str, Any] = {} if KNOWN_IR else older_tvm.called_nodes(tirx)
 """Operators that are called here and are nodes in the latest version: name -> node."""
+
+HAS_TILES = "tl.tileop.copy" in tvm.ir.Op.list_op_names()
+"""Whether this is TileLang's fork, with its dialect of operators on tiles."""
 
 _OF_THIS_VERSION = f'"metadata":{{"tvm_version":"{TVM_VERSION}"}}}}'
 """How the text of a module ends that this version has written."""
@@ -186,7 +191,20 @@ def script_of(module: Any) -> str:
 
 def parse_script(text: str) -> Any:
     """Return the IRModule or PrimFunc that TVMScript `text` defines."""
-    return tvm.script.from_source(older_tvm.unmarked(text))
+    with _without_frames():
+        return tvm.script.from_source(older_tvm.unmarked(text))
+
+
+@contextlib.contextmanager
+def _without_frames() -> Iterator[None]:
+    """Spare TVM's decorators their look at the calling frames: it takes half the time of parsing a small program, and
+    is for functions of Python, which a text has none of (tvm/tirx/script/parser/entry.py)."""
+    kept = inspect.stack
+    inspect.stack = lambda context=1: []
+    try:
+        yield
+    finally:
+        inspect.stack = kept
 
 
 def uses_blocks(func: Any) -> bool:

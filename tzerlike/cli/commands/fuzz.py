@@ -92,7 +92,7 @@ _GROUPS = {
     "--seeds",
     default="builtin",
     show_default=True,
-    help="builtin, graph (lowered random models), none, or a directory.",
+    help="builtin, graph (lowered random models), tiles (TileLang's kernels), none, or a directory.",
 )
 @click.option("--corpus", default="", help="Campaign or corpus whose pairs are run first.")
 @click.option("--known", default="", help="known.toml of findings that are counted but get no bundle; see triage.")
@@ -201,7 +201,7 @@ def fuzz(
         differing = api.compare_builds(config.tvm, against) if against else None
         if differing is not None and ui != "none":
             print_line(console, f"against {against}: {differing}")
-        how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
+        how: dict[str, Any] = {"show": screen.show, "tell": screen.tell, "focus": differing}
         with screen:
             if cluster:
                 done = api.fuzz_on_cluster(config, root, cluster, **how)
@@ -210,7 +210,6 @@ def fuzz(
                     "resume": resume,
                     "node": part.node,
                     "unconfined": unconfined,
-                    "focus": differing,
                 }
                 done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
         compared = _compared(directory, config.tvm, against) if against and not done.stopped_by else []

@@ -28,7 +28,6 @@ __all__ = [
     "seeds_directory",
     "seeds_for",
     "seeds_from_directory",
-    "tile_collection",
 ]
 
 
@@ -42,8 +41,9 @@ SOURCES: dict[str, Factory] = {
     "topi": partial(_recipes_of, "topi"),
     "relax": partial(_recipes_of, "lowered"),
     "kernels": partial(_recipes_of, "kernels"),
+    "tiles": partial(_recipes_of, "tiles"),
 }
-"""The built-in sources; of equal functions the one from the earlier source stays."""
+"""The built-in sources; of equal functions the one from the earlier source stays. Tiles are TileLang's alone."""
 
 
 def seeds_directory() -> Path:
@@ -65,6 +65,7 @@ def builtin_collection(cache_dir: Path) -> Collection:
         *ours.glob("*.py"),
         *directory.glob("*.py"),
         directory / "MANIFEST.toml",
+        PACKAGE / "tir" / "tile_language.py",
         PACKAGE / "systems" / "tvm_api.py",
     ]
     return load_seeds("builtin", cache_dir, key_of(files), lambda: generate(SOURCES))
@@ -81,13 +82,6 @@ def graph_collection(cache_dir: Path) -> Collection:
     files = [*Path(__file__).resolve().parent.glob("*.py"), *(PACKAGE / "graph").rglob("*.py")]
     sources = {"graph": partial(_recipes_of, "graph_models")}
     return load_seeds("graph", cache_dir, key_of(files), lambda: generate(sources))
-
-
-def tile_collection(cache_dir: Path) -> Collection:
-    """Return the kernels in TileLang's dialect, made and stored like the built-in ones; none for another TVM."""
-    files = [*Path(__file__).resolve().parent.glob("*.py"), PACKAGE / "tir" / "tile_language.py"]
-    sources = {"tiles": partial(_recipes_of, "tiles")}
-    return load_seeds("tiles", cache_dir, key_of(files), lambda: generate(sources))
 
 
 def seeds_from_directory(path: Path) -> tuple[tuple[Seed, ...], tuple[tuple[Path, str], ...]]:
@@ -124,7 +118,7 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
     elif source == "graph":
         found = graph_collection(cache_dir).seeds
     elif source == "tiles":
-        found = tile_collection(cache_dir).seeds
+        found = tuple(seed for seed in builtin_seeds(cache_dir) if seed.origin == "tiles")
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]

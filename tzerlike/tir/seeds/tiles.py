@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from tzerlike.systems.tvm_api import tirx, tvm
+from tzerlike.systems.tvm_api import HAS_TILES, tirx
 from tzerlike.tir.scope import UNROLLED, VECTORIZED
 from tzerlike.tir.seeds.generate import Recipe
 from tzerlike.tir.tile_language import TileKernel, TileRegion
@@ -18,7 +18,7 @@ from tzerlike.tir.tile_language import TileKernel, TileRegion
 
 def recipes() -> Iterator[Recipe]:
     """Yield the recipe of every kernel; none where the compiler has no such dialect."""
-    if "tl.tileop.copy" not in tvm.ir.Op.list_op_names():
+    if not HAS_TILES:
         return
     for name, build in KERNELS.items():
         yield Recipe(f"tiles.{name}", partial(_function, build), "cuda")
