@@ -16,7 +16,7 @@ from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import array_items, dump_ir, entry_of, load_ir, module_of, s_tir, tirx
 from tzerlike.tir.scope import PARALLEL, SERIAL, UNROLLED
 from tzerlike.tir.tile_checks import tile_operator
-from tzerlike.tir.tile_language import ROOT, STAGES, THREADS
+from tzerlike.tir.tile_language import LAUNCH_THREADS, PIPELINE_STAGES, ROOT
 from tzerlike.tir.tree import Site, Tree, loop_with, seq
 
 _LEAST: Final = 8
@@ -111,7 +111,11 @@ def tile_threads(func: Any, rng: Random, env: MutationEnv) -> Any | None:
         if site.node.name_hint == ROOT:
             annotations = annotations_of(site.node)
             count = rng.choice((32, 64, 96, 128, 256, 512))
-            annotations[THREADS] = [tirx.IntImm("int32", count), tirx.IntImm("int32", 1), tirx.IntImm("int32", 1)]
+            annotations[LAUNCH_THREADS] = [
+                tirx.IntImm("int32", count),
+                tirx.IntImm("int32", 1),
+                tirx.IntImm("int32", 1),
+            ]
             return tree.replace(site, _block_with(site.node, annotations))
     return None
 
@@ -126,11 +130,11 @@ def tile_stages(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     site = rng.choice(loops)
     annotations = annotations_of(site.node)
     stages = rng.choice((0, 0, 1, 2, 3, 4))
-    annotations.pop(STAGES, None)
+    annotations.pop(PIPELINE_STAGES, None)
     for key in [key for key in annotations if key.startswith("tl_pipeline")]:
         del annotations[key]
     if stages:
-        annotations[STAGES] = tirx.IntImm("int32", stages)
+        annotations[PIPELINE_STAGES] = tirx.IntImm("int32", stages)
     kind = UNROLLED if not stages and rng.randrange(2) else SERIAL
     return tree.replace(site, loop_with(site.node, annotations=annotations, kind=kind))
 
@@ -286,7 +290,9 @@ def _thread_counts(nodes: Any) -> set[int]:
     """The places of the numbers that say how many threads a block has."""
     maps = [node["data"] for node in nodes if node["type"] == "ffi.Map" and node.get("data")]
     entries = [pair for data in maps for pair in zip(data[::2], data[1::2], strict=True)]
-    return {place for key, value in entries if nodes[key].get("data") == THREADS for place in nodes[value]["data"]}
+    return {
+        place for key, value in entries if nodes[key].get("data") == LAUNCH_THREADS for place in nodes[value]["data"]
+    }
 
 
 def _is_extent(node: Any) -> bool:

@@ -22,10 +22,10 @@ WRITE: Final = 2
 ROOT: Final = "tilelang_root"
 """The block of a kernel's body, which says how many threads there are and allocates the tiles."""
 
-THREADS: Final = "tl.launch_threads"
+LAUNCH_THREADS: Final = "tl.launch_threads"
 """The annotation of that block with the threads of a kernel block, in three dimensions."""
 
-STAGES: Final = "num_stages"
+PIPELINE_STAGES: Final = "num_stages"
 """The annotation of a loop that is to be a pipeline of that many buffers."""
 
 _AXES: Final = ("x", "y", "z")
@@ -159,7 +159,7 @@ class TileKernel:
 
     def pipelined(self, extent: Any, stages: int = 2, **annotations: Any) -> Any:
         """A loop that loads for later iterations while it works on one."""
-        return self.loop(extent, **({STAGES: _int(stages)} if stages else {}), **annotations)
+        return self.loop(extent, **({PIPELINE_STAGES: _int(stages)} if stages else {}), **annotations)
 
     @contextmanager
     def when(self, condition: Any) -> Iterator[None]:
@@ -183,7 +183,7 @@ class TileKernel:
     def function(self) -> Any:
         """Return the kernel as a PrimFunc."""
         threads = [_int(self.threads), _int(1), _int(1)]
-        block = _block(ROOT, _seq(self._open[0]), self._tiles, {THREADS: threads} | self.annotations)
+        block = _block(ROOT, _seq(self._open[0]), self._tiles, {LAUNCH_THREADS: threads} | self.annotations)
         places = [
             tirx.Bind(tirx.Var(f"t{axis}", "int32"), op_call(_op("tl.launch_thread_idx"), [_int(place)], "int32"))
             for place, axis in enumerate(_AXES)

@@ -20,7 +20,7 @@ def recipes() -> Iterator[Recipe]:
     """Yield the recipe of every kernel; none where the compiler has no such dialect."""
     if not HAS_TILES:
         return
-    for name, build in KERNELS.items():
+    for name, build in TILE_KERNELS.items():
         yield Recipe(f"tiles.{name}", partial(_function, build), "cuda")
         yield Recipe(f"tiles.cpu.{name}", partial(_function, build), "llvm")
 
@@ -557,7 +557,7 @@ def _int(value: int) -> Any:
 
 _HALF: Final = "float16"
 
-KERNELS: Final[dict[str, Callable[[], TileKernel]]] = {
+TILE_KERNELS: Final[dict[str, Callable[[], TileKernel]]] = {
     "copy-shared": partial(_copied, ("shared.dyn",)),
     "copy-static-shared": partial(_copied, ("shared",)),
     "copy-fragment": partial(_copied, ("local.fragment",)),
