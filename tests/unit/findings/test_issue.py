@@ -654,9 +654,9 @@ CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.co
     ("script", "message", "words"),
     [
         (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
-        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P of concat: {'no ' * 14}axis of that"),
+        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P on concat: {'no ' * 14}axis of that"),
         (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
-        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P of concat: too long"),
+        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P on concat: too long"),
         (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
         (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
     ],
