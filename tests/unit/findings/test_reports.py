@@ -57,9 +57,11 @@ def test_a_model_that_tvmscript_does_not_give_back_is_shown_as_printed_and_run_f
 def test_a_program_comes_before_functions_that_look_for_the_bug() -> None:
     (bundle,) = (bundle for bundle in BUNDLES if "cacheindex-block-region" in bundle.name)
     program, _, rest = report_of(bundle).partition("### Expected behavior")
+    assert program.startswith("# [Bug][TIR] Schedule.cache_index declares wrong reads or writes\n")
     assert "T_concat[0, 0] = T.if_then_else(" in program and "def undeclared" not in program
     assert "b1, b2 = sch.cache_index(" in rest.partition("### Environment")[0], "the calls follow what is wrong"
     assert "def undeclared" in rest.partition("<summary>test_regression.py</summary>")[2]
+    assert "The inputs" not in rest, "what it computes is right"
 
 
 def test_slow_code_comes_with_its_inputs_and_without_its_results() -> None:
