@@ -32,7 +32,7 @@ TIR = "tir"
 GRAPH = "graph"
 """The harness of whole models."""
 
-PIPELINES = ("default", "none")
+PIPELINES = ("default", "none", "tiles")
 """What may run after the passes of a case; see ContextConfig."""
 
 PASSES = 10_000
@@ -156,7 +156,8 @@ class ContextConfig:
 
     `options` are PassContext configuration entries (`tirx.disable_assert`, ...), sorted by key. `pipeline` says
     what runs after the case's own passes: "default", the target's lowering pipeline, or "none", where
-    the passes are the whole lowering themselves and only finalisation and code generation follow.
+    the passes are the whole lowering themselves and only finalisation and code generation follow; "tiles" is the same
+    for a program in TileLang's dialect, whose code generation is its own.
     """
 
     opt_level: int = 4

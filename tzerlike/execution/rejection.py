@@ -24,7 +24,7 @@ from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_threads, jumps_within_loops
 from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
-from tzerlike.passes.facts import facts_of
+from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, divides_by_zero, label
 from tzerlike.passes.pipeline import default_pipeline
@@ -37,6 +37,7 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.interpreter import Verdict
+from tzerlike.tir.tile_checks import tiles_fit
 
 _JOB = "weigh-rejection"
 
@@ -44,7 +45,8 @@ _JOB = "weigh-rejection"
 def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
     """Say what kind of refusal it is that TVM gave with `message` in `pass_name`. In a child: it loads the program."""
     try:
-        tail = () if case.config.pipeline == "none" else default_pipeline(case.target, case.config).passes
+        whole = case.config.pipeline != "default"
+        tail = () if whole else default_pipeline(case.target, case.config).passes
         load(case.ir)
     except CompilerRefused:
         return Rejection(Label.DOCUMENTED_REFUSAL.value)
@@ -115,6 +117,8 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     if excused:
         if never_divides_by_zero(case, module, effort):
             rejection = replace(internal, support="defined")
+    elif Fact.TILES in facts_of(case.ir):
+        rejection = replace(rejection, support="defined" if tiles_fit(tvm_api.entry_of(module)) else "")
     elif (verdict := verdict_of(case, module, effort)) == Verdict.DEFINED:
         rejection = replace(rejection, support="defined")
     elif verdict != Verdict.UNDEFINED:

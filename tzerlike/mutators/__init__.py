@@ -14,15 +14,15 @@ from random import Random
 from typing import Any
 
 from tzerlike.core.errors import UserError
-from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter
+from tzerlike.mutators import annotate, buffers, domain, general, kernels, schedule, splice, starter, tiles
 from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, KNOWN_IR, SYSTEM, raised_by_tvm
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm
 from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
-    "ALL", "GROUPS", "MUTATORS", "Guarded", "MutationEnv", "Mutator", "make_mutators", "runs_compiler",
+    "ALL", "GROUPS", "MUTATORS", "OF_TILES", "Guarded", "MutationEnv", "Mutator", "make_mutators", "runs_compiler",
 ]  # fmt: skip
 
 
@@ -90,6 +90,17 @@ _CHANGES: Mapping[str, MutatorFunction] = {
     "async-scope": annotate.async_scope,
     "predicated-access": domain.predicated_access,
     "function-attributes": annotate.function_attributes,
+    "tile-extents": tiles.tile_extents,
+    "tile-edges": tiles.tile_edges,
+    "tile-dtypes": tiles.tile_dtypes,
+    "tile-scope": tiles.tile_scope,
+    "tile-threads": tiles.tile_threads,
+    "tile-stages": tiles.tile_stages,
+    "tile-operands": tiles.tile_operands,
+    "tile-hints": tiles.tile_hints,
+    "tile-detour": tiles.tile_detour,
+    "tile-order": tiles.tile_order,
+    "tile-condition": tiles.tile_condition,
 }
 
 MUTATORS: Mapping[str, Callable[[], Mutator]] = {
@@ -97,6 +108,9 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
 }
 
 ALL = tuple(MUTATORS)
+
+OF_TILES = tuple(name for name in _CHANGES if name.startswith("tile-"))
+"""What changes programs in TileLang's dialect, and no others."""
 
 NEED_KNOWN_IR = frozenset({"splice"})
 """What does not work on an older TVM: there a buffer is no variable that can be renamed like any other."""
@@ -116,6 +130,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "annotations": (
         "block-annotations", "software-pipeline", "async-scope", "predicated-access", "function-attributes",
     ),
+    # Kernels in TileLang's dialect, which the others leave alone.
+    "tiles": OF_TILES,
     "all": ALL,
     "none": (),
 }  # fmt: skip
@@ -141,6 +157,10 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             wanted.add(name)
         else:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
+    if not HAS_TILES:
+        if of_tiles := {"tiles", *OF_TILES}.intersection(names):
+            raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
+        wanted -= set(OF_TILES)
     if not KNOWN_IR:
         if not_here := NEED_KNOWN_IR.intersection(names):
             raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.described_from}")

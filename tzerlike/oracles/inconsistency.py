@@ -51,14 +51,14 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
 
 def misused(case: Case) -> bool:
     """Whether a pass of the case's own was given what its preconditions exclude."""
-    whole = case.config.pipeline == "none"
+    whole = case.config.pipeline != "default"
     return bool(case.passes) and legal(case.passes, facts_of(case.ir), to_code=whole) is not None
 
 
 def _acts_on_hints(case: Case) -> bool:
     """Whether a pass before the default pipeline, or one that an option adds to it, takes a hint at its word that asks
     for what the target has not got. Until then a hint means nothing."""
-    if case.config.pipeline == "none":
+    if case.config.pipeline != "default":
         return False
     hints, own = set(), {under_test().name_in_tvm(spec.name) for spec in case.passes}
     if ("tirx.use_async_copy", True) in case.config.options or "s_tir.LowerAsyncDMA" in own:

@@ -98,7 +98,7 @@ class Fact(StrEnum):
     LAUNCH = "kernel-launch"
     """A kernel of TileLang's has not been given its grid and its threads."""
     TILES = "tile-operators"
-    """Something is done to whole tiles, in TileLang's words."""
+    """It is a kernel in TileLang's dialect, or something is done to whole tiles in its words."""
     LAYOUTS = "tile-layouts"
     """The layouts of tiles in memory have been inferred."""
     TILED = "tiles-lowered"
@@ -230,7 +230,7 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
             elif data.startswith("tl.tileop."):
                 found.add(Fact.TILES)
             elif data == "tl.launch_thread_idx":
-                found.add(Fact.LAUNCH)
+                found |= {Fact.LAUNCH, Fact.TILES}
             elif data in _CALLS:
                 found.add(Fact.HOST_CODE)
         elif kind == "ffi.String":

@@ -51,6 +51,14 @@ REFUSALS: Final[Mapping[str, str]] = {
     r"Unresolved call .*\.(a?(sin|cos|tan)h?|atan2|exp2|exp10|log2|log10|log1p|erf|rsqrt|nearbyint|popcount|clz)\b": (
         "code generation in C has this function for some types only"
     ),
+    "for buffers in scope .* is not implemented|CPU .* only supports|for fragment not implemented": (
+        "TileLang's operators take tiles of some scopes"
+    ),
+    "tl.reduce requires": "TileLang shares tiles out among threads in some ways only",
+    "requires a target-specific implementation": "a TileLang operator that the target has not got",
+    "No (infer layout|lower) function found": "TileLang's products are lowered by Python code that takes torch",
+    "XOR-butterfly AllReduce requires": "tl.LowerTileOp reduces among powers of two of threads",
+    "The layout for fragment .* can not be inferred": "tl.LayoutInference: nothing says how to share registers out",
 }
 """Patterns of messages by which TVM refuses a program whatever ran before, and what each says."""
 

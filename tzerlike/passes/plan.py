@@ -148,9 +148,9 @@ class PlannedSource:
     """Draws plans, a pass sequence with its context, that respect preconditions.
 
     `pipeline_of` returns the lowering that a build runs under a context: `default_pipeline(target, config).passes`.
-    `pipeline_share` of the fresh plans are pipelines. `wild_share` of all sequences are
-    Tzer's own, whatever their order. Facts default to those of any program: what is legal there
-    is legal everywhere, but a program's own facts allow more.
+    `pipeline_share` of the fresh plans are pipelines. `wild_share` of all sequences are Tzer's own, whatever their
+    order. `tiles` is the lowering of a program in TileLang's dialect. Facts default to those of any program: what is
+    legal there is legal everywhere, but a program's own facts allow more.
     """
 
     def __init__(
@@ -161,12 +161,14 @@ class PlannedSource:
         pipeline_share: float = 0.25,
         wild_share: float = 0.1,
         adaptive: bool = True,
+        tiles: Sequence = (),
     ) -> None:
         self._catalog = catalog
         self._pipeline_of = pipeline_of
         self._pipeline_share = pipeline_share
         self._wild_share = wild_share
         self._adaptive = adaptive
+        self._tiles = tiles
         self._names = [info.name for info in catalog]
         self._known = frozenset(self._names)
         self._pool = Pool(catalog)
@@ -179,6 +181,8 @@ class PlannedSource:
     def fresh(self, rng: Random, facts: Facts = ANY_PROGRAM) -> PassPlan:
         """Return a new plan for a program with `facts`."""
         config = random_config(rng)
+        if Fact.TILES in facts:
+            return self._tiled(rng, config, facts)
         if rng.random() < self._wild_share:
             return random_sequence(rng, self._pool), config
         if rng.random() < self._pipeline_share:
@@ -194,6 +198,8 @@ class PlannedSource:
 
         One time in four the context changes, one in sixteen everything.
         """
+        if Fact.TILES in facts:
+            return self.fresh(rng, facts)
         kind = rng.randrange(16)
         if kind < 4:
             child = mutate_config(config, rng)
@@ -220,7 +226,7 @@ class PlannedSource:
 
         A prefix is repaired; a pipeline that no longer fits is left to be rejected.
         """
-        if config.pipeline == "none":
+        if config.pipeline != "default":
             return passes, config
         config = self._fitting(config, facts)
         tail = self._tail(config)
@@ -233,8 +239,22 @@ class PlannedSource:
         return case.passes + self._tail(case.config)
 
     def shrunk(self, passes: Sequence, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Sequence:
-        """Return what `shrunk` makes of the passes of a case that was built under `config`."""
+        """Return what `shrunk` makes of the passes of a case that was built under `config`.
+
+        A lowering of tiles stays whole: what each of its passes leaves to the next is not known well enough.
+        """
+        if Fact.TILES in facts:
+            return passes
         return shrunk(passes, new_blocks, facts, self._tail(config))
+
+    def _tiled(self, rng: Random, config: ContextConfig, facts: Facts) -> PassPlan:
+        """TileLang's own lowering, as it is or varied; TVM's can do nothing with a program in its dialect."""
+        passes = self._tiles
+        if rng.random() < self._pipeline_share:
+            passes = varied_pipeline(rng, self._pool, facts, passes)
+        else:
+            config = ContextConfig()
+        return passes, with_fields(config, disabled_passes=(), pipeline="tiles")
 
     def _mutate_pipeline(
         self, passes: Sequence, config: ContextConfig, rng: Random, donor: Sequence, facts: Facts
@@ -255,7 +275,7 @@ class PlannedSource:
 
     def _tail(self, config: ContextConfig) -> Sequence:
         """Return what runs after the passes of a case built under `config`."""
-        if config.pipeline == "none":
+        if config.pipeline != "default":
             return ()
         disabled = set(config.disabled_passes)
         return tuple(spec for spec in self._pipeline_of(config) if spec.name not in disabled)

@@ -15,6 +15,7 @@ class Rule:
     """What a pass does with the facts.
 
     It wants all of `needs`, none of `forbids`, and not all at once of any of `clashes`. It adds and removes the others.
+    Where one of `waived_by` holds, nothing is forbidden.
     """
 
     needs: Facts = NONE
@@ -22,12 +23,15 @@ class Rule:
     adds: Facts = NONE
     removes: Facts = NONE
     clashes: tuple[Facts, ...] = ()
+    waived_by: Facts = NONE
     source: str = ""
 
     def violation(self, facts: Facts) -> tuple[Fact, bool] | None:
         """Return the first fact that stands in the way, and whether it is wanted (True) or forbidden (False)."""
         if not self.needs <= facts:
             return min(self.needs - facts), True
+        if not self.waived_by.isdisjoint(facts):
+            return None
         if not self.forbids.isdisjoint(facts):
             return min(self.forbids & facts), False
         return next(((min(clash), False) for clash in self.clashes if clash <= facts), None)

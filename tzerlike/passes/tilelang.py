@@ -7,11 +7,12 @@ in `preconditions`: "pipeline" is `cpu/pipeline.py` and `cuda/pipeline.py` here,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tzerlike.core.case import PassSpec, Scalar, parse_sequence
-from tzerlike.core.targets import kind_of_target
+from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.passes.facts import Fact as F
 from tzerlike.passes.rule import Rule
 
@@ -74,6 +75,15 @@ _BLOCKS: Final = "tl.HoistGlobalBufferAllocations; tl.LowerOpaqueBlock; " + _SIM
 _LAUNCH: Final = "tl.MaterializeKernelLaunch{lower_grid_binding=%s, lower_thread_binding=%s, default_threads=128, \
 unsupported_annotations=%s, launch_dim_tags=null}"
 
+_SPECIALISED: Final = "tl.cuda.AutoWarpSpecialization; tl.cuda.MaterializeWSSchedule; \
+tl.cuda.ProducerConsumerWarpSpecialized"
+_FUSED: Final = "tl.cuda.FuseMBarrierArriveExpectTx"
+_REGISTERS: Final = "tl.cuda.AnnotateWarpGroupRegAlloc"
+_FROM_HOPPER: Final = (_SPECIALISED, _FUSED, _REGISTERS)
+"""What the driver runs for GPUs that copy tiles by themselves; the second only where a kernel has such a copy."""
+
+_HOPPER: Final = 90
+
 _PIPELINES: Final[Mapping[str, tuple[str, ...]]] = {
     "llvm": (
         _LAUNCH % ("false", "false", '"cluster_dims"'),
@@ -95,6 +105,7 @@ _PIPELINES: Final[Mapping[str, tuple[str, ...]]] = {
         _LAUNCH % ("true", "true", "null"),
         "tl.cuda.AnnotateDeviceBoundTmaCopies",
         _PROLOGUE,
+        _SPECIALISED,
         "tl.cuda.LowerBlackwell2SM; tl.IfStmtBinding; tl.UnrollLoop",
         _SIMPLIFY,
         "tl.PipelinePlanning; tl.InjectSoftwarePipeline",
@@ -104,6 +115,7 @@ _PIPELINES: Final[Mapping[str, tuple[str, ...]]] = {
         _LEGAL,
         "tl.HoistNonRestrictParams; tl.cuda.LowerSharedTmem",
         "tl.PlanAndUpdateBufferAllocationLocation; tl.cuda.LowerSharedBarrier",
+        _FUSED,
         _BLOCKS,
         "tirx.NarrowDataType{target_bits=32}; tl.FlattenBuffer",
         _LOOPS,
@@ -112,7 +124,9 @@ _PIPELINES: Final[Mapping[str, tuple[str, ...]]] = {
         "tl.MergeSharedMemoryAllocations{enable_aggressive_merge=false, align_bytes=16, disable_reuse=false}",
         "tl.cuda.InjectFenceProxy",
         'tl.ThreadSync{storage_scope="shared"}; tl.ThreadSync{storage_scope="shared.dyn"}',
-        "tl.cuda.InjectTcgen05Fence; tl.MergeIfStmt; tl.MakePackedAPI",
+        "tl.cuda.InjectTcgen05Fence; tl.MergeIfStmt",
+        _REGISTERS,
+        "tl.MakePackedAPI",
         _SIMPLIFY,
         "tl.LowerDeviceKernelLaunch; tl.cuda.PersistThreadblock",
     ),
@@ -122,11 +136,14 @@ _PIPELINES: Final[Mapping[str, tuple[str, ...]]] = {
 def tile_pipeline(target: str) -> tuple[PassSpec, ...]:
     """Return what TileLang's driver runs on a kernel in its dialect for a target, before code generation.
 
-    `CPUPassPipelineBody` and `CUDAPassPipelineBody` with default options, for a GPU before Hopper; their passes in
-    Python (AddWrapperForSingleBufStore, DecoupleTypeCast), which need torch, are left out. Both run NarrowDataType
-    before FlattenBuffer, against TVM's documentation.
+    `CPUPassPipelineBody` and `CUDAPassPipelineBody` with default options; their passes in Python
+    (AddWrapperForSingleBufStore, DecoupleTypeCast), which need torch, are left out. Both run NarrowDataType before
+    FlattenBuffer, against TVM's documentation.
     """
-    return parse_sequence("; ".join(_PIPELINES[kind_of_target(target)]))
+    hopper = int(re.findall(r"\d+", arch_of_target(target))[0]) >= _HOPPER
+    steps = [step for step in _PIPELINES[kind_of_target(target)] if hopper or step not in _FROM_HOPPER]
+    sequence = "; ".join(steps)
+    return parse_sequence(sequence.replace("have_pdl=false", "have_pdl=true") if hopper else sequence)
 
 
 def _before_lowering(**others: Any) -> Rule:

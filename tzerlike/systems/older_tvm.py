@@ -178,6 +178,14 @@ def call(op: Any, args: Sequence[Any], dtype: str) -> Any:
     return tirx.Call(dtype or "void", name, list(args))
 
 
+def call_with(node: Any, args: Sequence[Any]) -> Any:
+    """The call `node` with other arguments; a fork's calls have annotations."""
+    annotations = getattr(node, "annotations", None)
+    if not annotations:
+        return call(node.op, args, str(node.dtype))
+    return tirx.Call(str(node.dtype), node.op, list(args), annotations)
+
+
 def structural_map(root: Any, change: Any) -> Any:
     """`root` with what `change` gives for each variable, in expressions and statements.
 

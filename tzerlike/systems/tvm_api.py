@@ -69,6 +69,9 @@ predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrge
 CALLED_NODES: Mapping[str, Any] = {} if KNOWN_IR else older_tvm.called_nodes(tirx)
 """Operators that are called here and are nodes in the latest version: name -> node."""
 
+HAS_TILES = "tl.tileop.copy" in tvm.ir.Op.list_op_names()
+"""Whether this is TileLang's fork, with its dialect of operators on tiles."""
+
 _OF_THIS_VERSION = f'"metadata":{{"tvm_version":"{TVM_VERSION}"}}}}'
 """How the text of a module ends that this version has written."""
 
@@ -145,7 +148,7 @@ def op_call(op: Any, args: Any, dtype: str) -> Any:
 def call_with(node: Any, args: Any) -> Any:
     """Return the call `node` with other arguments."""
     if not _TYPED:
-        return older_tvm.call(node.op, args, str(node.dtype))
+        return older_tvm.call_with(node, args)
     return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty)
 
 
@@ -270,7 +273,10 @@ def build(module: Any, target: Any, pipeline: str = "default") -> Built:
 
     With the pipeline "default" the target's own lowering pipeline runs first. With "none" `module` is what such
     a pipeline leaves, and only the rest of `tirx.build` runs: splitting, host and device finalisation, code generation.
+    With "tiles" it is what TileLang's lowering leaves, and its source for the device is generated.
     """
+    if pipeline == "tiles":
+        return _tile_source(module, target)
     driver = importlib.import_module("tvm.tirx.build")
     lowering, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
     if pipeline == "default":
@@ -280,6 +286,29 @@ def build(module: Any, target: Any, pipeline: str = "default") -> Built:
     devices = {kind: finalize_device()(device) for kind, device in devices.items()}
     compiled = driver.tir_to_runtime(host, devices, target.host or target)
     return Built(tvm.runtime.Executable(compiled), host, tuple(devices.values()))
+
+
+_PACKED_FUNCTION, _DEVICE_KERNEL = 1, 2
+"""The calling conventions of a function that takes packed arguments, and of one that is launched on a device."""
+
+
+def _tile_source(module: Any, target: Any) -> Built:
+    """Generate the source of a kernel as TileLang's driver does, and compile nothing.
+
+    Its pass HoistBroadcastValues is in Python, which needs torch, and is left out.
+    """
+    on_host = target.kind.name == "c"
+
+    def for_device(func: Any) -> bool:
+        convention = int((func.attrs or {}).get("calling_conv", 0))
+        return convention == _DEVICE_KERNEL or (on_host and convention != _PACKED_FUNCTION)
+
+    device = tirx.transform.Filter(for_device)(module)
+    device = tvm.get_global_func("tl.transform.LowerIntrin")()(device)
+    device = tirx.transform.Simplify()(device)
+    suffix = "c" if on_host else f"{target.kind.name}_without_compile"
+    made = tvm.get_global_func(f"target.build.tilelang_{suffix}")(device, target)
+    return Built(tvm.runtime.Executable(made), module, (device,))
 
 
 def is_buffer(param: Any) -> bool:

@@ -18,10 +18,24 @@ KERNEL = frozenset({Fact.TARGET, Fact.BUFFER_PARAMS, Fact.LAUNCH, Fact.TILES, Fa
 def test_what_its_driver_runs_is_legal_on_a_kernel(target: str) -> None:
     facts = KERNEL | {Fact.BLOCK_BUFFERS, Fact.DEVICE_CODE}
     assert legal(tile_pipeline(target), facts, to_code=True) is None
-    against = legal(tile_pipeline(target), facts | {Fact.ND}, to_code=True)
-    assert str(against).endswith("(tirx.NarrowDataType) cannot take nd-buffers"), (
-        "the driver narrows before it flattens"
+    assert legal(tile_pipeline(target), facts | {Fact.ND}, to_code=True) is None, "the driver narrows, then flattens"
+    narrowed = tuple(
+        spec for spec in tile_pipeline(target) if spec.name in ("tl.SplitHostDevice", "tirx.NarrowDataType")
     )
+    assert str(legal(narrowed, frozenset({Fact.TARGET, Fact.ND}))).endswith(
+        "(tirx.NarrowDataType) cannot take nd-buffers"
+    )
+
+
+def test_warps_are_specialised_from_hopper_on() -> None:
+    older, newer = (tile_pipeline(f'{{"kind": "cuda", "arch": "{arch}"}}') for arch in ("sm_80", "sm_90"))
+    assert {spec.name for spec in newer} - {spec.name for spec in older} == {
+        "tl.cuda.AutoWarpSpecialization",
+        "tl.cuda.MaterializeWSSchedule",
+        "tl.cuda.ProducerConsumerWarpSpecialized",
+        "tl.cuda.FuseMBarrierArriveExpectTx",
+        "tl.cuda.AnnotateWarpGroupRegAlloc",
+    }
 
 
 def test_each_pass_of_its_pipelines_has_a_rule_that_says_where_it_comes_from() -> None:

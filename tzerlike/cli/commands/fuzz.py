@@ -92,7 +92,7 @@ _GROUPS = {
     "--seeds",
     default="builtin",
     show_default=True,
-    help="builtin, graph (lowered random models), none, or a directory.",
+    help="builtin, graph (lowered random models), tiles (TileLang's kernels), none, or a directory.",
 )
 @click.option("--corpus", default="", help="Campaign or corpus whose pairs are run first.")
 @click.option("--known", default="", help="known.toml of findings that are counted but get no bundle; see triage.")
@@ -322,13 +322,13 @@ def _refuse_options_of_cases(harness: str, oracles: tuple[str, ...], given: froz
             raise UserError(f"{option}: has no meaning with --harness {harness}, which has neither programs nor passes")
 
 
-_NAMED_SEEDS = ("builtin", "graph", "none")
+_NAMED_SEEDS = ("builtin", "graph", "tiles", "none")
 
 
 def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
-        raise UserError(f"--seeds: {text!r} is neither builtin, graph, none nor a directory")
+        raise UserError(f"--seeds: {text!r} is neither builtin, graph, tiles, none nor a directory")
     return path.resolve()
 
 

@@ -396,7 +396,7 @@ def _place(subject: Subject) -> str:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:
             where = f"in the baseline build ({brief(in_words(subject.environment.get('baseline')))})"
-        elif subject.case.config.pipeline == "none":
+        elif subject.case.config.pipeline != "default":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
     return code(_BUILDER) if _step(subject) == _BUILDER else _STAGES.get(seen.stage, "The compiler")

@@ -12,20 +12,21 @@ from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import Fault, UserError
-from tzerlike.core.mutation import Mutant, Mutation
+from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.harnesses.tir.fault import fault_of_mutation
-from tzerlike.mutators import MutationEnv, Mutator, make_mutators, runs_compiler
+from tzerlike.mutators import OF_TILES, MutationEnv, Mutator, make_mutators, runs_compiler
 from tzerlike.mutators.attempt import Explore, attempted, mutate_in_child
 from tzerlike.passes.catalog import discover, instantiate
-from tzerlike.passes.facts import facts_of
+from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
 from tzerlike.passes.preconditions import drawn
 from tzerlike.passes.source import RandomSource
+from tzerlike.passes.tilelang import tile_pipeline
 from tzerlike.systems import tvm_api
 
 _LIVE_PROGRAMS = 256
@@ -47,8 +48,10 @@ class TirPairs:
         made = make_mutators(config.mutator_names) if mutators is None else mutators
         self._mutators = {mutator.name: mutator for mutator in made}
         catalog = tuple(info for info in discover() if drawn(info.name))
-        self._source = (RandomSource if config.pass_mode in ("random", "paper") else PlannedSource)(
-            catalog, pipeline_of
+        self._source: RandomSource | PlannedSource = (
+            RandomSource(catalog, pipeline_of)
+            if config.pass_mode in ("random", "paper")
+            else PlannedSource(catalog, pipeline_of, tiles=tile_pipeline(config.case_target))
         )
         self._target = kind_of_target(config.case_target)
         self._explore = explore
@@ -60,6 +63,8 @@ class TirPairs:
 
     def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
         mutator, rng = self._mutators[mutation.mutator], mutation.rng
+        if (Fact.TILES in facts_of(program)) != (mutation.mutator in OF_TILES):
+            return Mutant(Attempt(None))
         if runs_compiler(mutator):
             return mutate_in_child(self._explore, mutation, program, self._target)
         env = MutationEnv(target=self._target, donor=lambda: self._live(donor(rng)))

@@ -62,6 +62,11 @@ _LOWERING = {
         device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
         runtime = tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)
         return tvm.runtime.Executable(runtime)""",
+    "tiles": """\
+        device = tirx.transform.Filter(lambda func: int((func.attrs or {}).get("calling_conv", 0)) == 2)(mod)
+        device = tvm.get_global_func("tl.transform.LowerIntrin")()(device)
+        device = tirx.transform.Simplify()(device)
+        return tvm.get_global_func(f"target.build.tilelang_{target.kind.name}_without_compile")(device, target)""",
 }
 """How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
 

@@ -18,6 +18,7 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.round_trip import judge_round_trip
+from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.label import documented
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
@@ -60,7 +61,8 @@ def reportable(fault: TextFault) -> bool:
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Print and parse a program, and lay down what is wrong with the outcome; nothing, where its types are wrong."""
+    """Print and parse a program, and lay down what is wrong with the outcome; nothing, where its types are wrong, or
+    where it is in TileLang's dialect, which its front end alone parses."""
     channel.enter_stage(Stage.TEXT)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -68,7 +70,8 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     except CompilerRefused:
         channel.add_result({"fault": None})
         return
-    fault = round_trip(module) if TypeChecker().check_module(module) is None else None
+    judged = Fact.TILES not in facts_of(item["ir"]) and TypeChecker().check_module(module) is None
+    fault = round_trip(module) if judged else None
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
 

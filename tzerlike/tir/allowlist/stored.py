@@ -15,6 +15,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.targets import checked_target
 from tzerlike.core.untrusted import one_line, parse_json
 from tzerlike.passes.arguments import ARGUMENTS, OPTIONS, TARGET_ARGUMENTS
+from tzerlike.passes.tilelang import TILE_ARGUMENTS
 from tzerlike.tir.allowlist.names import NATIVE_PRAGMA, NODES
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
@@ -42,7 +43,7 @@ def require_allowed(case: Case) -> None:
 
 
 def _require_pass(spec: PassSpec) -> None:
-    domains = ARGUMENTS.get(spec.name, {})
+    domains = ARGUMENTS.get(spec.name) or TILE_ARGUMENTS.get(spec.name, {})
     for key, value in spec.args:
         place = f"case.passes: {spec.name}.{_shown(key)}"
         if key in TARGET_ARGUMENTS and isinstance(value, str):

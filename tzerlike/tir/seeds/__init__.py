@@ -41,8 +41,9 @@ SOURCES: dict[str, Factory] = {
     "topi": partial(_recipes_of, "topi"),
     "relax": partial(_recipes_of, "lowered"),
     "kernels": partial(_recipes_of, "kernels"),
+    "tiles": partial(_recipes_of, "tiles"),
 }
-"""The built-in sources; of equal functions the one from the earlier source stays."""
+"""The built-in sources; of equal functions the one from the earlier source stays. Tiles are TileLang's alone."""
 
 
 def seeds_directory() -> Path:
@@ -64,6 +65,7 @@ def builtin_collection(cache_dir: Path) -> Collection:
         *ours.glob("*.py"),
         *directory.glob("*.py"),
         directory / "MANIFEST.toml",
+        PACKAGE / "tir" / "tile_language.py",
         PACKAGE / "systems" / "tvm_api.py",
     ]
     return load_seeds("builtin", cache_dir, key_of(files), lambda: generate(SOURCES))
@@ -115,6 +117,8 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
         found = builtin_seeds(cache_dir)
     elif source == "graph":
         found = graph_collection(cache_dir).seeds
+    elif source == "tiles":
+        found = tuple(seed for seed in builtin_seeds(cache_dir) if seed.origin == "tiles")
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]

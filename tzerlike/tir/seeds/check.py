@@ -8,6 +8,9 @@ from typing import Any
 
 from tzerlike.core.case import ContextConfig
 from tzerlike.core.errors import TzerlikeError
+from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.tilelang import tile_pipeline
+from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.tvm_api import (
     build,
     dump_ir,
@@ -87,7 +90,9 @@ def check(name: str, origin: str, target: str | None, function: Any, max_nodes: 
         raise NotASeed("saving what was loaded gives another text")
     if not well_formed(module):
         raise NotASeed("not well-formed")
-    if compiles and target == "llvm":
+    if compiles and origin == "tiles":
+        Compilation(target, ContextConfig(pipeline="tiles"), steps_of(tile_pipeline(target))).build(module)
+    elif compiles and target == "llvm":
         with pass_context(_FAST_CONFIG):
             build(module, _fast_target())
     return Seed(name, origin, target, ir, count_nodes(entry_of(module)))

@@ -12,9 +12,9 @@ from tzerlike.core.schema import converted
 class Seed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One function to start from.
 
-    `name` is unique within a source; `origin` is "topi", "relax", "kernels", "handwritten", "graph" or "dir"; `target`
-    is a target kind (or its JSON) as in Case; `ir` is the text of `tvm_api.dump_ir` of a module whose only function is
-    `main`; `nodes` counts the distinct TIR nodes of that function.
+    `name` is unique within a source; `origin` is "topi", "relax", "kernels", "handwritten", "graph", "tiles" or "dir";
+    `target` is a target kind (or its JSON) as in Case; `ir` is the text of `tvm_api.dump_ir` of a module whose only
+    function is `main`; `nodes` counts the distinct TIR nodes of that function.
     """
 
     name: str
