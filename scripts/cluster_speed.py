@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,8 +34,8 @@ LOOK_EVERY = 2.0
 class Nodes:
     """The processor time of everything below this process but the commands that it starts.
 
-    A raylet does not wait for its children, so their time is nobody's once they have ended: each process counts with
-    what it had, with its own children that it has waited for, when last seen.
+    A raylet does not wait for its children, so their time is nobody's once they have ended: each process of a raylet
+    counts with what it and all below it had when last seen.
     """
 
     def __init__(self) -> None:
@@ -56,13 +57,26 @@ class Nodes:
             self._take()
 
     def _take(self) -> None:
-        raylets = [one for one in psutil.Process().children() if "raylet" in one.name() or "gcs" in one.name()]
-        for one in [*psutil.Process().children(), *(child for raylet in raylets for child in raylet.children())]:
-            with contextlib.suppress(psutil.Error):
-                if "-m tzerlike fuzz" not in " ".join(one.cmdline()):
-                    took = one.cpu_times()
-                    total = took.user + took.system + took.children_user + took.children_system
-                    self._seen[one.pid, one.create_time()] = total
+        below: dict[int, list[psutil.Process]] = defaultdict(list)
+        for one in psutil.process_iter(["ppid", "name", "cpu_times", "cmdline"]):
+            below[one.info["ppid"]].append(one)
+
+        def total(process: psutil.Process) -> float:
+            took = process.info["cpu_times"]
+            own = took.user + took.system + took.children_user + took.children_system
+            return float(own + sum(map(total, below[process.pid])))
+
+        for one in below[os.getpid()]:
+            if "-m tzerlike fuzz" in " ".join(one.info["cmdline"] or ()):
+                continue
+            for process in below.pop(one.pid, []) if "raylet" in one.info["name"] else ():
+                self._note(process, total(process))
+            self._note(one, total(one))
+
+    def _note(self, process: psutil.Process, seconds: float) -> None:
+        with contextlib.suppress(psutil.Error):
+            key = process.pid, process.create_time()
+            self._seen[key] = max(seconds, self._seen.get(key, 0.0))
 
 
 def campaign(out: Path, *options: str) -> tuple[int, int]:

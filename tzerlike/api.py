@@ -314,7 +314,7 @@ def fuzz(
         unconfined=unconfined,
         python=None if interpreter is None else interpreter.python,
         wishes=wishes or Wishes(),
-        focus=None if focus is None else Focus(focus.ranges),
+        focus=_focus(focus),
     )
     return Fuzzed(directory, *supervisor.run())
 
@@ -324,13 +324,14 @@ def fuzz_on_cluster(
     out: Path,
     address: str,
     *,
+    focus: CodeComparison | None = None,
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Fuzzed:
     """Run a campaign on `config.nodes` machines of the Ray cluster at `address`, or go on with the one in `out`.
 
-    "auto" is the cluster that this machine is in, and ray://HOST:PORT one that it is not in. UserError where Ray is not
-    installed, there is no such cluster, or no machine of it can take part.
+    "auto" is the cluster that this machine is in, and ray://HOST:PORT one that it is not in; `focus` is as in `fuzz`.
+    UserError where Ray is not installed, there is no such cluster, or no machine of it can take part.
     """
     from tzerlike.campaign.cluster.on_ray import Cluster
 
@@ -344,7 +345,11 @@ def fuzz_on_cluster(
         announcer.look(stats)
 
     ours = installed_pair().tvm if not config.tvm and config.system == TVM.name else ""
-    return Fuzzed(directory, *Cluster(config, directory, address, tell, seen, ours).run())
+    return Fuzzed(directory, *Cluster(config, directory, address, tell, seen, ours, _focus(focus)).run())
+
+
+def _focus(changes: CodeComparison | None) -> Focus | None:
+    return None if changes is None else Focus(changes.ranges)
 
 
 def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:

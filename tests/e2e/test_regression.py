@@ -202,3 +202,12 @@ def test_there_is_no_test_of_speed() -> None:
     found, script = finding(LARGE, (), ContextConfig())
     slow = Finding("slow-code", found.parts, found.case, found.observation)
     assert regression_test(slow, Limits(), script).text == ""
+
+
+def test_many_options_are_no_line_of_their_own_length() -> None:
+    names = tuple(f"tirx.NameOfSomePassOrOther{number}" for number in range(12))
+    text, _ = written(LARGE, config=ContextConfig(disabled_passes=names))
+    start, _, rest = text.partition("with tvm.transform.PassContext(")[2].partition(")")
+    assert "\n" in start and all(name in start for name in names) and rest.startswith(":\n")
+    assert max(map(len, text.splitlines())) <= 120
+    compile(text, "test_regression.py", "exec")

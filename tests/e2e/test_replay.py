@@ -11,24 +11,29 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command
-from tzerlike.campaign.directory import CampaignDir
+
+CRASH = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.sblock("b"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of the first finding of a small campaign: NarrowDataType to 8 bits dies on many programs."""
-    from tests.e2e.conftest import environment
-
-    root = tmp_path_factory.mktemp("campaign") / "c"
-    for seed in range(7, 20):
-        shutil.rmtree(root, ignore_errors=True)
-        options = ["--seed", str(seed), "--iterations", "250", "--jobs", "1", "--oracles", "crash"]
-        options += ["--out", str(root), "--ui", "none"]
-        subprocess.run([sys.executable, "-m", "tzerlike", "fuzz", *options], env=environment(), check=True, timeout=600)
-        for path in CampaignDir(root).bundles():
-            if path.name.startswith("crash-"):
-                return path
-    pytest.fail("no crash in a dozen campaigns; has TVM been mended? then this needs another known crash")
+def bundle(tzerlike: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NarrowDataType to few bits dies on every block."""
+    root = tmp_path_factory.mktemp("bundles")
+    program = root / "program.py"
+    program.write_text(CRASH)
+    passes = "tirx.StmtSimplify; tirx.NarrowDataType{target_bits=16}"
+    done = tzerlike("run", program, "--passes", passes, "--oracles", "crash", "--out", root / "findings")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (path,) = (root / "findings").iterdir()
+    return path
 
 
 def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:

@@ -82,7 +82,7 @@ def test_an_expression_has_the_dtype_and_scope_of_its_hole(seed, text, size, def
     assert tvm_api.well_formed(tvm_api.module_of(child))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 1 << 32), st.booleans(), st.sampled_from([0, 1, 2, 3]))
 def test_every_hole_can_be_filled_or_says_no(seed, defined, number):
     tree = Tree(sample_functions()[number])
@@ -92,7 +92,7 @@ def test_every_hole_can_be_filled_or_says_no(seed, defined, number):
     assert made is None or dtype_of(made) == site.dtype
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_a_prefetch_has_hints_that_llvm_takes_whatever_mutators_do_to_it(seed):
     func = sample_functions()[1]

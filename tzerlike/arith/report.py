@@ -6,6 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tzerlike.arith.case import ArithCase
@@ -52,12 +53,12 @@ def arith_report(
     tier: int = 0,
 ) -> str:
     """Return the text of report.md; `runs` and `same` count the confirming runs and those that showed it again."""
-    wrong = None if outcome is None else outcome.wrong
+    wrong = None if outcome is None or outcome.wrong is None else _in_words(outcome.wrong, case)
     ending = {"crash": "the crash ends pytest", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
     short = len(test.splitlines()) <= _INLINE_LINES
     saved = "Save the test above" if short else "Save this"
     parts = [
-        [f"# {title('Arith', _headline(finding, case, seen, wrong), _in_short(finding, case))}"],
+        [f"# {title('Arith', _headline(finding, case, seen, wrong), _in_short(finding, case, seen))}"],
         fenced(test if short else _asked(test), "python"),
         ["### Expected behavior", "", _expected(wrong), "", *_problem(case)],
         ["### Actual behavior", "", *_actual(finding, case, seen, wrong)],
@@ -85,6 +86,14 @@ def _asked(test: str) -> str:
     return "\n".join([*imports, "", *asked, *(["print(result)"] if "result = " in body else [])])
 
 
+def _in_words(wrong: Counterexample, case: ArithCase) -> Counterexample:
+    """A counterexample with the values of a condition as such."""
+    if any(root.dtype != "bool" for root in case.problem.roots):
+        return wrong
+    words = {"0": "False", "1": "True"}
+    return replace(wrong, expected=words.get(wrong.expected, wrong.expected), got=words.get(wrong.got, wrong.got))
+
+
 def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> str:
     subject = " and ".join(_bare(str(root)) for root in case.problem.roots)
     name = spoken(case.check)
@@ -102,14 +111,16 @@ def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counte
 _VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
 
 
-def _in_short(finding: Signed, case: ArithCase) -> str:
-    """The operators of an expression that is too long for a title."""
+def _in_short(finding: Signed, case: ArithCase, seen: Observation) -> str:
+    """What TVM says, or the operators, of an expression that is too long for a title."""
     text = " ".join(str(root) for root in case.problem.roots)
     operators = list(dict.fromkeys(_OPERATORS.findall(text)))[:_FEW] or ["constants"]
     verb = _VERBS.get(finding.kind, "runs out of memory on")
     named = " and ".join((", ".join(operators[:-1]), operators[-1])).removeprefix(" and ")
     name = spoken(case.check)
-    texts = [f"{name} {verb} an expression of {named}", f"{name} {verb} {named}"]
+    texts = [f"{name} {verb} an expression with {named}", f"{name} {verb} {named}"]
+    if finding.kind == "ice-on-valid":
+        texts = [f"{name} fails: {reason(seen.message)}", *texts]
     return next((text for text in texts if len(text) <= _ROOM), f"{name.partition(' ')[0]} {verb} {named}")
 
 
@@ -170,6 +181,13 @@ def _reported(variable: Variable) -> str:
     return f"bound to the range and modular set of {shown}" if variable.told == "steps" else "unbound"
 
 
+def _last_words(message: str) -> str:
+    """What a process says that dies: its signal, and of one that ends in abort() why."""
+    signal, _, words = " ".join(message.split()).partition(" ")
+    words = words.removeprefix("what():").strip(" :")
+    return f"{signal}: {words}" if words else signal or "no message"
+
+
 def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> list[str]:
     analysis = f"{code(spoken(case.check))} of {code('tvm.sym')}"
     if wrong is not None:
@@ -177,7 +195,7 @@ def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Countere
     if finding.kind == "ice-on-valid":
         lines = [f"{analysis} raises:", "", *fenced(cut(seen.message, 10))]
     elif finding.kind == "crash":
-        lines = [f"{analysis} kills the process:", "", *fenced(cut(seen.message or "no message", 4))]
+        lines = [f"{analysis} kills the process:", "", *fenced(cut(_last_words(seen.message), 4))]
     elif finding.kind == "hang":
         lines = [f"{analysis} is still running after {seen.elapsed:.0f} s of CPU time."]
     else:

@@ -24,6 +24,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
+from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.findings.reduction.guilty import guilty_passes
 from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
@@ -47,9 +48,6 @@ _PATIENCE = 3
 
 _ROUGHLY = 16
 """Candidates of a rough search, at most."""
-
-_ROUGH = "reduced_roughly"
-"""What the environment of a bundle says that may be much smaller yet."""
 
 _AT_ONCE = 2
 _ATTEMPTS = 100
@@ -203,7 +201,7 @@ class Reductions:
         bundle = replace(bundle, environment=held.best)
         search = self._search(bundle, self._judge(bundle))
         yield from _costs(search, search.once(_PATIENCE), most=_ROUGHLY - held.asked)
-        self._save(bundle, search.best, {**bundle.environment, _ROUGH: True})
+        self._save(bundle, search.best, {**bundle.environment, ROUGHLY: True})
         yield _WRITING
         return True
 
@@ -293,7 +291,7 @@ class Reductions:
         for path in sorted(self._findings.glob(f"*-{signature}")):
             reduced, bundle = reduced_in(path), read_bundle(path)
             smaller = None if reduced is None else read_bundle(reduced)
-            if smaller is not None and not smaller.environment.get(_ROUGH):
+            if smaller is not None and not smaller.environment.get(ROUGHLY):
                 found.append(_essence(smaller.stored.case))
             elif bundle.apart:
                 found.append(_essence(bundle.stored.case))
@@ -322,7 +320,7 @@ def _as_reduced(bundle: Bundle) -> Bundle:
     if reduced is None:
         return bundle
     smaller = read_bundle(reduced)
-    environment = {name: value for name, value in smaller.environment.items() if name != _ROUGH}
+    environment = {name: value for name, value in smaller.environment.items() if name != ROUGHLY}
     stored = replace(bundle.stored, case=smaller.stored.case)
     return replace(bundle, stored=stored, environment=environment, confirmed=smaller.confirmed)
 

@@ -61,12 +61,12 @@ class CodeComparison:
 
     @property
     def ranges(self) -> dict[str, list[tuple[int, int]]]:
-        """Where the changed functions of each new library begin and end in it, ascending."""
+        """By name, where the changed functions of each new library begin and end in it, ascending."""
         found = {}
         for library, starts in self.starts.items():
             changed = [function.offset for function in self.changed if function.library == library]
             ends = np.append(starts[1:], _END)[np.isin(starts, changed)]
-            found[str(library)] = list(zip(changed, ends.tolist(), strict=True))
+            found[library.name] = list(zip(changed, ends.tolist(), strict=True))
         return found
 
     def names(self, most: int) -> str:

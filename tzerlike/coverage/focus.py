@@ -17,7 +17,8 @@ from tzerlike.coverage.protocol import CoveredLibrary, Indices
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Of each library by its path where such functions begin and end, as in the file, ascending."""
+    """Of each library by its name, which is the same on all machines, where such functions begin and end in its file,
+    ascending."""
 
     libraries: Mapping[Text, list[tuple[Count, Count]]]
 
@@ -27,7 +28,7 @@ class Focus:
         return lambda blocks: int(np.count_nonzero(inside[blocks]))
 
     def _inside(self, library: CoveredLibrary) -> npt.NDArray[np.bool_]:
-        ranges = np.array(self.libraries.get(str(library.path), []), np.uint64).reshape(-1, 2)
+        ranges = np.array(self.libraries.get(library.path.name, []), np.uint64).reshape(-1, 2)
         begun = np.searchsorted(ranges[:, 0], library.addresses, side="right")
         ended = np.searchsorted(ranges[:, 1], library.addresses, side="right")
         return begun > ended

@@ -35,6 +35,9 @@ sys.exit({{0: 1, 1: 0}}.get(status, status))
 ALWAYS_ZERO = "so this always exits 0"
 """What a script says of itself that cannot show the bug on any machine."""
 
+TIMES_BUILDS = "Times the build without the pass"
+"""What a script says of itself that shows how slow code is."""
+
 
 def replaying(title: str) -> str:
     """Return a script that has tzerlike replay the bundle that it is in, where no other can be made."""
@@ -44,8 +47,10 @@ def replaying(title: str) -> str:
 def manner_of(repro: str) -> str:
     """Return in a few words what the text of a repro.py takes, and how it ends."""
     needs = "it needs tzerlike" if '"tzerlike"' in repro else "it needs only tvm and numpy"
-    zero = "prints the lowered kernel and always exits 0, because the bug only shows on a GPU"
-    return f"({needs}); it {zero if ALWAYS_ZERO in repro else 'exits non-zero if the bug is present'}"
+    if ALWAYS_ZERO in repro:
+        return f"({needs}); it prints the lowered kernel and always exits 0, because the bug only shows on a GPU"
+    times = "prints the times of both builds and " if TIMES_BUILDS in repro else ""
+    return f"({needs}); it {times}exits non-zero if the bug is present"
 
 
 def without_idle_imports(script: str) -> str:

@@ -46,7 +46,7 @@ _MADE = {
 """What a primitive does, by what is wrong with the outcome."""
 
 _TITLED = {
-    LIES: "leaves blocks whose reads and writes are wrong",
+    LIES: "declares wrong reads or writes",
     PADDING: "writes garbage to unchanged elements",
     UNINITIALISED: "makes a program read uninitialized memory",
     "out-of-bounds": "makes a program access memory out of bounds",

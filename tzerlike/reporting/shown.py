@@ -141,6 +141,8 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         ]
     bisection = read_bisection(path)
     blamed = (bisection.guilty if bisection is not None else "") or (seen.results.guilty if seen.results else "")
+    # The printer and the parser of TVMScript are no passes, and the title names them.
+    culprit = blamed or ("" if seen.stage is Stage.TEXT else seen.culprit)
     return ShownFinding(
         directory=path.name,
         kind=record.kind,
@@ -154,7 +156,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         guilty=bisection.line() if bisection is not None else "",
         diff=_clipped(bisection.diff) if bisection is not None and with_texts else "",
         tier=tier_of(whole, record),
-        culprit=cut(blamed or seen.culprit, 1, 200),
+        culprit=cut(culprit, 1, 200),
     )
 
 

@@ -6,14 +6,16 @@ Everything here acts on live TVM objects. Importing this module imports TVM (abo
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sysconfig
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -186,7 +188,20 @@ def script_of(module: Any) -> str:
 
 def parse_script(text: str) -> Any:
     """Return the IRModule or PrimFunc that TVMScript `text` defines."""
-    return tvm.script.from_source(older_tvm.unmarked(text))
+    with _without_frames():
+        return tvm.script.from_source(older_tvm.unmarked(text))
+
+
+@contextlib.contextmanager
+def _without_frames() -> Iterator[None]:
+    """Spare TVM's decorators their look at the calling frames: it takes half the time of parsing a small program, and
+    is for functions of Python, which a text has none of (tvm/tirx/script/parser/entry.py)."""
+    kept = inspect.stack
+    inspect.stack = lambda context=1: []
+    try:
+        yield
+    finally:
+        inspect.stack = kept
 
 
 def uses_blocks(func: Any) -> bool:

@@ -61,6 +61,29 @@ def test_a_failure_says_why_where_the_title_has_room() -> None:
     assert "all extensions fails on x // 2147483646000\n" in told("ice-on-valid", "rewrite_simplify_extended", long)
 
 
+def test_a_failure_on_what_no_title_holds_says_what_failed() -> None:
+    assert told("ice-on-valid", "simplify", quotient(5)).startswith("# [Bug][Arith] simplify fails: no\n")
+    assert told("crash", "simplify", quotient(5)).startswith(
+        "# [Bug][Arith] simplify crashes on an expression with //\n"
+    )
+
+
+def test_the_value_of_a_condition_is_a_truth() -> None:
+    less = Expr("LT", "bool", (X.node, const(2, "int32")))
+    text = told("wrong-code", "can_prove", less, Counterexample({"x": 2}, "(x < 2) == True", "0", "1"))
+    assert "At `x = 2` the value of the expression is False." in text and "gives True, not False, for x < 2" in text
+
+
+def test_the_last_words_of_a_process_are_its_signal_and_what_failed() -> None:
+    case = ArithCase("simplify", Problem((X,), (X.node,), ()), 1, 0, 1)
+    for message, words in (
+        ("SIGABRT   what():  Check failed: a == b :", "SIGABRT: Check failed: a == b"),
+        ("", "no message"),
+    ):
+        seen = Observation(Exit.CRASH, Stage.DONE, message)
+        assert f"```\n{words}\n```" in arith_report(Signed("crash", ("x",)), case, seen, None, 2, 2, {}, "")
+
+
 OFF = Counterexample({"x": 1}, "(x // 2147483646) == -1", "0", "-1")
 
 

@@ -35,6 +35,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import StorageError, UserError
 from tzerlike.core.storage import NoSpace
 from tzerlike.core.stored import StoredCase
+from tzerlike.coverage.focus import Focus, read_focus, write_focus
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 
 PROGRAM = program("None")
@@ -261,6 +262,14 @@ def test_a_fault_of_one_machine_reaches_the_campaign(pair: tuple[Coordinator, Ma
     one.exchange()
     assert not other.exchange().end
     assert [path.name for path in coordinator.directory.faults.iterdir()] == ["0123456789ab"]
+
+
+def test_each_machine_knows_the_focus_of_the_campaign(tmp_path: Path) -> None:
+    directory = campaign(tmp_path)
+    focus = Focus({"libtvm.so": [(0, 16)]})
+    write_focus(directory.focus, focus)
+    there = Machine(tmp_path, Coordinator(directory), 1)
+    assert read_focus(there.directory.focus) == focus
 
 
 def test_a_case_that_somebody_has_removed_is_told_to_nobody(pair: tuple[Coordinator, Machine, Machine]) -> None:

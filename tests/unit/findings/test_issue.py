@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.finding import Signed
+from tzerlike.core.finding import SECOND_TIER, Signed
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Frame, Observation, Offence, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.calls import plain_calls
@@ -61,6 +61,32 @@ def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None
     assert "A[0] = 1" not in text, "the program is in the test; it is not shown twice"
     assert "TVM 0.27.0, LLVM 22, Python 3.11.7" in text
     assert "12345" not in text, "what only tzerlike knows about is no matter for TVM's maintainers"
+
+
+def test_what_only_the_baseline_build_shows_is_said_to_be_in_it() -> None:
+    seen = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", "tirx.P", 11)
+    plain = subject("crash", seen)
+    told = replace(plain, case=replace(plain.case, passes=()), tier=SECOND_TIER)
+    text = report(told)
+    assert "The pass `tirx.P`, in the baseline build (LLVM level 0" in text
+    assert text.endswith("It was only seen with options other than the defaults.\n")
+
+
+def test_an_error_is_shown_without_the_module_that_follows_it() -> None:
+    said = "ValueError: no\n\nError in pass: _pipeline\nLocation (TVMScript):\nAccess path: <root>\n\n# from tvm"
+    seen = Observation(
+        Exit.REJECTED, Stage.BUILD, said, "tirx.P", rejection=Rejection("internal error", True, "defined")
+    )
+    text = report(subject("ice-on-valid", seen))
+    assert "```\nValueError: no\n```" in text and "Access path" not in text
+
+
+def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
+    said = (
+        'LowerCrossThreadReduction fails: The buffer "w5" is written in the block but is not in the block\'s signature '
+        "nor is it covered by a match_buffer"
+    )
+    assert title("TIR", said) == "[Bug][TIR] LowerCrossThreadReduction: w5 is not in its block's signature"
 
 
 def test_wrong_code_that_dies_or_strays_says_so() -> None:
@@ -230,7 +256,7 @@ def test_speed_has_no_test_and_shows_the_program() -> None:
     timing = Timing((1e-6, 1e-6), (3e-6, 3e-6), 1.05)
     seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", timing=timing, guilty="tirx.Slow"))
     text = report(subject("slow-code", seen))
-    assert "1.0 us without tirx.Slow, 3.0 us with it, 3 times as long (noise alone: 1.05 times)" in text
+    assert "1.0 us without the pass `tirx.Slow`, 3.0 us with it, 3 times as long (noise alone: 1.05 times)" in text
     assert "Run the attached `repro.py`" in text
     assert "pytest" not in text
     assert "A[0] = 1" in text
@@ -548,7 +574,7 @@ def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
 
 
 def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> None:
-    test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\n'
+    test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\nexpected = ARCHIVE["expected0"]\n'
     told = replace(subject("wrong-code", wrong(), test=test), inputs="A = [1, 2]", files={"inputs.npz": b"x"})
     text = report(told)
     assert text.index("A[0] = 1") < text.index("<details><summary>test_regression.py") < text.index("A = [1, 2]")

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tzerlike.findings.issue.literal import array_source, python_source, weight
+from tzerlike.findings.issue.pytest_file import snake_case
 
 ARRAYS = [
     (np.arange(-3, 4, dtype=np.int64), '"int64"'),
@@ -48,3 +49,8 @@ def test_options_read_as_tvm_writes_them() -> None:
     value = {"a": True, "b": ["x", None], "c": {"d": 1}}
     assert python_source(value) == '{"a": True, "b": ["x", None], "c": {"d": 1}}'
     assert eval(python_source('it\'s "quoted"')) == 'it\'s "quoted"'
+
+
+def test_a_test_is_named_after_its_pass_in_words() -> None:
+    assert snake_case("InjectVirtualThread") == "inject_virtual_thread"
+    assert snake_case("LowerTIRxCleanup") == "lower_tirx_cleanup"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,3 +97,19 @@ def test_no_report_of_the_first_tier_shows_a_program_of_the_second(tmp_path: Pat
     recorder = Recorder(found, judge(found, Named("large"), SECOND_TIER), found.environment)
     assert recorder.save(Case("small")) is saved
     assert (found.path / "reduced").exists() is saved
+
+
+@pytest.mark.parametrize(("cost", "saved"), [(0.0, True), (60.0, False)])
+def test_what_takes_long_to_save_is_not_saved_at_once(
+    tmp_path: Path, cost: float, saved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A save may take a tenth of the time: one of a minute waits for ten minutes."""
+    found = bundle(tmp_path, "large", SECOND_TIER)
+    began = time.monotonic()
+    recorder = Recorder(found, judge(found, Named("large")), found.environment, cost)
+    monkeypatch.setattr(time, "monotonic", lambda: began + 300)
+    recorder.note(Case("small"))
+    assert (recorder.saved is not None) is saved
+    monkeypatch.setattr(time, "monotonic", lambda: began + 700)
+    recorder.note(Case("small"))
+    assert recorder.saved is not None

@@ -133,8 +133,8 @@ def test_a_damaged_bundle_is_one_clear_line(bundle: Path) -> None:
 
 def test_the_command_prints_the_report_of_a_bundle(bundle: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(command, [str(bundle)])
-    assert done.output == report_of(bundle)
-    told = json.loads(CliRunner().invoke(command, [str(bundle), "--json"]).output)
+    assert done.stdout == report_of(bundle)
+    told = json.loads(CliRunner().invoke(command, [str(bundle), "--json"]).stdout)
     assert told == {"bundle": str(bundle), "report": report_of(bundle)}
     done = CliRunner().invoke(command, [str(bundle), "--html", str(tmp_path / "x.html")])
     assert isinstance(done.exception, UserError)

@@ -72,7 +72,7 @@ def test_the_focus_is_on_the_blocks_of_changed_functions(path: Path, tree: Path,
     following = found.starts[built][found.starts[built] > changed.offset][0]
     expected = (blocks >= changed.offset) & (blocks < following)
     # The same blocks lie in a library that nobody has changed, in front of it.
-    other = CoveredLibrary(path, 0, blocks)
+    other = CoveredLibrary(path.with_name("libother.so"), 0, blocks)
     count = focus.of([other, CoveredLibrary(built, len(blocks), blocks)])
     each = [count(numpy.array([index], numpy.uint32)) for index in range(2 * len(blocks))]
     assert each == [0] * len(blocks) + expected.astype(int).tolist()

@@ -185,7 +185,7 @@ def test_children_killed_at_any_moment_lose_nothing(lib: ctypes.CDLL, cov: Break
     assert traced(cov, work) == 0
     expected = set(cov.new_indices(0).tolist())
     ready = mmap.mmap(-1, 1)
-    for i in range(150):
+    for i in range(75):
         cov.reset()
         ready[0] = 0
         pid = os.fork()
@@ -196,7 +196,7 @@ def test_children_killed_at_any_moment_lose_nothing(lib: ctypes.CDLL, cov: Break
             os._exit(0)
         while not ready[0]:
             pass
-        until = time.perf_counter() + i * 1e-6
+        until = time.perf_counter() + i * 2e-6
         while time.perf_counter() < until:
             pass
         os.kill(pid, signal.SIGKILL)

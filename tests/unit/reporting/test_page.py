@@ -407,3 +407,11 @@ def test_the_command_writes_a_page_and_prints_a_summary_or_json(tmp_path: Path) 
     assert told["stats"] == STATS
     assert [finding["kind"] for finding in told["findings"]] == ["crash"]
     assert len(told["curve"]) == 21
+
+
+def test_what_does_not_survive_its_text_is_due_to_no_pass(tmp_path: Path) -> None:
+    (found,) = (Path(__file__).parents[2] / "data" / "reports").glob("ice-on-valid-roundtrip-the-parser*")
+    directory = CampaignDir(tmp_path / "night")
+    shutil.copytree(found, directory.findings / found.name)
+    (card,), _ = shown.shown_findings(directory, [])
+    assert card.title.startswith("TVMScript is not parsed") and card.culprit == ""

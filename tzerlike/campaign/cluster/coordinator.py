@@ -98,7 +98,7 @@ class Coordinator:
         epoch = self._epochs.next(node)
         write_epochs(self.directory.cluster, self._epochs)
         directory, root = self.directory, self.directory.root
-        files = [directory.config, directory.environment]
+        files = [directory.config, directory.environment, directory.focus]
         for number in self._part(node).numbers:
             files += files_below(directory.worker(number))
         files += (directory.corpus / f"{name}.json" for name, _ in self._drawn(self._corpus, MOST_AT_FIRST))

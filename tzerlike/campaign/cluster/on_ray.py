@@ -24,6 +24,7 @@ from tzerlike.campaign.shard import Part
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
+from tzerlike.coverage.focus import Focus, write_focus
 from tzerlike.processes.signals import StopRequest
 
 _CLIENT = "ray://"
@@ -71,7 +72,7 @@ class Cluster:
 
     `tvm` is the version that machines have to have, "" for that of the first of them.
     `tell` is called with a line for each event, `show` every two seconds or so, and at the end, with the contents of
-    stats.json.
+    stats.json. What first reaches the `focus` is mutated most.
     """
 
     config: CampaignConfig
@@ -80,6 +81,7 @@ class Cluster:
     tell: Callable[[str], None]
     show: Show
     tvm: str = ""
+    focus: Focus | None = None
 
     def run(self) -> tuple[dict[str, Any], int]:
         """Run to the end of the budget; returns the final statistics, and the signal that stopped it, 0 if none did.
@@ -120,6 +122,8 @@ class Cluster:
                     self.tell(problem)
             else:
                 write_atomic(directory.config, self.config.to_toml())
+            if self.focus is not None:
+                write_focus(directory.focus, self.focus)
             yield
 
     def _coordinator(self, ray: Any, name: str) -> _Campaign:

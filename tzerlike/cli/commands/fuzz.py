@@ -201,7 +201,7 @@ def fuzz(
         differing = api.compare_builds(config.tvm, against) if against else None
         if differing is not None and ui != "none":
             print_line(console, f"against {against}: {differing}")
-        how: dict[str, Any] = {"show": screen.show, "tell": screen.tell}
+        how: dict[str, Any] = {"show": screen.show, "tell": screen.tell, "focus": differing}
         with screen:
             if cluster:
                 done = api.fuzz_on_cluster(config, root, cluster, **how)
@@ -210,7 +210,6 @@ def fuzz(
                     "resume": resume,
                     "node": part.node,
                     "unconfined": unconfined,
-                    "focus": differing,
                 }
                 done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
         compared = _compared(directory, config.tvm, against) if against and not done.stopped_by else []

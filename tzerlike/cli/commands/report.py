@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 
 import click
@@ -13,7 +12,10 @@ from tzerlike.cli.named import named
 from tzerlike.cli.progress import progress
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
-from tzerlike.findings.reduction.place import is_bundle, is_reduced
+from tzerlike.findings.bundles.bundle import read_bundle
+from tzerlike.findings.cases import harness_of
+from tzerlike.findings.reduction import REDUCED, ROUGHLY
+from tzerlike.findings.reduction.place import is_bundle, reduced_in
 from tzerlike.findings.refresh import report_of
 from tzerlike.reporting.overview import read_overview
 from tzerlike.reporting.page import page
@@ -36,8 +38,8 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
             raise UserError(f"--html: {directory} is a bundle; a page needs a campaign")
         text = report_of(directory)
         click.echo(json.dumps({"bundle": str(directory), "report": text}) if as_json else text, nl=as_json)
-        if sys.stderr.isatty() and not is_reduced(directory):
-            click.echo(f"not reduced yet: tzerlike reduce {shlex.quote(str(directory))}", err=True)
+        if lack := _lack(directory):
+            click.echo(f"{lack}: tzerlike reduce {shlex.quote(str(directory))}", err=True)
         return
     with progress("findings") as steps:
         overview = read_overview(directory, steps)
@@ -50,3 +52,13 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
         click.echo(line)
     if html_file is not None:
         click.echo(f"page: {html_file}")
+
+
+def _lack(bundle: Path) -> str:
+    """What a bundle's program lacks before anybody should post it; "" where it is as small as it gets."""
+    if bundle.name == REDUCED or not harness_of(bundle).has_cases:
+        return ""
+    probe, smaller = read_bundle(bundle).probe, reduced_in(bundle)
+    if smaller is None:
+        return "" if probe is not None and probe.not_reduced else "not reduced yet"
+    return "only reduced roughly so far" if read_bundle(smaller).environment.get(ROUGHLY) else ""

@@ -38,6 +38,7 @@ from tzerlike.findings.issue.wording import (
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
+from tzerlike.oracles.metamorphic import LIES
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
@@ -68,6 +69,9 @@ _LOSSY = "TVM prints this program as below, but parsing that text does not give 
 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
+
+_SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
+"""Where TVM goes on to print the module that a pass was given."""
 
 
 def report(subject: Subject) -> str:
@@ -108,7 +112,7 @@ def _takes(subject: Subject) -> str:
     if subject.tier == FIRST_TIER:
         return "The default pipeline with default options shows it."
     results = subject.seen.results
-    of_baseline = results is not None and results.blame == BASELINE
+    of_baseline = subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
     taken = [
         *(["passes besides the default pipeline"] if case.passes else []),
         *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
@@ -305,6 +309,7 @@ def _actual(subject: Subject) -> list[str]:
         if _REFUSED_SOURCE in said:
             # Nobody raises that: it is what we ask after TVM is done.
             said, raises = said.partition(_REFUSED_SOURCE)[2], "The CUDA source that TVM generates does not compile:"
+        said = _SCRIPT_BELOW.split(said)[0]
         lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
@@ -389,7 +394,9 @@ def _place(subject: Subject) -> str:
         return code(place)
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
-        if subject.case.config.pipeline == "none":
+        if seen.stage is Stage.BUILD_BASELINE:
+            where = f"in the baseline build ({brief(in_words(subject.environment.get('baseline')))})"
+        elif subject.case.config.pipeline == "none":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
     return code(_BUILDER) if _step(subject) == _BUILDER else _STAGES.get(seen.stage, "The compiler")
@@ -408,8 +415,14 @@ def _at(subject: Subject) -> str:
 
 
 def _ran(subject: Subject) -> bool:
-    """Whether the inputs are part of the story: the program ran on them."""
-    return bool(subject.inputs) and subject.finding.kind == "wrong-code" and subject.seen.results is not None
+    """Whether the inputs are part of the story: the program ran on them, and what it computes is what is wrong."""
+    declared = subject.seen.stage is Stage.MUTATE and subject.seen.message.startswith(LIES)
+    return (
+        bool(subject.inputs)
+        and subject.finding.kind == "wrong-code"
+        and subject.seen.results is not None
+        and not declared
+    )
 
 
 def _program_first(subject: Subject) -> bool:
@@ -493,6 +506,8 @@ def _test_lines(subject: Subject) -> list[str]:
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
+    if "lowered = Lowered()" in subject.test:
+        run += " It runs the lowered kernel thread by thread in Python, without a GPU."
     run += _other_form(subject, "test", subject.test)
     if _test_first(subject):
         return [f"Save the test above as `{TEST_FILE}` and {run}"]

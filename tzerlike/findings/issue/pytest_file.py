@@ -43,7 +43,7 @@ def pytest_file(name: str, body: Sequence[str], imports: Sequence[str] = (), out
 
 def snake_case(name: str) -> str:
     """`InjectVirtualThread` as part of a function's name."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("TIRx", "Tirx"))
     return re.sub(r"\W+", "_", words).strip("_").lower()
 
 

@@ -121,10 +121,15 @@ def speeds_in_words(subject: Subject) -> list[str]:
     first, second = median(timing.baseline) * 1e6, median(timing.optimised) * 1e6
     text = (
         f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
-        f"{_slower_with(subject)}, "
+        f"{_code_of_pass(subject)}, "
         f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
     )
     return [text]
+
+
+def _code_of_pass(subject: Subject) -> str:
+    guilty = _slower_with(subject)
+    return guilty if " " in guilty else f"the pass {code(guilty)}"
 
 
 def _slower_with(subject: Subject) -> str:
@@ -143,7 +148,7 @@ _UNDEFINED = {
 def _undefined(message: str) -> str:
     """What a kernel does that is undefined, in words: its rule comes first."""
     rule, _, words = " ".join(message.split()).partition(" ")
-    rule = rule.rstrip(":")
+    rule, words = rule.rstrip(":"), words.replace("by different iterations", "by different threads")
     return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
 
 

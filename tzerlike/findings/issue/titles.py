@@ -60,7 +60,7 @@ _SHORTER = (
     (r" fails: ", ": "),
     (r" fails on ([\w.]+(?: and [\w.]+)?): ", r" of \1: "),
     (
-        r'The buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',
+        r'(?:The )?buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',
         r"\1 is not in its block's signature",
     ),
     (r"\b\w{8,} is not in its block's signature", "a buffer is not in its block's signature"),

@@ -7,3 +7,6 @@ compiled, the other modules change the program. `catalogue` is the table of them
 
 REDUCED = "reduced"
 """The directory in a bundle that holds the reduced one."""
+
+ROUGHLY = "reduced_roughly"
+"""What the environment of a reduced bundle says that may be much smaller yet."""

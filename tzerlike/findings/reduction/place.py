@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tzerlike.core.storage import remove
 from tzerlike.core.untrusted import is_directory
-from tzerlike.findings.cases import harness_of
 from tzerlike.findings.reduction import REDUCED
 
 
@@ -37,11 +36,6 @@ def reduced_in(bundle: Path) -> Path | None:
     """Return the reduced bundle in a bundle; None where there is none, or a link that leads out of the bundle."""
     reduced = bundle / REDUCED
     return reduced if is_directory(reduced) and is_bundle(reduced) else None
-
-
-def is_reduced(bundle: Path) -> bool:
-    """Whether a bundle has a reduced one in it, is one, or is of an analysis, which is reduced where it is found."""
-    return bundle.name == REDUCED or reduced_in(bundle) is not None or not harness_of(bundle).has_cases
 
 
 def is_bundle(path: Path) -> bool:

@@ -27,14 +27,14 @@ _SAVING_SHARE = 0.1
 class Recorder:
     """Keeps the best case so far of one bundle on disk, once it has shown the finding again.
 
-    `environment` is what the reduction ran under.
+    `environment` is what the reduction ran under, `cost` the seconds that a save takes, where that is known to be long.
     """
 
-    def __init__(self, bundle: Bundle, judge: FindingJudge, environment: Mapping[str, Any]) -> None:
+    def __init__(self, bundle: Bundle, judge: FindingJudge, environment: Mapping[str, Any], cost: float = 0.0) -> None:
         self._bundle = bundle
         self._judge = judge
         self._environment = environment
-        self._next_save = time.monotonic() + _SAVE_EVERY
+        self._next_save = time.monotonic() + max(_SAVE_EVERY, cost / _SAVING_SHARE)
         self.saved: Case | None = None
 
     def note(self, case: Case) -> None:

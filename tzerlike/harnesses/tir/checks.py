@@ -22,7 +22,10 @@ from tzerlike.harnesses.tir.running import run_source
 _INLINE = 400
 """Numbers that a test lists; where there are more it reads inputs.npz."""
 
-_TAKEN = ("np", "tvm", "tirx", "s_tir", "mod", "func", "target", "expected", "Module", "DATA", "ml_dtypes", "T", "I")
+_TAKEN = (
+    "np", "tvm", "tirx", "s_tir", "mod", "func", "target", "expected", "Module", "DATA", "ml_dtypes", "T", "I",
+    "lowered",
+)  # fmt: skip
 
 _GUARDED = """\
 args, buffers = arguments()
@@ -56,6 +59,26 @@ class Run:
     cured: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """How a test makes an argument of an array, and an array of an argument."""
+
+    made: str
+    read: str
+
+
+_TENSORS = _Arguments("tvm.runtime.tensor({})", "{}.numpy()")
+_ARRAYS = _Arguments("{}", "{}")
+
+
+def emulated_run(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run | None:
+    """The run of a kernel in tzerlike.harnesses.tir.emulator, which takes arrays; None where it cannot take them."""
+    results = finding.observation.results
+    if results is None or not all(map(_plain, parameters)):
+        return None
+    return _plain_run(parameters, arrays, results.blamed.difference, _ARRAYS)
+
+
 def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run:
     """Return the run of wrong code on the inputs in `arrays`, the contents of inputs.npz."""
     results = finding.observation.results
@@ -63,7 +86,7 @@ def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[st
     if (difference is not None and difference.nature == "outside") or not all(map(_plain, parameters)):
         cured = _GUARDED.replace("func(*args)\n", _GUARDED_CURE)
         return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS, cured)
-    return _plain_run(parameters, arrays, difference)
+    return _plain_run(parameters, arrays, difference, _TENSORS)
 
 
 def _plain(parameter: Parameter) -> bool:
@@ -74,7 +97,10 @@ def _plain(parameter: Parameter) -> bool:
 
 
 def _plain_run(
-    parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]], difference: Difference | None
+    parameters: Sequence[Parameter],
+    arrays: Mapping[str, NDArray[Any]],
+    difference: Difference | None,
+    form: _Arguments,
 ) -> Run:
     names = _names(parameters)
     compared = _compared(parameters, arrays, difference)
@@ -93,13 +119,14 @@ def _plain_run(
         dtype = _dtype_source(parameter.dtype)
         imports |= {"import ml_dtypes"} if "ml_dtypes" in dtype else set()
         made = array_source(values, dtype) if inline else f'DATA["argument{i}"].astype({dtype})'
-        lines.append(f"{names[i]} = tvm.runtime.tensor({made})")
+        lines.append(f"{names[i]} = {form.made.format(made)}")
     compared_lines, computed = [], []
     for i in compared:
         dtype = _dtype_source(parameters[i].dtype)
         expected = array_source(arrays[f"expected{i}"], '"float64"') if inline else f'DATA["expected{i}"]'
-        computed.append(f"{names[i]} = tvm.runtime.tensor({expected}.astype({dtype}))")
-        compared_lines += _comparison(i, names[i], parameters[i].dtype, arrays, inline, difference)
+        computed.append(f"{names[i]} = {form.made.format(f'{expected}.astype({dtype})')}")
+        read = form.read.format(names[i])
+        compared_lines += _comparison(i, read, parameters[i].dtype, arrays, inline, difference)
     body, cured = ("\n".join([*lines, *call, *compared_lines]) for call in ([f"func({', '.join(names)})"], computed))
     return Run(body, "", tuple(sorted(imports)), cured)
 
@@ -130,7 +157,7 @@ def _compared(
 
 def _comparison(
     position: int,
-    name: str,
+    read: str,
     dtype: DType,
     arrays: Mapping[str, NDArray[Any]],
     inline: bool,
@@ -139,7 +166,7 @@ def _comparison(
     expected, bound = arrays[f"expected{position}"], arrays[f"bound{position}"]
     kind = '"float64"' if dtype.is_float else _dtype_source(dtype)
     made = array_source(expected, kind) if inline else f'DATA["expected{position}"]'
-    got = f'{name}.numpy().astype("float64")' if dtype.is_float else f"{name}.numpy()"
+    got = f'{read}.astype("float64")' if dtype.is_float else read
     lines = [f"expected = {made}"]
     told = numpy.isfinite(bound)
     if not told.all():

@@ -27,9 +27,9 @@ from tzerlike.execution.cuda.toolchain import CudaCompiler
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
-from tzerlike.harnesses.tir.checks import Run, run_of
+from tzerlike.harnesses.tir.checks import Run, emulated_run, run_of
 from tzerlike.harnesses.tir.parts import context_arguments
-from tzerlike.harnesses.tir.script import case_of, refusing_compiler
+from tzerlike.harnesses.tir.script import LOWERED, case_of, emulator_source, of_lowered_kernel, refusing_compiler
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.constructed import is_calls, parts_called
@@ -70,6 +70,9 @@ _PARSED_ONLY = "from __future__ import annotations"
 
 _NAMED_EXTENT = re.compile(r"Buffer\(\((?:[^()]|\([^()]*\))*\"")
 
+_WIDTH = 100
+"""Characters of a call in one line."""
+
 _NO_PIPELINE = """\
 _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
 host_mod, device_mods = split_host_device_mods(mod)
@@ -94,23 +97,28 @@ def regression_test(
     archive: bytes = b"",
     baseline: str = "",
 ) -> Regression:
-    """Return the test, an empty one where there is none: speed is no matter for a unit test, a kernel takes a GPU.
+    """Return the test, an empty one where there is none: speed is no matter for a unit test, a GPU is not at hand.
 
     `script` is TVMScript that parses back to the program, or empty: the test then reads case.json. `archive` is the
     contents of inputs.npz, which the test reads too where arrays are large, and `parameters` say what it is for.
     """
     seen, kernel = finding.observation, kind_of_target(finding.case.target) == "cuda"
     wrong = finding.kind == "wrong-code"
-    if finding.kind not in PROBLEMS or (kernel and wrong):
+    if finding.kind not in PROBLEMS:
         return Regression()
-    run, name = Run(), ""
-    if wrong:
+    run, name, instruments = Run(), "", ""
+    if wrong and kernel:
+        emulated = _emulated(finding, parameters, archive) if of_lowered_kernel(finding) else None
+        if emulated is None:
+            return Regression()
+        run, instruments = emulated, "lowered"
+    elif wrong:
         run, name = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive)))), "func"
     if seen.stage is Stage.COMPILE_DEVICE:
         run, name = _offered(), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
-    lookup = wrong or (finding.kind != "ice-on-valid" and seen.results is not None)
-    build, imports = build_statements(case_of(finding, baseline), name, lookup)
+    lookup = bool(name) if wrong else finding.kind != "ice-on-valid" and seen.results is not None
+    build, imports = build_statements(case_of(finding, baseline), name, lookup, instruments=instruments)
     guard, guard_imports = _guard(finding.kind, limits)
     place = short_name(seen.culprit) or (short_name(seen.results.guilty) if seen.results else "")
 
@@ -126,6 +134,15 @@ def regression_test(
     return Regression(
         written(program, run.body), written(program if wrong else stand_in(finding.case.target), run.cured)
     )
+
+
+def _emulated(finding: Finding, parameters: Sequence[Parameter], archive: bytes) -> Run | None:
+    """Runs the lowered kernel thread by thread, where the emulator takes its arguments."""
+    run = emulated_run(finding, parameters, dict(numpy.load(io.BytesIO(archive))))
+    if run is None:
+        return None
+    (imports, helpers), call = emulator_source(), "func = Kernel(lowered.func)\n"
+    return Run(call + run.body, f"{helpers}\n\n{LOWERED}", (*imports, *run.imports), call + run.cured)
 
 
 def _offered() -> Run:
@@ -225,9 +242,19 @@ def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:
     return f"with {', '.join(contexts)}:\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
 
+def _wrapped(call: str, arguments: Sequence[str]) -> str:
+    """A call in one line, or where that is long, with an argument or more a line."""
+    line = f"{call}({', '.join(arguments)})"
+    if len(line) <= _WIDTH:
+        return line
+    fold = textwrap.TextWrapper(_WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    inner = "\n".join(fold.fill(f"{each},") for each in arguments)
+    return f"{call}(\n{textwrap.indent(inner, '    ')}\n)"
+
+
 def _context(case: Case, instruments: str) -> list[str]:
     """The PassContext to build under; none where TVM's default is the same."""
     arguments = context_arguments(case.config)
     if instruments:
         arguments.append(f"instruments=[{instruments}]")
-    return [f"tvm.transform.PassContext({', '.join(arguments)})"] if arguments else []
+    return [_wrapped("tvm.transform.PassContext", arguments)] if arguments else []

@@ -10,6 +10,7 @@ from tzerlike.core.dtypes import DType
 from tzerlike.execution.compare.inputs import BufferParameter, Parameter
 from tzerlike.execution.compare.slowdown import SLOWER
 from tzerlike.execution.compare.storage import element_type
+from tzerlike.findings.repro import TIMES_BUILDS
 
 RUN_IMPORTS = """\
 import os
@@ -104,16 +105,20 @@ for module in {modules}:
 
 def wrong_end(modules: str = "[module]") -> str:
     """Return the statements that build and run each of a list of modules and compare their results."""
-    return _DIFFERS + _WRONG_END.format(modules=modules) + _VERDICT
+    return differing_end(_WRONG_END.format(modules=modules))
+
+
+def differing_end(statements: str) -> str:
+    """Return the end of a script: statements that set `wrong`, where they find with `differs` what is."""
+    return _DIFFERS + statements + _VERDICT
 
 
 ON_DEVICE = """\
 Runs the program on a GPU, on the inputs in inputs.npz, next to this file, and exits non-zero while a result differs
 from what the program computes; inputs.npz has that too, with the floating-point error that a correct build may make."""
 
-ON_DEVICE_END = (
-    _DIFFERS
-    + """\
+ON_DEVICE_END = differing_end(
+    """\
 device = tvm.device("cuda", 0)
 host, buffers = arguments()
 args, copies = list(host), {}
@@ -127,11 +132,10 @@ wrong = False
 for i, name, elements, zones in buffers:
     wrong |= differs(i, name, copies[i].numpy().view(elements.dtype).reshape(elements.shape))
 """
-    + _VERDICT
 )
 
 SLOW = f"""\
-Times the build without the pass and the default one in turn on the inputs in inputs.npz, next to this file. Both have
+{TIMES_BUILDS} and the default one in turn on the inputs in inputs.npz, next to this file. Both have
 the same level of LLVM.
 Exits non-zero while the median of the default one is at least {SLOWER} times the other."""
 
@@ -154,7 +158,12 @@ sys.exit(1 if second >= {SLOWER} * first else 0)
 
 def run_source(parameters: Sequence[Parameter]) -> str:
     """Return the definitions that lay the arguments of a call in memory."""
-    return _PARAMETERS.format(rows="\n".join(f"    {_row(parameter)}," for parameter in parameters)) + _MEMORY
+    return parameters_source(parameters) + _MEMORY
+
+
+def parameters_source(parameters: Sequence[Parameter]) -> str:
+    """Return the definitions of the arrays in inputs.npz and of what they are for."""
+    return _PARAMETERS.format(rows="\n".join(f"    {_row(parameter)}," for parameter in parameters))
 
 
 def _row(parameter: Parameter) -> str:

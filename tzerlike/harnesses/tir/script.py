@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.cuda.toolchain import CudaCompiler, find_cuda_toolchain
 from tzerlike.findings.repro import ALWAYS_ZERO, quotable, without_idle_imports
-from tzerlike.harnesses.tir import invalid
+from tzerlike.harnesses.tir import emulator, invalid
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.running import (
     ON_DEVICE,
@@ -23,6 +24,8 @@ from tzerlike.harnesses.tir.running import (
     SLOW,
     SLOW_END,
     WRONG,
+    differing_end,
+    parameters_source,
     run_source,
     wrong_end,
 )
@@ -61,21 +64,43 @@ _LOWERED = f"""\
 Prints what the device passes make of the program, up to the first pass behind the barriers. That was interpreted, and
 does not mean the same as the program. It takes a GPU to see the kernel go wrong, {ALWAYS_ZERO}."""
 
-_PRINTER = """
+_EMULATED = """\
+Runs what the device passes make of the program, up to the first pass behind the barriers, thread by thread in Python:
+it takes no GPU. Exits non-zero while the threads do what no kernel may do, or compute something else than the program
+does; inputs.npz, next to this file, has its inputs and its results."""
+
+LOWERED = """\
 @tvm.ir.instrument.pass_instrument
-class Printer:
+class Lowered:
     def run_before_pass(self, module, info):
         if info.name == "s_tir.LowerThreadAllreduce":
-            self.module = module
+            self.func = module["main"]
 
 
-printer = Printer()
-
+lowered = Lowered()
 """
+"""Keeps the kernel as it is judged without a device (tzerlike.execution.cuda.lowered)."""
 
 _LOWERED_END = """
 build()
-print(printer.module.script())
+print(lowered.func.script())
+"""
+
+_EMULATED_END = """\
+build()
+args = []
+for i, (name, dtype, shape, strides, element) in enumerate(PARAMETERS):
+    values = ARCHIVE[f"argument{i}"]
+    args.append(values.item() if shape is None else values.astype(element))
+try:
+    Kernel(lowered.func)(*args)
+except NotImplementedError as error:
+    print(f"cannot tell: this script knows no {error}")
+    sys.exit(2)
+wrong = False
+for i, (name, dtype, shape, strides, element) in enumerate(PARAMETERS):
+    if shape is not None:
+        wrong |= differs(i, name, args[i])
 """
 
 _REFUSED = """\
@@ -106,6 +131,20 @@ print("the CUDA compiler takes the source: the bug does not show")
 """
 
 
+def emulator_source() -> tuple[list[str], str]:
+    """Return the imports that the emulator of kernels takes, and its definitions."""
+    head, _, body = inspect.getsource(emulator).partition("# ---\n")[2].partition("\n_BINARY = ")
+    lines = [line for line in head.splitlines() if line]
+    return lines, "_BINARY = " + body.replace("  # fmt: skip\n", "\n")
+
+
+def of_lowered_kernel(finding: Finding) -> bool:
+    """Whether a finding is wrong code of a kernel that no GPU ran."""
+    results = finding.observation.results
+    of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
+    return finding.kind == "wrong-code" and of_kernel and results is not None and not results.device
+
+
 def refusing_compiler() -> str:
     """The CUDA compiler that source is offered to on this machine, by the name that TVM has for it."""
     toolchain = find_cuda_toolchain()
@@ -113,21 +152,29 @@ def refusing_compiler() -> str:
 
 
 def repro_script(
-    finding: Finding, limits: Limits, script: str, parameters: Sequence[Parameter] = (), baseline: str = ""
+    finding: Finding,
+    limits: Limits,
+    script: str,
+    parameters: Sequence[Parameter] = (),
+    baseline: str = "",
+    *,
+    emulated: bool = False,
 ) -> str:
     """Return the text of `repro.py`.
 
     `script` is TVMScript that parses back to the program, or empty; `parameters` those of the inputs in the bundle;
-    `baseline` names the baseline that it was compared with.
+    `baseline` names the baseline that it was compared with. `emulated` says that the emulator shows what is wrong
+    with a kernel that no GPU ran.
     """
     kind, results = finding.kind, finding.observation.results
     of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
     if kind == "invalid-ir":
         return _of_invalid_ir(finding, limits, script)
     build = build_source("build", case_of(finding, baseline))
-    if kind == "wrong-code" and of_kernel and results is not None and not results.device:
-        behaviour, end = _LOWERED, _LOWERED_END
-        build = _PRINTER + build_source("build", finding.case, "instruments=[printer]")
+    if of_lowered_kernel(finding):
+        behaviour = _EMULATED if emulated else _LOWERED
+        end = differing_end(_EMULATED_END) if emulated else _LOWERED_END
+        build = f"\n{LOWERED}\n" + build_source("build", finding.case, "instruments=[lowered]")
     elif kind == "wrong-code":
         behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, wrong_end())
     elif kind == "slow-code":
@@ -144,7 +191,17 @@ def repro_script(
         # Where results were asked for, a build ends with the look-up that generates machine code.
         behaviour, end = _DIES, _DIES_END.format(call="build()" if results is None else 'build()["main"]')
     program = program_source(finding.case, script)
-    if behaviour in (WRONG, ON_DEVICE, SLOW):
+    if behaviour is _EMULATED:
+        imports, definitions = emulator_source()
+        head = head_source(
+            finding.title,
+            behaviour,
+            program,
+            limits,
+            "\n".join([RUN_IMPORTS, *(line for line in imports if line not in RUN_IMPORTS)]),
+        )
+        head += f"{parameters_source(parameters)}\n{definitions}\n"
+    elif behaviour in (WRONG, ON_DEVICE, SLOW):
         head = head_source(finding.title, behaviour, program, limits, RUN_IMPORTS) + run_source(parameters)
     else:
         head = head_source(finding.title, behaviour, program, limits)

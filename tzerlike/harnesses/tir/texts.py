@@ -41,11 +41,9 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     else:
         confirming = confirming_limits(finding.kind, limits)
         test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
-    return Texts(
-        rendering.script,
-        repro_script(finding, limits, readable, parameters, baseline),
-        test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive),
-    )
+    text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive)
+    repro = repro_script(finding, limits, readable, parameters, baseline, emulated=bool(text))
+    return Texts(rendering.script, repro, text)
 
 
 def _unproved(finding: Finding) -> bool:

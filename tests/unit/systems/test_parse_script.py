@@ -1,0 +1,32 @@
+"""Programs from their TVMScript."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tzerlike.systems import tvm_api
+from tzerlike.systems.tvm_api import parse_script
+
+PROGRAM = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((4,), "float32")):
+    A[0] = {value}
+"""
+
+
+def test_nobody_looks_at_the_frames_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def stack(context: int = 1) -> list[inspect.FrameInfo]:
+        looks.append(context)
+        return []
+
+    monkeypatch.setattr(inspect, "stack", stack)
+    parse_script(PROGRAM.format(value="T.float32(1)"))
+    assert not looks
+    with pytest.raises(tvm_api.tvm.error.DiagnosticError):
+        parse_script(PROGRAM.format(value="no_such_name"))
+    assert inspect.stack is stack
