@@ -63,6 +63,26 @@ def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None
     assert "12345" not in text, "what only tzerlike knows about is no matter for TVM's maintainers"
 
 
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            "divergent-barrier\n2 of 16 threads come to a barrier: for threadIdx.x from 0, 16 times",
+            "has a divergent barrier: 2 of 16 threads come to a barrier. This",
+        ),
+        (
+            "race\nread and written by different iterations: B[0] = A[tx]",
+            "has a data race: read and written by different threads: B[0] = A[tx]. This",
+        ),
+    ],
+)
+def test_what_a_kernel_may_not_do_is_said_of_its_threads(message: str, words: str) -> None:
+    results = Results("defined", optimised=Ran(Ending.UNDEFINED, message))
+    told = subject("wrong-code", Observation(Exit.OK, Stage.DONE, results=results))
+    cuda = replace(told, case=replace(told.case, target='{"kind": "cuda", "arch": "sm_90"}'))
+    assert f"The lowered kernel {words}" in report(cuda)
+
+
 def test_what_only_the_baseline_build_shows_is_said_to_be_in_it() -> None:
     seen = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", "tirx.P", 11)
     plain = subject("crash", seen)
@@ -654,9 +674,9 @@ CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.co
     ("script", "message", "words"),
     [
         (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
-        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P of concat: {'no ' * 14}axis of that"),
+        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P on concat: {'no ' * 14}axis of that"),
         (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
-        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P of concat: too long"),
+        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P on concat: too long"),
         (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
         (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from statistics import median
 
 from tzerlike.core.case import GRAPH, Case
@@ -149,6 +150,7 @@ def _undefined(message: str) -> str:
     """What a kernel does that is undefined, in words: its rule comes first."""
     rule, _, words = " ".join(message.split()).partition(" ")
     rule, words = rule.rstrip(":"), words.replace("by different iterations", "by different threads")
+    words = re.sub(r": for [\w.]+ from 0, \d+ times$", "", words)  # where all threads of a block are one loop
     return _UNDEFINED.get(rule, f"breaks the rule {rule.replace('-', ' ')}") + (f": {words}" if words else "")
 
 
