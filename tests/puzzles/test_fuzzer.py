@@ -180,6 +180,16 @@ def test_new_coverage_inserts_the_child_and_resets_the_parent(make: Make) -> Non
     assert child.provenance.parent == parent.case.id
 
 
+@pytest.mark.parametrize(("entry", "child", "alike"), [("a", "a", True), ("a", "b", False), ("", "", False)])
+def test_a_trial_is_alike_whose_program_computes_what_its_entry_did(
+    make: Make, entry: str, child: str, alike: bool
+) -> None:
+    fuzzer = make(Scripted(replace(OK_NEW, computes=entry), replace(OK_OLD, computes=child)))
+    (arrived,), (mutated,) = fuzzer.step(), fuzzer.step()
+    assert not arrived.trial.is_alike(arrived.observation)
+    assert mutated.trial.is_alike(mutated.observation) == alike
+
+
 def test_what_first_reached_the_focus_is_mutated_as_often_as_sixteen_others(make: Make) -> None:
     focused = replace(OK_NEW, focused=1)
     fuzzer = make(Scripted(*[OK_NEW] * 4, focused, *[OK_NEW] * 4), pending=[seed(str(n)) for n in range(9)], n_max=1000)

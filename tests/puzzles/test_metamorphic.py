@@ -12,8 +12,11 @@ import pytest
 
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
+from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
+from tzerlike.execution.compare.results import interpret_seeded, meaning_digest
+from tzerlike.oracles.examiner import Made
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import HELD, PADDING, judge_metamorphic
 from tzerlike.oracles.schedules import examiner
@@ -104,6 +107,46 @@ def test_a_planted_fault_is_suspect(fault: str, dtype: str) -> None:
     text, what = PLANTED[fault]
     claim = claim_of(base(SUM, dtype), child(text, dtype))
     assert (claim.word, claim.what) == (SUSPECT, what), claim
+
+
+def digest(text: str, dtype: str = "float32", seed: int = 0) -> str:
+    """What a case of a program has that tells what it computes; "" where it is not defined."""
+    inputs, judgement, results = interpret_seeded(child(text, dtype), seed, Effort())
+    return meaning_digest(inputs, judgement.expected) if inputs and judgement and results.defined else ""
+
+
+REORDERED = SUM.replace("i, k in T.grid(6, 8)", "k, i in T.grid(8, 6)")
+
+
+def test_programs_that_are_alike_are_the_same_to_whoever_interprets_both() -> None:
+    for text in (SUM, REORDERED, SUM.replace("A", "C").replace("vi", "vj")):
+        assert digest(text, "int32") == digest(SUM, "int32") != ""
+        assert claim_of(base(SUM), child(text)).word == SAME
+    for other in (
+        digest(SUM, seed=1),
+        digest(SUM, "int32"),
+        digest(SUM.replace("6", "5")),
+        digest(SUM.replace("A[vi, vk]", "A[vi, 0]")),
+    ):
+        assert other != digest(SUM)
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_no_planted_fault_is_alike(fault: str) -> None:
+    assert digest(PLANTED[fault][0]) != digest(SUM)
+
+
+def test_nobody_is_asked_about_a_schedule_whose_program_is_known_to_compute_the_same() -> None:
+    case, mutation = (
+        Case(dump_ir(module_of(parse_script(SUM.format(dtype="int32"))))),
+        Mutation(1, 0, 2, 0, "schedule-loops", "p"),
+    )
+    made = Made(case, False, case, mutation, lambda purpose: pytest.fail("nothing is drawn"), alike=True)
+    assert examiner.wants(made)
+    assert examiner.look(lambda item: pytest.fail("nobody is asked"), made).word == SAME
+    asked: list[object] = []
+    examiner.look(lambda item: (asked.append(item) or [], None), replace(made, alike=False))
+    assert asked
 
 
 def test_what_is_overwritten_before_it_counts_may_be_read_unwritten() -> None:

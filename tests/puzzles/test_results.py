@@ -130,6 +130,19 @@ def test_a_planted_bug_is_found_in_the_build_that_has_it(
     assert parts(judged(planted, None, func)) == ("optimised", *manner)
 
 
+def test_what_a_defined_program_computes_is_said_before_any_build_is_made() -> None:
+    said: list[str] = []
+
+    def refused() -> Compiled:
+        assert said
+        raise CompilerRefused(ValueError("no"))
+
+    judge_builds(program(), Builds(None, refused), 1, Effort(), Notebook(), computed=said.append)
+    assert len(said) == 1
+    judge_builds(program(), Builds(lambda: right, lambda: right), 1, Effort(steps=1), Notebook(), computed=said.append)
+    assert len(said) == 1, "over the step budget nobody knows"
+
+
 def test_a_baseline_is_spared_where_the_interpreter_knows_the_results_and_no_bug_with_it() -> None:
     def sparing(optimised: Compiled, effort: Effort) -> tuple[Results, list[Stage]]:
         notes = Notebook()

@@ -15,13 +15,16 @@ class Entry:
     """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N).
 
     It is `focused` where it was the first to reach a block in the focus of the campaign (tzerlike.coverage.focus).
+    `computes` is a digest of what its program computes (tzerlike.core.observation), "" where that is not known.
     Its program is kept compressed: a campaign of days has tens of thousands of them.
     """
 
-    __slots__ = ("_bare", "_program", "focused", "id", "n", "provenance")
+    __slots__ = ("_bare", "_program", "computes", "focused", "id", "n", "provenance")
 
-    def __init__(self, case: Case, provenance: Provenance, n: int = 0, *, focused: bool = False) -> None:
-        self.focused = focused
+    def __init__(
+        self, case: Case, provenance: Provenance, n: int = 0, *, focused: bool = False, computes: str = ""
+    ) -> None:
+        self.focused, self.computes = focused, computes
         self.take(case, provenance, n)
 
     def take(self, case: Case, provenance: Provenance, n: int = 0) -> None:

@@ -113,6 +113,10 @@ class Trial:
         parent = None if self.parent is None else StoredCase(self.parent, Provenance(self.provenance.origin))
         return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance), self.mutation, parent)
 
+    def is_alike(self, seen: Observation) -> bool:
+        """Whether its program is known to compute what that of its entry does."""
+        return self.entry is not None and bool(seen.computes) and seen.computes == self.entry.computes
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -291,10 +295,11 @@ class Fuzzer:
         if new and not carried:
             trial = self._kept(partial(self._shrink, trial, seen), "shrink", trial.occasion) or trial
         entry, case, provenance = trial.entry, trial.case, trial.provenance
+        made = partial(Entry, case, provenance, focused=seen.focused > 0, computes=seen.computes)
         inserted = False
         if entry is None:
             if seen.exit is Exit.OK and (new or not carried or not self.search.guided):
-                inserted = self.corpus.add(Entry(case, provenance, focused=seen.focused > 0))
+                inserted = self.corpus.add(made())
             elif trial.arrival is not None and not (trial.arrival.bare or seen.refused_bare):
                 self.pending.insert(0, replace(trial.arrival, bare=True))
         elif trial.how == PASS_MUTATION:
@@ -305,7 +310,7 @@ class Fuzzer:
                 if seen.focused:
                     self.corpus.focus_on(entry)
         elif new:
-            inserted = self.corpus.add(Entry(case, provenance, focused=seen.focused > 0))
+            inserted = self.corpus.add(made())
             entry.n = 0
         else:
             entry.n += 1

@@ -174,7 +174,7 @@ class Worker(ConfirmingWorker):
             with self.confirming():
                 signatures.append(looked("define", partial(self.define, case, seen, stored)))
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
-        made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng)
+        made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng, step.trial.is_alike(seen))
         signatures += [looked(probe.label, partial(self.examine, probe, made, stored)) for probe in self.probes]
         self.events.add(
             {

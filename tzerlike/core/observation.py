@@ -113,6 +113,7 @@ class Observation:
     `origin` is what an earlier pass did to the program that the failing step was given, where that broke a rule.
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
     so are `offences`, of a case whose process did not die.
+    `computes` is a digest of what a program that is defined computes on its inputs; like `faults` it is in no file.
     `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
     """
 
@@ -135,6 +136,7 @@ class Observation:
     rejection: Rejection | None = None
     offences: tuple[Offence, ...] = ()
     origin: Offence | None = None
+    computes: Text = ""
     faults: tuple[Fault, ...] = ()
 
     @classmethod

@@ -364,6 +364,7 @@ class ForkExecutor:
             rejection=rejection,
             offences=record.offences,
             origin=record.origin,
+            computes=record.computes,
         )
 
     def _written_over(self, error: Garbled, logged: int, *, runs: bool) -> Observation:

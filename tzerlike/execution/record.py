@@ -30,6 +30,7 @@ class ChildRecord(msgspec.Struct, frozen=True):
     peak_memory: _Count = 0
     log: tuple[_Count, _Count] = (0, 0)
     sources: tuple[str, ...] = ()
+    computes: str = ""
     results: dict[str, Any] | None = None
     rejection: dict[str, Any] | None = None
     offences: tuple[Offence, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -71,7 +72,8 @@ def weighed(call: Call, case: Case, seen: Observation, limits: Limits, effort: E
         "of source": seen.stage is Stage.COMPILE_DEVICE,
     }
     records, death = call(_JOB, item, limits)
-    if death is not None and records and records[-1].get("well_formed"):
+    judged = bool(records) and "sources" in records[-1]
+    if death is not None and records and records[-1].get("well_formed") and not judged:
         return death
     rejection = Rejection.from_json(records[-1]) if records else Rejection(internal)
     sources = records[-1].get("sources", ()) if records else ()
@@ -97,15 +99,9 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.add_result(rejection.to_json())
     if not in_doubt(rejection, item["message"]):
         return
-    watch = OriginWatch([spec.name for spec in case.passes])
-    maker = _maker_of_ill_formed(case, item["of source"], watch)
+    maker = _maker_of_ill_formed(case, item["of source"])
     if maker is None:
         return
-    left = watch.left_by(maker)
-    rule = "well-formed" if left is None else left.rule
-    origin = Offence(ILL_FORMED, maker, rule, "") if maker else watch.offence
-    if not item["of source"]:
-        origin = borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
     internal = Rejection(Label.INTERNAL_ERROR.value, well_formed=True)
     excused = rejection.label != internal.label
     rejection = rejection if excused else internal
@@ -126,7 +122,27 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         builds, sources = _builds(case, module, channel, effort.baseline)
         rejection = replace(rejection, support="builds" if builds else "")
-    channel.add_result(rejection.to_json() | {"sources": sources} | as_record(origin))
+    record = rejection.to_json() | {"sources": sources}
+    if rejection.support or sources:
+        # Of what nothing speaks for, nobody asks whose fault it is, and that takes as long as all before.
+        channel.add_result(record)
+        channel.enter_stage(Stage.BUILD_BASELINE)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        record |= as_record(_origin(case, maker, item))
+    channel.add_result(record)
+
+
+def _origin(case: Case, maker: str, item: Mapping[str, Any]) -> Offence | None:
+    """Who broke what the failing step was given; `maker` is the pass that made it ill-formed, "" for none."""
+    watch = OriginWatch([spec.name for spec in case.passes])
+    with suppress(CompilerRefused):
+        Compilation(case.target, case.config, GivenPasses(case.passes).steps, [watch]).build(load(case.ir))
+    left = watch.left_by(maker)
+    rule = "well-formed" if left is None else left.rule
+    origin = Offence(ILL_FORMED, maker, rule, "") if maker else watch.offence
+    if item["of source"]:
+        return origin
+    return borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
 
 
 def in_doubt(rejection: Rejection, message: str) -> bool:
@@ -136,11 +152,10 @@ def in_doubt(rejection: Rejection, message: str) -> bool:
     return rejection.label == Label.INTERNAL_ERROR.value
 
 
-def _maker_of_ill_formed(case: Case, of_source: bool, origin: OriginWatch) -> str | None:
+def _maker_of_ill_formed(case: Case, of_source: bool) -> str | None:
     """Return the pass of the default pipeline that made ill-formed what TVM's verifiers accept, "" for none.
 
-    None where they refuse the program, or what passes of the case's own gave the failing step. `origin` watches
-    the passes.
+    None where they refuse the program, or what passes of the case's own gave the failing step.
 
     With `of_source` nothing failed up to the source, and it is what the case's own passes made that they look at.
 
@@ -152,7 +167,7 @@ def _maker_of_ill_formed(case: Case, of_source: bool, origin: OriginWatch) -> st
         return None
     watch = tvm_api.ModuleWatch()
     passes = GivenPasses(case.passes)
-    compilation = Compilation(case.target, case.config, passes.steps, [watch, origin])
+    compilation = Compilation(case.target, case.config, passes.steps, [watch])
     try:
         compilation.build(module)
     except CompilerRefused:

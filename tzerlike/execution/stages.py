@@ -76,7 +76,9 @@ def run_case(
             around.spares_baseline or baseline_known,
         )
         entry = tvm_api.entry_of(module)
-        record["results"] = judge_builds(entry, builds, case.input_seed, effort, channel, around.paced).to_json()
+        computed = lambda digest: record.update(computes=digest)  # noqa: E731
+        how = (case.input_seed, effort, channel, around.paced)
+        record["results"] = judge_builds(entry, builds, *how, computed=computed).to_json()
     channel.enter_stage(Stage.DONE)
     return record
 

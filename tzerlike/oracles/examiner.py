@@ -30,7 +30,8 @@ Ask = Callable[[Mapping[str, Any]], Records]
 class Made:
     """A case that a campaign has run, `inserted` into the corpus or not.
 
-    `mutation` of the case `parent` gave its program, where one did. `rng` makes a generator for a purpose in words.
+    `mutation` of the case `parent` gave its program, where one did; `alike` says that both are known to be defined, and
+    to compute the same values on the same inputs. `rng` makes a generator for a purpose in words.
     """
 
     case: Case
@@ -38,6 +39,7 @@ class Made:
     parent: Case | None
     mutation: Mutation | None
     rng: Callable[[str], Random]
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,6 +15,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
+from tzerlike.execution import rejection
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
 from tzerlike.execution.origin import as_record, with_origin
@@ -21,6 +23,8 @@ from tzerlike.execution.rejection import weighed
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.internal_error import judge_internal_error
 from tzerlike.passes.label import Label
+from tzerlike.processes.channel import Channel
+from tzerlike.systems import tvm_api
 
 INTERNAL = Label.INTERNAL_ERROR.value
 EFFORT = Effort(frozenset({Check.REJECTIONS}))
@@ -49,8 +53,9 @@ def after(answer: Answer, seen: Observation = REFUSED, effort: Effort = EFFORT) 
         (([record()], DIED), False, ""),
         (([record(), record(True), record(True, "defined")], None), True, "defined"),
         (([record(), record(True), record(True)], None), True, ""),
+        (([record(), record(True), record(True, "defined") | {"sources": []}], DIED), True, "defined"),
     ],
-    ids=["died at once", "ill-formed", "a verifier died", "defined", "nothing speaks for it"],
+    ids=["died at once", "ill-formed", "a verifier died", "defined", "nothing speaks for it", "died over the origin"],
 )
 def test_a_refusal_is_weighed_by_how_far_the_look_came(answer: Answer, well_formed: bool, support: str) -> None:
     seen = after(answer)
@@ -149,3 +154,26 @@ def test_a_module_that_a_verifier_dies_of_is_as_good_as_refused() -> None:
 
     assert ask_walk(call, Case("{}")) == found
     assert given == [[], [2], [2, 1]]
+
+
+@pytest.mark.parametrize(("verdict", "asked"), [("defined", True), ("undefined", False)])
+def test_whose_fault_a_refusal_is_is_asked_only_of_what_something_speaks_for(
+    monkeypatch: pytest.MonkeyPatch, verdict: str, asked: bool
+) -> None:
+    guilty = Offence(NOT_KEPT, "tirx.Guilty", "", "")
+    planted = {
+        "label_rejection": lambda *how: Rejection(INTERNAL),
+        "_maker_of_ill_formed": lambda *how: "",
+        "verdict_of": lambda *how: verdict,
+        "_origin": lambda *how: guilty if asked else pytest.fail("nobody asks"),
+    }
+    for name, answer in planted.items():
+        monkeypatch.setattr(rejection, name, answer)
+    monkeypatch.setattr(tvm_api, "load_ir", lambda text: None)
+    monkeypatch.setattr(signal, "setitimer", lambda which, seconds: None)
+    channel = Channel()
+    item = {"case": Case("{}").to_json(), "effort": EFFORT.to_json(), "pass": "", "message": "no", "of source": False}
+    rejection.weigh(item, channel, 1.0)
+    seen = after((list(channel.results()), None))
+    assert seen.rejection == Rejection(INTERNAL, True, "defined" if asked else "")
+    assert seen.origin == (guilty if asked else None)

@@ -83,6 +83,13 @@ def test_what_a_kernel_may_not_do_is_said_of_its_threads(message: str, words: st
     assert f"The lowered kernel {words}" in report(cuda)
 
 
+def test_a_hang_is_called_one_and_its_script_comes_to_an_end() -> None:
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, "does not end within 60 s of processor time, with all loops small")
+    told = replace(subject("hang", seen), repro='"""x"""\n')
+    assert headline(told) == "[Bug][TIR] Code generation hangs"
+    assert "exits non-zero if the bug is present. A limit on its CPU time ends it.\n" in report(told)
+
+
 def test_what_only_the_baseline_build_shows_is_said_to_be_in_it() -> None:
     seen = Observation(Exit.CRASH, Stage.BUILD_BASELINE, "SIGSEGV", "tirx.P", 11)
     plain = subject("crash", seen)

@@ -6,10 +6,13 @@ running it could do anything; one that is over the step budget is run, and both 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy
 
 from tzerlike.core.effort import THOROUGH_STEPS, Effort
 from tzerlike.core.observation import Stage
@@ -103,11 +106,12 @@ def judge_builds(
     notes: StepNotes,
     paced: Callable[[bool], None] = lambda limited: None,
     prepare: Callable[[Any], Interpretable] = interpreter.prepare,
+    computed: Callable[[str], object] = lambda digest: None,
 ) -> Results:
     """Interpret `func` on inputs drawn from `input_seed`; run what `builds` gives on the same inputs, and compare.
 
     `paced` is called with whether processor time is limited from now on: that of builds and runs is, the interpreter
-    counts steps.
+    counts steps. `computed` is called with the digest of what a defined program computes (`meaning_digest`).
     """
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
@@ -117,6 +121,8 @@ def judge_builds(
     if inputs is None or judgement is None:
         return results
     expected = judgement.expected if results.defined else None
+    if expected is not None:
+        computed(meaning_digest(inputs, expected))
 
     def built(build: Callable[[], Function | Ran], stage: Stage) -> Function | Ran:
         notes.enter_stage(stage)
@@ -137,6 +143,18 @@ def judge_builds(
         notes.note_results(results)
         return results
     return _run_both(first, second, inputs, expected, results, effort, notes)
+
+
+def meaning_digest(inputs: Inputs, expected: Mapping[int, Expected]) -> str:
+    """Return what two programs have in common that are given the same arguments, of the same parameters but for their
+    names, and compute the same values; the bounds of these may differ."""
+    digest = hashlib.sha256()
+    for position, (parameter, argument) in enumerate(zip(inputs.parameters, inputs.arguments, strict=True)):
+        digest.update(repr(replace(parameter, name="")).encode())
+        digest.update(numpy.asarray(argument).tobytes())
+        if position in expected:
+            digest.update(expected[position].values.tobytes())
+    return digest.hexdigest()
 
 
 def _run_both(

@@ -147,7 +147,7 @@ def headline(subject: Subject) -> str:
             text = f"{place} fails: {reason(seen.refusal)}"
     else:
         text = {
-            "hang": f"{place} does not end{_at(subject)}",
+            "hang": f"{place} hangs{_at(subject)}",
             "oom": f"{place} runs out of memory",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
@@ -477,7 +477,8 @@ def _script_lines(subject: Subject) -> list[str]:
     if not whole or not _folded(whole):
         return [f"Run the attached `repro.py`{_beside(subject.repro)} {manner}."]
     whole = re.sub(r'\A"""[^\n"]*', lambda _: f'"""{quotable(headline(subject))}', whole)
-    run = f"Save this as `repro.py` and run `python repro.py` {manner}.{_other_form(subject, 'script', whole)}"
+    ends = " A limit on its CPU time ends it." if subject.finding.kind == "hang" else ""
+    run = f"Save this as `repro.py` and run `python repro.py` {manner}.{ends}{_other_form(subject, 'script', whole)}"
     return [run, "", *fold("repro.py", whole)]
 
 

@@ -228,7 +228,7 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     build = _BUILD.format(
         steps=textwrap.indent("".join(step_source(spec, "module") for spec in passes), "    ").rstrip(),
         build=build_source(case.passes, "module"),
-    )
+    ).lstrip("\n")
     found = None if results is None else results.optimised.difference
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END

@@ -22,7 +22,7 @@ from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedules.judge import MAKERS, SUSPECT, due_to_schedule, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.judge import MAKERS, SAME, SUSPECT, due_to_schedule, judge_mutation, judge_trace
 from tzerlike.oracles.schedules.stray import STRAY
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
@@ -41,6 +41,8 @@ def wants(made: Made) -> bool:
 def look(ask: Ask, made: Made) -> Look:
     """Look at a mutation by schedule primitives."""
     assert made.parent is not None and made.mutation is not None
+    if made.alike:
+        return Look(word=SAME)
     case = baseline_case(made.parent, LEVELS)
     coordinates = {**made.mutation.to_json(), "target": kind_of_target(made.case.target)}
     return _looked(case, *ask({**_item(case), "child": made.case.ir, "coordinates": coordinates}))
