@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.findings.bundles.shorten import MOST_PASSES, shortened
+from tzerlike.findings.bundles.shorten import MOST_PASSES, is_short, shortened
+from tzerlike.passes.tilelang import tile_pipeline
 
 
 def finding(case: Case, what: str = "a check", kind: str = "ice-on-valid") -> Finding:
@@ -81,3 +83,12 @@ def test_what_takes_a_long_order_is_told_as_the_program_that_the_order_makes() -
         assert shortened(finding(long), said) is None
         assert shortened(finding(long), said, lambda: program) is program
     assert shortened(finding(case("a.A")), judge(lambda names: "a check" if names else ""), lambda: program) != program
+
+
+def test_a_kernel_of_tiles_is_shown_by_what_its_driver_runs_or_not_at_all() -> None:
+    driver = replace(case("", "tiles"), passes=tile_pipeline("llvm"))
+    varied = replace(driver, passes=driver.passes[:-1])
+    assert is_short(driver) and not is_short(varied)
+    short = shortened(finding(varied), lambda other: [finding(other)] if other == driver else [])
+    assert short is not None and short.case == driver
+    assert shortened(finding(varied), lambda other: []) is None

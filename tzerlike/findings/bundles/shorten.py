@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
+from tzerlike.passes.tilelang import tile_pipeline
 
 SHORT_KINDS = ("ice-on-valid", "invalid-ir")
 """Kinds of findings that are reported with a short sequence alone."""
@@ -21,7 +22,16 @@ MOST_PASSES = 2
 
 def is_short(case: Case) -> bool:
     """Whether an internal error may be reported with the case as it is."""
+    if case.config.pipeline == "tiles":
+        return case.passes == tile_pipeline(case.target)
     return case.config.pipeline == "default" and len(case.passes) <= MOST_PASSES
+
+
+def _plain(case: Case) -> Case:
+    """The program with what everybody runs on it: TVM's default pipeline, or what TileLang's driver runs on tiles."""
+    if case.config.pipeline == "tiles":
+        return replace(case, passes=tile_pipeline(case.target))
+    return replace(case, passes=(), config=replace(case.config, pipeline="default"))
 
 
 def shortened(
@@ -36,9 +46,9 @@ def shortened(
     where the signature has to stay. A pipeline of the case's own counts only if the program alone shows something.
     """
     case = finding.case
-    if not case.passes and case.config.pipeline == "default":
+    plain = _plain(case)
+    if case == plain:
         return finding
-    plain = replace(case, passes=(), config=replace(case.config, pipeline="default"))
     for other in judge(plain):
         if other.signature == finding.signature or other.kind == finding.kind == "ice-on-valid":
             return other
