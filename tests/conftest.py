@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from tzerlike.execution.cuda.device import devices
@@ -23,6 +24,10 @@ def pytest_configure() -> None:
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.setdefault("TVM_NUM_THREADS", "2")
+    # How fast examples are drawn is a matter of the machine.
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("any machine", deadline=None, suppress_health_check=slow)
+    hypothesis.settings.load_profile("any machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,7 +43,7 @@ def no_threads_left_behind() -> Iterator[None]:
     pool but not its threads, wait for them until their processor time is gone: such work belongs into a child."""
     before = _native_threads()
     yield
-    for _ in range(100):  # a thread of Python's own may take a moment to end
+    for _ in range(3000):  # a thread of Python's own may take a moment to end
         if _native_threads() <= before:
             return
         time.sleep(0.01)

@@ -172,7 +172,8 @@ def test_whose_fault_a_refusal_is_is_asked_only_of_what_something_speaks_for(
     monkeypatch.setattr(tvm_api, "load_ir", lambda text: None)
     monkeypatch.setattr(signal, "setitimer", lambda which, seconds: None)
     channel = Channel()
-    item = {"case": Case("{}").to_json(), "effort": EFFORT.to_json(), "pass": "", "message": "no", "of source": False}
+    case = Case('{"root_index": 0, "nodes": [{"type": "None"}]}')
+    item = {"case": case.to_json(), "effort": EFFORT.to_json(), "pass": "", "message": "no", "of source": False}
     rejection.weigh(item, channel, 1.0)
     seen = after((list(channel.results()), None))
     assert seen.rejection == Rejection(INTERNAL, True, "defined" if asked else "")
