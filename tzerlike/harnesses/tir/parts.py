@@ -9,7 +9,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
-from tzerlike.systems.tvm_api import SYSTEM, grouped_options
+from tzerlike.systems.tvm_api import HAS_TILES, SYSTEM, grouped_options
 from tzerlike.tir.constructed import is_calls, parts_called
 
 _DEFAULT_OPT_LEVEL = 2
@@ -71,13 +71,21 @@ _LOWERING = {
 """How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
 
 
+_EXTENSIONS = """
+import ctypes
+import pathlib
+
+# TileLang's operators and passes are in a library beside TVM's
+ctypes.CDLL(str(pathlib.Path(tvm.__file__).with_name("lib") / "libtilelang.so"), ctypes.RTLD_GLOBAL)"""
+
+
 def head_source(title: str, behaviour: str, program: str, limits: Limits, imports: str = "") -> str:
     """Return the start of a script: a docstring, imports, `program`, which makes `module`, and `limit`."""
     return _HEAD.format(
         title=quotable(title),
         behaviour=behaviour,
         imports=imports,
-        system=SYSTEM.imports,
+        system=SYSTEM.imports + _EXTENSIONS * HAS_TILES,
         program=program,
         seconds=limits.seconds,
         memory=limits.memory,
