@@ -43,4 +43,5 @@ def test_most_of_them_are_new(tmp_path: Path) -> None:
 
 def test_a_source_that_there_is_not(tmp_path: Path) -> None:
     said = CliRunner().invoke(cli, ["fuzz", "--seeds", "graphs", "--out", str(tmp_path / "out"), "--budget", "1s"])
-    assert said.exit_code != 0 and "neither builtin, graph, none nor a directory" in said.output + str(said.exception)
+    assert said.exit_code != 0
+    assert "neither builtin, graph, tiles, none nor a directory" in said.output + str(said.exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import resource
 import subprocess
@@ -47,7 +48,7 @@ def test_a_full_standard_output_is_a_line(tmp_path: Path) -> None:
 def test_a_limit_of_the_shell_is_a_line_that_names_it(tmp_path: Path, which: int, size: int, says: str) -> None:
     done = subprocess.run(
         [*TZERLIKE, "fuzz", "--budget", "20s", "--out", str(tmp_path / "c"), "--ui", "none"],
-        env=environment(),
+        env=environment(PYTHONPYCACHEPREFIX=str(tmp_path / "compiled"), PYTHONDONTWRITEBYTECODE=""),
         capture_output=True,
         text=True,
         preexec_fn=limited(which, size),
@@ -55,6 +56,8 @@ def test_a_limit_of_the_shell_is_a_line_that_names_it(tmp_path: Path, which: int
     )
     assert done.returncode == 2, done.stdout
     assert says in complaint(done.stderr)
+    for path in (tmp_path / "compiled").glob("**/tzerlike/*/**/*.pyc"):
+        marshal.loads(path.read_bytes()[16:])  # no module is left behind that was cut off
 
 
 @pytest.mark.parametrize(("before", "after"), [("default_int_handler", "SIG_DFL"), ("SIG_IGN", "SIG_IGN")])

@@ -112,6 +112,7 @@ ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
     "test typed as its operand": ("call", lambda: called("tirx.isnan", "float32", var("float32"))),
     "bits of another width": ("call", lambda: called("tirx.reinterpret", "float32", var("int64"))),
     "llvm.abs of one operand": ("call", lambda: intrinsic("llvm.abs", "int32", number(1))),
+    "llvm.acos of two operands": ("call", lambda: intrinsic("llvm.acos", "float32", var("float32"), var("float32"))),
     "intrinsic number 0": (
         "call",
         lambda: called("tirx.call_llvm_pure_intrin", "int32", number(0, "uint32"), number(1)),

@@ -31,3 +31,8 @@ def mapped_bytes() -> int:
     """What this process maps now."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def files_are_cut_off() -> bool:
+    """Whether files may not grow beyond some size here (`ulimit -f`), at which Python cuts its compiled modules off."""
+    return resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY

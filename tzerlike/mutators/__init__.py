@@ -107,10 +107,11 @@ MUTATORS: Mapping[str, Callable[[], Mutator]] = {
     name: partial(Guarded, change, name) for name, change in _CHANGES.items()
 }
 
-ALL = tuple(MUTATORS)
-
 OF_TILES = tuple(name for name in _CHANGES if name.startswith("tile-"))
 """What changes programs in TileLang's dialect, and no others."""
+
+ALL = tuple(name for name in MUTATORS if HAS_TILES or name not in OF_TILES)
+"""Those that have something to change on this TVM."""
 
 NEED_KNOWN_IR = frozenset({"splice"})
 """What does not work on an older TVM: there a buffer is no variable that can be renamed like any other."""
@@ -157,10 +158,8 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
             wanted.add(name)
         else:
             raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
-    if not HAS_TILES:
-        if of_tiles := {"tiles", *OF_TILES}.intersection(names):
-            raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
-        wanted -= set(OF_TILES)
+    if not HAS_TILES and (of_tiles := {"tiles", *OF_TILES}.intersection(names)):
+        raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
     if not KNOWN_IR:
         if not_here := NEED_KNOWN_IR.intersection(names):
             raise UserError(f"--mutators: {', '.join(sorted(not_here))} need TVM {SYSTEM.described_from}")

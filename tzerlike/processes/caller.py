@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import UserError
+from tzerlike.core.limits import files_are_cut_off
 from tzerlike.core.package import IMPORTED_FROM, PACKAGE
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
@@ -41,6 +42,7 @@ def zygote_environment(interpreter: Interpreter | None = None) -> dict[str, str]
     return {
         **{name: os.environ[name] for name in (*_PASSED_ON, *_OF_CUDA) if name in os.environ},
         "PYTHONHASHSEED": "0",
+        **({"PYTHONDONTWRITEBYTECODE": "1"} if files_are_cut_off() else {}),
         "PYTHONPATH": os.pathsep.join(_import_path()) if interpreter is None else IMPORTED_FROM,
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",

@@ -24,6 +24,7 @@ from typing import Any
 
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.forks import REFUSED
+from tzerlike.core.limits import files_are_cut_off
 from tzerlike.core.package import PACKAGE
 from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import callers_variables, fixed_environment
@@ -89,7 +90,8 @@ class Client:
         if python is None and system == TVM.name:
             require_pair()
         # A run that has to write byte code lays its heap out differently from the next one.
-        compileall.compile_dir(PACKAGE, quiet=2, legacy=False)
+        if not files_are_cut_off():
+            compileall.compile_dir(PACKAGE, quiet=2, legacy=False)
         self._of_the_caller = callers_variables(environment)
         command = [str(python or sys.executable), "-m", "tzerlike.processes.zygote"]
         restored = [str(path.resolve()) for path in restore]

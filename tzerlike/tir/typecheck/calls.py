@@ -159,9 +159,9 @@ LLVM_SIGNATURES: Mapping[str, Signature] = {
     for names, signature in (
         ("abs ctlz cttz", _flagged),
         ("bitreverse bswap canonicalize ceil cos exp exp10 exp2 fabs floor log log10 log2 nearbyint", _like_result(1)),
-        ("rint round roundeven sin sqrt trunc ctpop cosh sinh tan tanh", _like_result(1)),
+        ("rint round roundeven sin sqrt trunc ctpop cosh sinh tan tanh acos asin atan", _like_result(1)),
         ("copysign maximum maxnum minimum minnum pow sadd.sat smax smin ssub.sat uadd.sat umax umin", _like_result(2)),
-        ("usub.sat", _like_result(2)),
+        ("usub.sat atan2", _like_result(2)),
         ("fma fmuladd fshl fshr", _like_result(3)),
         ("powi ldexp", _scaled),
     )
