@@ -354,6 +354,18 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
     assert names(tvm_api.parse_script(text), threads=True) == ["a store by the host"]
 
 
+def test_virtual_threads_alone_are_no_kernel() -> None:
+    virtual = "for i in T.thread_binding(4, thread='vthread.x'):"
+    assert names(bare(f"{virtual}\n    B[i] = A[i]"), threads=True) == ["a store by the host"]
+    assert (
+        names(
+            bare(f"{virtual}\n    for j in T.thread_binding(2, thread='threadIdx.x'):\n        B[i] = A[i]"),
+            threads=True,
+        )
+        == []
+    )
+
+
 @pytest.mark.parametrize(
     ("loops", "odd"),
     [

@@ -121,7 +121,8 @@ def _store(program: Program, site: Site) -> Odds:
     written = site.node.buffer
     if not program.threads or str(type_of(written).storage_scope) == "local":
         return
-    launches = [above for above in site.ancestors() if tag_of(above.node)]
+    # A virtual thread alone is a loop of the host.
+    launches = [above for above in site.ancestors() if tag_of(above.node).startswith(("blockIdx", "threadIdx"))]
     if not launches:
         yield "a store by the host", partial(seq, [])
     if not launches or any(map(_of_one_block, launches)):
