@@ -18,8 +18,8 @@ import signal
 import socket
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -28,10 +28,11 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.loop import Fuzzer, Hooks, Search, Trial
 from tzerlike.campaign.state import read_state
 from tzerlike.cli.roles import JOBS, run_case
-from tzerlike.core.case import content_hash
+from tzerlike.core.case import Case, content_hash
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import COMPILE_ONLY, Check
 from tzerlike.core.errors import UserError
+from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.rng import rng_for
@@ -42,6 +43,7 @@ from tzerlike.findings.defining import CANDIDATES, defined_finding, doubtful, wh
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.oracles import ORACLES, effort_for, judged, make_oracles, probes_for
 from tzerlike.oracles.examiner import Made, ask_for, examiner_of
+from tzerlike.oracles.protocol import Probe
 from tzerlike.processes.caller import whole_environment, zygote_environment
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.lane import Lane
@@ -72,12 +74,12 @@ class Judging:
         self.judges, self.probes = make_oracles(oracles), probes_for(oracles)
         self.signatures: set[str] = set()
         self.executor.settled = lambda case, seen: all(f.signature in self.signatures for f in self._found(case, seen))
-        self.costs: Counter[str] = Counter()
-        self.stages: Counter[str] = Counter()
+        self.costs: defaultdict[str, float] = defaultdict(float)
+        self.stages: defaultdict[str, float] = defaultdict(float)
         self.words: Counter[str] = Counter()
 
-    def _found(self, case: object, seen: Observation) -> list[object]:
-        return judged(self.judges, case, seen)  # type: ignore[arg-type,return-value]
+    def _found(self, case: Case, seen: Observation) -> list[Finding]:
+        return judged(self.judges, case, seen)
 
     def spent(self) -> float:
         """Seconds of processor time of all of these processes that have ended, and of this one."""
@@ -101,18 +103,22 @@ class Judging:
                 batch = [trial.case for trial in trials[start : start + BATCH]]
                 for case, seen in zip(batch, self.executor.run(batch), strict=True):
                     observations.append(seen)
-                    self.signatures |= {finding.signature for finding in self._found(case, seen)}  # type: ignore[attr-defined]
-                    self.stages.update(seen.seconds)
+                    self.signatures |= {finding.signature for finding in self._found(case, seen)}
+                    self._add(seen.seconds)
                     self.words[seen.exit.value] += 1
 
         if Check.RESULTS in self.executor.effort.checks:
             self._learn_of(trials)
         self.timed("cases", run)
-        self.stages.update(self.executor.overhead)
+        self._add(self.executor.overhead)
         for probe in self.probes:
             self.timed(probe.label, partial(self._examine, probe, trials, observations))
         if Check.REJECTIONS in self.executor.effort.checks:
             self.timed("define", partial(self._define, trials, observations))
+
+    def _add(self, seconds: Mapping[str, float]) -> None:
+        for stage, spent in seconds.items():
+            self.stages[stage] += spent
 
     def _learn_of(self, trials: Sequence[Trial]) -> None:
         """What a campaign knows of the entries from when they came into its corpus."""
@@ -121,16 +127,16 @@ class Judging:
             if not known and trial.parent is not None and trial.entry is not None and not trial.entry.computes:
                 trial.entry.computes = self.executor.run([trial.parent], count=False)[0].computes
 
-    def _examine(self, probe: object, trials: Sequence[Trial], observations: Sequence[Observation]) -> None:
-        examiner = examiner_of(probe)  # type: ignore[arg-type]
-        ask = ask_for(probe, self.executor.call)  # type: ignore[arg-type]
+    def _examine(self, probe: Probe, trials: Sequence[Trial], observations: Sequence[Observation]) -> None:
+        examiner = examiner_of(probe)
+        ask = ask_for(probe, self.executor.call)
         for number, (trial, seen) in enumerate(zip(trials, observations, strict=True)):
             new = seen.exit is Exit.OK and number % ONE_IN_NEW == 0
             rng = partial(rng_for, 0, 0, number)
             made = Made(trial.case, new, trial.parent, trial.mutation, rng, trial.is_alike(seen))
             if examiner.wants(made):
                 look = examiner.look(ask, made)
-                self.words[f"{probe.label}: {look.word or len(look.findings)}"] += 1  # type: ignore[attr-defined]
+                self.words[f"{probe.label}: {look.word or len(look.findings)}"] += 1
 
     def _define(self, trials: Sequence[Trial], observations: Sequence[Observation]) -> None:
         doubts: set[tuple[str, ...]] = set()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.e2e.test_cuda_lowered import BARRIER, CACHE, LOWERED, PROGRAM
+from tests.e2e.test_cuda_lowered import BARRIER, LOWERED, PROGRAM, of_kernels
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
@@ -23,26 +23,18 @@ from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.compare.inputs import BufferParameter
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.compare.storage import element_type
-from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, KERNEL_STEPS, judge_lowered
+from tzerlike.execution.cuda.lowered import KERNEL_STEPS, judge_lowered
 from tzerlike.findings.repro import manner_of
 from tzerlike.harnesses.tir.emulator import BrokenKernel, Kernel
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.script import repro_script
-from tzerlike.processes.forked import in_child
 from tzerlike.systems.compilation import SILENT
 from tzerlike.systems.tvm_api import (
-    ModuleBefore,
-    bind_target,
-    build,
     dump_ir,
     entry_of,
-    load_ir,
     module_of,
     parse_script,
-    pass_context,
-    target_of,
 )
-from tzerlike.tir.seeds import builtin_seeds
 
 A, H = np.arange(32, dtype="float32") / 4, np.arange(32, dtype="float16") % 5
 
@@ -171,24 +163,9 @@ def test_the_scripts_of_a_bundle_show_what_is_wrong_and_not_what_is_right(
 
 
 def test_it_agrees_with_the_interpreter_on_the_kernels_of_tvm() -> None:
-    def endings() -> str:
-        found = []
-        for seed in seeds:
-            if seed.origin == "handwritten" or "transpose" in seed.name:
-                watch = ModuleBefore(JUDGED_BEFORE)
-                target = target_of("cuda")
-                with target, pass_context(ContextConfig(), [watch]):
-                    build(bind_target(load_ir(seed.ir), target), target)
-                found.append(f"{seed.name} {agreement(entry_of(load_ir(seed.ir)), watch.module)}")
-        return "\n".join(found)
-
-    CACHE.mkdir(parents=True, exist_ok=True)
-    seeds = builtin_seeds(CACHE, "cuda")
-    text, signal = in_child(endings)
-    assert signal == 0 and text is not None
-    lines = text.splitlines()
+    lines = of_kernels(("transpose",), agreement)
     assert not [line for line in lines if "wrong" in line]
-    assert len([line for line in lines if line.endswith("right")]) >= 10, text
+    assert len([line for line in lines if line.endswith("right")]) >= 10, lines
 
 
 def agreement(func: Any, lowered: Any) -> str:

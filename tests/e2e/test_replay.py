@@ -11,16 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Command
-
-CRASH = """
-# from tvm.script import tirx as T
-@T.prim_func(s_tir=True)
-def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.sblock("b"):
-            vi = T.axis.spatial(8, i)
-            B[vi] = A[vi] * T.float32(2)
-"""
+from tests.e2e.test_reduce import CRASH
 
 
 @pytest.fixture(scope="module")

@@ -206,12 +206,8 @@ def fuzz(
             if cluster:
                 done = api.fuzz_on_cluster(config, root, cluster, **how)
             else:
-                here: dict[str, Any] = {
-                    "resume": resume,
-                    "node": part.node,
-                    "unconfined": unconfined,
-                }
-                done = api.fuzz(config, root, wishes=screen.wishes, **here, **how)
+                how |= {"resume": resume, "node": part.node, "unconfined": unconfined}
+                done = api.fuzz(config, root, wishes=screen.wishes, **how)
         compared = _compared(directory, config.tvm, against) if against and not done.stopped_by else []
         if ui != "none":
             for line in (*_summary(directory, done.stats, out), *compared):

@@ -141,8 +141,13 @@ def emulator_source() -> tuple[list[str], str]:
 def of_lowered_kernel(finding: Finding) -> bool:
     """Whether a finding is wrong code of a kernel that no GPU ran."""
     results = finding.observation.results
-    of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
-    return finding.kind == "wrong-code" and of_kernel and results is not None and not results.device
+    return finding.kind == "wrong-code" and _of_kernel(finding) and results is not None and not results.device
+
+
+def _of_kernel(finding: Finding) -> bool:
+    """Whether it is a kernel whose results are compared, and not what the baseline makes of the program."""
+    results = finding.observation.results
+    return results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
 
 
 def refusing_compiler() -> str:
@@ -167,7 +172,6 @@ def repro_script(
     with a kernel that no GPU ran.
     """
     kind, results = finding.kind, finding.observation.results
-    of_kernel = results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
     if kind == "invalid-ir":
         return _of_invalid_ir(finding, limits, script)
     build = build_source("build", case_of(finding, baseline))
@@ -176,7 +180,7 @@ def repro_script(
         end = differing_end(_EMULATED_END) if emulated else _LOWERED_END
         build = f"\n{LOWERED}\n" + build_source("build", finding.case, "instruments=[lowered]")
     elif kind == "wrong-code":
-        behaviour, end = (ON_DEVICE, ON_DEVICE_END) if of_kernel else (WRONG, wrong_end())
+        behaviour, end = (ON_DEVICE, ON_DEVICE_END) if _of_kernel(finding) else (WRONG, wrong_end())
     elif kind == "slow-code":
         behaviour, end = SLOW, build_source("build_reference", _faster(finding)) + SLOW_END
     elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
