@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 import io
-import json
 import re
-import time
 from dataclasses import replace
 
 import numpy
 import pytest
 
+from tests.subjects import OFF, subject, wrong
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.finding import SECOND_TIER, Signed
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Frame, Observation, Offence, Stage
-from tzerlike.core.results import Difference, Ending, Ran, Rejection, Results, Timing
-from tzerlike.findings.issue.calls import plain_calls
-from tzerlike.findings.issue.layout import code, cut, fenced, trace
+from tzerlike.core.finding import SECOND_TIER
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
+from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.subject import Guilt, Subject
-from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
-from tzerlike.findings.repro import ALWAYS_ZERO, replaying, without_idle_imports
-from tzerlike.systems.optional import DISPENSABLE
-
-SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
-BASELINE = next(iter(DISPENSABLE))
-ENVIRONMENT = {
-    "baseline": BASELINE,
-    "tvm": "0.27.0",
-    "llvm": "22",
-    "python": "3.11.7",
-    "tzerlike": "0.1.0",
-    "coverage_total": 12345,
-}
-OFF = Difference(1, "B", "int32", (0, 2), "7", "0.0", "8", 3, 12, "value")
-
-
-def subject(kind: str, seen: Observation, parts: tuple[str, ...] = ("x",), test: str = "") -> Subject:
-    case = Case("{}", (PassSpec("tirx.UnrollLoop"),))
-    return Subject(Signed(kind, parts), case, seen, 2, 2, ENVIRONMENT, SCRIPT, test)
-
-
-def wrong(blame: str = "both", difference: Difference | None = OFF, ending: Ending = Ending.DIFFERS) -> Observation:
-    bad, good = Ran(ending, "SIGFPE" if ending is Ending.DIED else "", difference), Ran(Ending.AGREES)
-    reference = bad if blame in ("both", "reference") else good
-    optimised = bad if blame in ("both", "optimised") else good
-    return Observation(Exit.OK, Stage.DONE, results=Results("defined", baseline=reference, optimised=optimised))
+from tzerlike.findings.issue.subject import Guilt
+from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 
 
 def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None:
@@ -108,14 +78,6 @@ def test_an_error_is_shown_without_the_module_that_follows_it() -> None:
     assert "```\nValueError: no\n```" in text and "Access path" not in text
 
 
-def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
-    said = (
-        'LowerCrossThreadReduction fails: The buffer "w5" is written in the block but is not in the block\'s signature '
-        "nor is it covered by a match_buffer"
-    )
-    assert title("TIR", said) == "[Bug][TIR] LowerCrossThreadReduction: w5 is not in its block's signature"
-
-
 def test_wrong_code_that_dies_or_strays_says_so() -> None:
     assert headline(subject("wrong-code", wrong("both", None, Ending.DIED))).endswith(
         "the compiled function dies (SIGFPE)"
@@ -164,20 +126,6 @@ def test_an_internal_error_says_why_the_program_is_valid(support: str, words: st
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        ("InternalError: Check failed: (a && (b)) is false: it is too large", "it is too large"),
-        ("InternalError: Check failed: (a == b) is false: ", "check a == b"),
-        ("InternalError: Check failed: a == b (4 vs. 3) : too many", "too many"),
-        ("ValueError: no", "no"),
-    ],
-)
-def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, words: str) -> None:
-    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.FlattenBuffer", rejection=Rejection("internal-error"))
-    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] FlattenBuffer fails: {words}"
-
-
-@pytest.mark.parametrize(
     ("target", "words"), [("llvm", ", target llvm"), ('{"kind": "cuda", "arch": "sm_80"}', ", target cuda sm_80")]
 )
 def test_the_target_stands_beside_the_versions(target: str, words: str) -> None:
@@ -214,45 +162,12 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     assert "TVM's verifiers accept it, and it runs" in text
 
 
-@pytest.mark.parametrize(
-    ("how", "message", "told"),
-    [
-        (
-            "the parser raises",
-            "error: f() no\nerror: thread_binding() got an unexpected keyword argument 'unroll'\n --> <str>:11:32",
-            "TVMScript is not parsed: thread_binding() has no argument 'unroll'",
-        ),
-        (
-            "the printer raises",
-            "InternalError: Check failed: fb->value != <n> (<n> vs. <n>) : Divide by zero",
-            "TVMScript is not printed: Divide by zero",
-        ),
-        (
-            "another program comes back",
-            "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
-            "TVMScript does not round-trip: dtype int32 becomes nothing",
-        ),
-    ],
-)
-def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str) -> None:
-    seen = Observation(Exit.OK, Stage.TEXT, message, how)
-    assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
-
-
 def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -> None:
     origin = Offence(NOT_KEPT, "s_tir.P", "extent", "t of shape (2147483647)")
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
     text = report(subject("ice-on-valid", seen))
     assert "P leaves IR that Q fails on: t of shape (2147483647)" in text
     assert "`s_tir.P`: it leaves `t of shape (2147483647)`. Without that pass there is no failure." in text
-
-
-def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
-    where = "S, a view of A_global_global with strides that it does not have"
-    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "view", where)
-    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.LowerMatchBuffer", origin=origin)
-    told = "[Bug][TIR] CompactBufferAllocation leaves IR that LowerMatchBuffer fails on"
-    assert headline(subject("ice-on-valid", seen)) == told
 
 
 def test_that_nobody_is_known_to_be_guilty_is_said() -> None:
@@ -321,53 +236,6 @@ def test_a_reduced_program_says_what_it_was() -> None:
     assert "It needs tvm, numpy and cuda-bindings; it fails" in report(for_a_gpu)
 
 
-def test_nothing_in_a_program_ends_its_block() -> None:
-    hostile = "```\n</details><script>\n````\n"
-    lines = fenced(hostile)
-    assert lines[0] == lines[-1] == "`````"
-    assert code("a`b") == "`` a`b ``"
-
-
-def test_a_cut_counts_what_is_missing() -> None:
-    assert cut("a\nb\nc", 2) == "a\nb\n... (1 more line)"
-    assert cut("a" * 20, 2, 10) == "a" * 10 + " ..."
-    assert cut("a\nb", 2) == "a\nb"
-
-
-def frames(*names: str, library: str = "libtvm_compiler.so") -> tuple[Frame, ...]:
-    return tuple(Frame(name, library) for name in names)
-
-
-def test_a_trace_keeps_what_tells_and_counts_the_rest() -> None:
-    shown = trace(
-        (
-            *frames("gsignal", "abort", library="libc.so.6"),
-            *frames(
-                "libtvm_compiler.so+0x10",
-                "tvm::ffi::UnchangedOr<tvm::ffi::Any> tvm::ObjectMutator::DispatchNode<A, B<C> >(Object const*, D)",
-                "virtual tvm::ffi::UnchangedOr<tvm::tirx::Stmt> tvm::tirx::Planner::Mutate_(const ForNode*, E)",
-                "tvm::tirx::Planner::Mutate_(const ForNode*, E)",
-                "tvm::tirx::Rewrite(PrimFunc)",
-            ),
-            *frames("_PyEval_EvalFrameDefault", library="libpython3.11.so.1.0"),
-            *frames("tvm::never::Shown()"),
-        )
-    )
-    assert shown == [
-        "... 2 unnamed or generic frames",
-        "tvm::tirx::Planner::Mutate_",
-        "... 1 unnamed or generic frame",
-        "tvm::tirx::Rewrite",
-    ]
-
-
-def test_a_trace_without_names_shows_its_top() -> None:
-    assert trace(frames(*(f"libtvm_compiler.so+0x{i}" for i in range(9)))) == [
-        f"libtvm_compiler.so+0x{i}" for i in range(4)
-    ]
-    assert trace(()) == []
-
-
 def test_the_other_build_is_called_right_only_where_it_ran() -> None:
     seen = wrong("optimised")
     assert seen.results is not None
@@ -400,6 +268,8 @@ def test_a_report_says_what_its_repro_takes_and_how_it_ends(repro: str, words: s
 
 
 LONG = "InternalError: Check failed: (a.b) is false: Binding of variable v4 as ir.Range(0x555556780ab0) conflicts " * 3
+
+
 OF_EACH_KIND = {
     "crash": Observation(Exit.CRASH, Stage.PASSES, "SIGABRT what(): " + LONG, "tirx.StorageRewrite", 6),
     "hang": Observation(Exit.TIMEOUT, Stage.BUILD, "", "tirx.UnrollLoop"),
@@ -450,40 +320,6 @@ def test_wrong_numbers_are_rounded_as_long_as_they_differ() -> None:
     assert "is 1.0000000000000002, not 1.0000000000000004" in report(subject("wrong-code", wrong("both", close)))
 
 
-def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
-    head = (
-        "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n"
-    )
-    assert pasted(head + SCRIPT) == "from tvm.script import tirx as T\n\n" + SCRIPT
-    assert pasted("# %0: its own words\n\n" + SCRIPT) == "from tvm.script import tirx as T\n\n" + SCRIPT
-    assert pasted("@I.ir_module\nclass M:\n    x = R.add(1)\n").startswith(
-        "from tvm.script import ir as I\nfrom tvm.script import relax as R\n\n@I.ir_module"
-    )
-
-
-def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
-    text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
-    assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
-
-
-def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
-    arrays = {
-        "argument0": numpy.array([1.0, 2.0]),
-        "expected0": numpy.array([1.0, 2.0]),
-        "argument1": numpy.array([0, 0]),
-        "expected1": numpy.array([7, 8]),
-    }
-    script = "def main(A: T.Buffer((2,), 'float32'), out: T.Buffer((2,), 'int32')):\n    pass"
-    assert inputs_text(arrays, script).splitlines() == [
-        "A = [1., 2.]", "out = [0, 0]", "out (expected) = [7, 8]"
-    ]  # fmt: skip
-    assert inputs_text({"argument0": numpy.zeros((40, 4))}, script) == ""
-    began = time.process_time()
-    assert inputs_text({"argument0": numpy.ones(1_000_000)}, script) == ""
-    assert time.process_time() - began < 1, "what is long is not printed to be thrown away"
-    assert inputs_text({}, script) == ""
-
-
 def test_a_script_has_what_it_reads_inside_where_a_reader_has_the_issue_alone() -> None:
     archive = io.BytesIO()
     numpy.savez(archive, argument0=numpy.arange(3))
@@ -498,15 +334,6 @@ def test_a_script_has_what_it_reads_inside_where_a_reader_has_the_issue_alone() 
     told = replace(subject("wrong-code", wrong()), repro=text + read, files={"inputs.npz": archive.getvalue()})
     assert "base64.b64decode" in report(told)
     assert "Run the attached `repro.py` with `inputs.npz` beside it (" in report(replace(told, files={}))
-
-
-def test_a_case_that_a_test_reads_is_inside_of_it() -> None:
-    text = (
-        'import json\nimport pathlib\n\nCASE = json.loads(pathlib.Path(__file__).with_name("case.json").read_text())\n'
-    )
-    scope: dict[str, object] = {}
-    exec(self_contained(text, {"case.json": b'{"a": 1}'}), scope)
-    assert scope["CASE"] == {"a": 1}
 
 
 @pytest.mark.parametrize("tier", [0, 1, 2])
@@ -538,66 +365,6 @@ def test_a_title_keeps_what_identifies_a_refusal(refusal: str, words: str) -> No
     assert len(told) <= 80
     assert told == f"[Bug][TIR] {words}"
     assert "SourceRefused" not in report(subject("ice-on-valid", seen))
-
-
-def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
-    seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", signal=11)
-    told = replace(subject("crash", seen), script=SCRIPT + "    T.Shuffle(1)\n")
-    assert headline(told) == "[Bug][TIR] Codegen crashes (SIGSEGV): program with T.Shuffle" or headline(told) == (
-        "[Bug][TIR] Code generation crashes (SIGSEGV): program with T.Shuffle"
-    )
-    named = replace(seen, backtrace=frames("tvm::codegen::CodeGenLLVM::Verify()"))
-    assert headline(subject("crash", named)).endswith("in codegen::CodeGenLLVM::Verify")
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("P fails: the order of the operands is wrong. It is " + "very " * 20, "P: the order of the operands is wrong"),
-        ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
-        ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),
-        (
-            "ToMixedPrecision leaves an ill-formed module: DataflowVar lv is not defined.",
-            "ToMixedPrecision leaves DataflowVar lv undefined",
-        ),
-        (
-            "P leaves IR that " + "Q" * 50 + " fails on: a buffer of a negative extent",
-            "P leaves IR with a buffer of a negative extent",
-        ),
-        (
-            'Q fails: unknown intrinsic ir.Op(span=None, name="tirx.atan", x=(), support_level=10)',
-            "Q fails: unknown intrinsic tirx.atan",
-        ),
-        ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
-        ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", f"Wrong code (P): {'a' * 42} is wrong"),
-        (
-            "Wrong code (P): " + "a" * 30 + "[0, 0, 0, 0] is 1, not 2",
-            f"Wrong code (P): {'a' * 30}[0, 0, 0, 0] is wrong",
-        ),
-    ],
-)
-def test_a_title_that_is_too_long_says_less_and_does_not_break_off(said: str, told: str) -> None:
-    made = title("TIR", said, "P fails a check in tirx::P::Visit")
-    assert len(made) <= 80
-    assert not made.endswith("...")
-    assert made == f"[Bug][TIR] {told}"
-
-
-def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
-    nodes = [
-        {"type": "None"}, {"type": "ffi.String", "data": "x0"}, {"type": "ir.Var", "data": {"ty": 0, "name": 1}},
-        {"type": "ffi.Array", "data": [2]}, {"type": "ir.IntImm", "data": {"ty": 0, "value": 7}},
-        {"type": "prim.FloorDiv", "data": {"a": 2, "b": 4}}, {"type": "prim.Add", "data": {"a": 5, "b": 4}},
-        {"type": "prim.Mul", "data": {"a": 6, "b": 2}}, {"type": "ffi.Array", "data": [5, 7]},
-        {"type": "tirx.IndexMap", "data": {"initial_indices": 3, "final_indices": 8, "inverse_index_map": 0}},
-    ]  # fmt: skip
-    graph = json.dumps({"root_index": 9, "nodes": nodes})
-    calls = f"v1 = sch.get_sblock('a')\nv2 = sch.get_sblock('b')\nv3 = sch.f(v2, tvm.ir.load_json({graph!r}))"
-    assert plain_calls(calls) == (
-        "v2 = sch.get_sblock('b')\nv3 = sch.f(v2, lambda x0: (x0 // 7, ((x0 // 7) + 7) * x0))"
-    )
-    for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
-        assert plain_calls(other) == other
 
 
 def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> None:
@@ -645,11 +412,6 @@ def test_what_a_pass_leaves_is_told_in_words() -> None:
     assert "P leaves IR that Q fails on: a block that does not declare S" in report(subject("ice-on-valid", undeclared))
 
 
-def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None:
-    close = replace(OFF, dtype="float64", got="-2.8639982299023465", expected="-2.8639981215112127", bound="1.1e-11")
-    assert headline(subject("wrong-code", wrong(difference=close))).endswith("B[0, 2] is -2.8639982, not -2.8639981")
-
-
 @pytest.mark.parametrize(
     ("tier", "passes", "config", "stage", "words"),
     [
@@ -674,31 +436,6 @@ def test_of_texts_and_odd_schedules_nothing_is_said(stage: Stage, tier: int) -> 
     assert report(told).strip().endswith("Reproduced in 2 of 2 runs.")
 
 
-CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
-
-
-@pytest.mark.parametrize(
-    ("script", "message", "words"),
-    [
-        (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
-        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P on concat: {'no ' * 14}axis of that"),
-        (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
-        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P on concat: too long"),
-        (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
-        (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
-    ],
-)
-def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, message: str, words: str) -> None:
-    seen = Observation(Exit.REJECTED, Stage.PASSES, message, "relax.P")
-    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script)
-    assert headline(told).startswith(f"[Bug][Relax] {words}")
-
-
-def test_a_narrow_type_is_named_once() -> None:
-    script = 'def main(A: T.Buffer((1,), "float8_e5m2")):\n    A[0] = T.float8_e5m2(1.0)\n'
-    assert rare_names(script) == ["float8_e5m2"]
-
-
 CALLS = "def test_it():\n    A = tirx.decl_buffer([4])\n    Module = tvm.IRModule({'main': A})\n"
 
 
@@ -711,24 +448,6 @@ def test_a_program_made_by_calls_is_shown_as_tvm_prints_it_too() -> None:
     long = report(replace(told, test="x = 1\n" * 200 + CALLS))
     assert long.index("A[0] = 1") < long.index("tirx.decl_buffer")
     assert "which does not give the program back; the test builds it by calls." in long
-
-
-def test_a_script_imports_what_it_uses() -> None:
-    script = (
-        "import json\nimport numpy as np\nimport tvm\nfrom tvm import relax, tirx\nfrom tvm.script import ir as I\n\n"
-        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
-    )
-    assert without_idle_imports(script) == (
-        "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
-        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
-    )
-
-
-def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
-    found = Offence(ILL_FORMED, "relax.ToMixedPrecision", "well-formed", "a reason that has no end " * 9)
-    seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
-    told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
-    assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
 
 
 @pytest.mark.parametrize(

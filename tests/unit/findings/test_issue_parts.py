@@ -1,0 +1,134 @@
+"""What reports are made of: programs to paste, inputs, traces, scripts."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy
+
+from tests.subjects import SCRIPT, frames
+from tzerlike.findings.issue.calls import plain_calls
+from tzerlike.findings.issue.layout import code, cut, fenced, trace
+from tzerlike.findings.issue.paste import self_contained
+from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
+from tzerlike.findings.repro import without_idle_imports
+
+
+def test_nothing_in_a_program_ends_its_block() -> None:
+    hostile = "```\n</details><script>\n````\n"
+    lines = fenced(hostile)
+    assert lines[0] == lines[-1] == "`````"
+    assert code("a`b") == "`` a`b ``"
+
+
+def test_a_cut_counts_what_is_missing() -> None:
+    assert cut("a\nb\nc", 2) == "a\nb\n... (1 more line)"
+    assert cut("a" * 20, 2, 10) == "a" * 10 + " ..."
+    assert cut("a\nb", 2) == "a\nb"
+
+
+def test_a_trace_keeps_what_tells_and_counts_the_rest() -> None:
+    shown = trace(
+        (
+            *frames("gsignal", "abort", library="libc.so.6"),
+            *frames(
+                "libtvm_compiler.so+0x10",
+                "tvm::ffi::UnchangedOr<tvm::ffi::Any> tvm::ObjectMutator::DispatchNode<A, B<C> >(Object const*, D)",
+                "virtual tvm::ffi::UnchangedOr<tvm::tirx::Stmt> tvm::tirx::Planner::Mutate_(const ForNode*, E)",
+                "tvm::tirx::Planner::Mutate_(const ForNode*, E)",
+                "tvm::tirx::Rewrite(PrimFunc)",
+            ),
+            *frames("_PyEval_EvalFrameDefault", library="libpython3.11.so.1.0"),
+            *frames("tvm::never::Shown()"),
+        )
+    )
+    assert shown == [
+        "... 2 unnamed or generic frames",
+        "tvm::tirx::Planner::Mutate_",
+        "... 1 unnamed or generic frame",
+        "tvm::tirx::Rewrite",
+    ]
+
+
+def test_a_trace_without_names_shows_its_top() -> None:
+    assert trace(frames(*(f"libtvm_compiler.so+0x{i}" for i in range(9)))) == [
+        f"libtvm_compiler.so+0x{i}" for i in range(4)
+    ]
+    assert trace(()) == []
+
+
+def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
+    head = (
+        "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n"
+    )
+    assert pasted(head + SCRIPT) == "from tvm.script import tirx as T\n\n" + SCRIPT
+    assert pasted("# %0: its own words\n\n" + SCRIPT) == "from tvm.script import tirx as T\n\n" + SCRIPT
+    assert pasted("@I.ir_module\nclass M:\n    x = R.add(1)\n").startswith(
+        "from tvm.script import ir as I\nfrom tvm.script import relax as R\n\n@I.ir_module"
+    )
+
+
+def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
+    text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
+    assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
+
+
+def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:
+    arrays = {
+        "argument0": numpy.array([1.0, 2.0]),
+        "expected0": numpy.array([1.0, 2.0]),
+        "argument1": numpy.array([0, 0]),
+        "expected1": numpy.array([7, 8]),
+    }
+    script = "def main(A: T.Buffer((2,), 'float32'), out: T.Buffer((2,), 'int32')):\n    pass"
+    assert inputs_text(arrays, script).splitlines() == [
+        "A = [1., 2.]", "out = [0, 0]", "out (expected) = [7, 8]"
+    ]  # fmt: skip
+    assert inputs_text({"argument0": numpy.zeros((40, 4))}, script) == ""
+    began = time.process_time()
+    assert inputs_text({"argument0": numpy.ones(1_000_000)}, script) == ""
+    assert time.process_time() - began < 1, "what is long is not printed to be thrown away"
+    assert inputs_text({}, script) == ""
+
+
+def test_a_case_that_a_test_reads_is_inside_of_it() -> None:
+    text = (
+        'import json\nimport pathlib\n\nCASE = json.loads(pathlib.Path(__file__).with_name("case.json").read_text())\n'
+    )
+    scope: dict[str, object] = {}
+    exec(self_contained(text, {"case.json": b'{"a": 1}'}), scope)
+    assert scope["CASE"] == {"a": 1}
+
+
+def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
+    nodes = [
+        {"type": "None"}, {"type": "ffi.String", "data": "x0"}, {"type": "ir.Var", "data": {"ty": 0, "name": 1}},
+        {"type": "ffi.Array", "data": [2]}, {"type": "ir.IntImm", "data": {"ty": 0, "value": 7}},
+        {"type": "prim.FloorDiv", "data": {"a": 2, "b": 4}}, {"type": "prim.Add", "data": {"a": 5, "b": 4}},
+        {"type": "prim.Mul", "data": {"a": 6, "b": 2}}, {"type": "ffi.Array", "data": [5, 7]},
+        {"type": "tirx.IndexMap", "data": {"initial_indices": 3, "final_indices": 8, "inverse_index_map": 0}},
+    ]  # fmt: skip
+    graph = json.dumps({"root_index": 9, "nodes": nodes})
+    calls = f"v1 = sch.get_sblock('a')\nv2 = sch.get_sblock('b')\nv3 = sch.f(v2, tvm.ir.load_json({graph!r}))"
+    assert plain_calls(calls) == (
+        "v2 = sch.get_sblock('b')\nv3 = sch.f(v2, lambda x0: (x0 // 7, ((x0 // 7) + 7) * x0))"
+    )
+    for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
+        assert plain_calls(other) == other
+
+
+def test_a_narrow_type_is_named_once() -> None:
+    script = 'def main(A: T.Buffer((1,), "float8_e5m2")):\n    A[0] = T.float8_e5m2(1.0)\n'
+    assert rare_names(script) == ["float8_e5m2"]
+
+
+def test_a_script_imports_what_it_uses() -> None:
+    script = (
+        "import json\nimport numpy as np\nimport tvm\nfrom tvm import relax, tirx\nfrom tvm.script import ir as I\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )
+    assert without_idle_imports(script) == (
+        "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
+        "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
+    )

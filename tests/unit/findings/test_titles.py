@@ -1,0 +1,143 @@
+"""Titles of issues: what they say, and what they leave out to have at most 80 characters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.subjects import OFF, SCRIPT, frames, subject, wrong
+from tzerlike.core.case import Case
+from tzerlike.core.observation import ILL_FORMED, NOT_KEPT, Exit, Observation, Offence, Stage
+from tzerlike.core.results import Rejection
+from tzerlike.findings.issue.markdown import headline
+from tzerlike.findings.issue.titles import title
+
+CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
+
+
+def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
+    said = (
+        'LowerCrossThreadReduction fails: The buffer "w5" is written in the block but is not in the block\'s signature '
+        "nor is it covered by a match_buffer"
+    )
+    assert title("TIR", said) == "[Bug][TIR] LowerCrossThreadReduction: w5 is not in its block's signature"
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("InternalError: Check failed: (a && (b)) is false: it is too large", "it is too large"),
+        ("InternalError: Check failed: (a == b) is false: ", "check a == b"),
+        ("InternalError: Check failed: a == b (4 vs. 3) : too many", "too many"),
+        ("ValueError: no", "no"),
+    ],
+)
+def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, words: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.FlattenBuffer", rejection=Rejection("internal-error"))
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] FlattenBuffer fails: {words}"
+
+
+@pytest.mark.parametrize(
+    ("how", "message", "told"),
+    [
+        (
+            "the parser raises",
+            "error: f() no\nerror: thread_binding() got an unexpected keyword argument 'unroll'\n --> <str>:11:32",
+            "TVMScript is not parsed: thread_binding() has no argument 'unroll'",
+        ),
+        (
+            "the printer raises",
+            "InternalError: Check failed: fb->value != <n> (<n> vs. <n>) : Divide by zero",
+            "TVMScript is not printed: Divide by zero",
+        ),
+        (
+            "another program comes back",
+            "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
+            "TVMScript does not round-trip: dtype int32 becomes nothing",
+        ),
+    ],
+)
+def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str) -> None:
+    seen = Observation(Exit.OK, Stage.TEXT, message, how)
+    assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
+
+
+def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
+    where = "S, a view of A_global_global with strides that it does not have"
+    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "view", where)
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.LowerMatchBuffer", origin=origin)
+    told = "[Bug][TIR] CompactBufferAllocation leaves IR that LowerMatchBuffer fails on"
+    assert headline(subject("ice-on-valid", seen)) == told
+
+
+def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
+    seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", signal=11)
+    told = replace(subject("crash", seen), script=SCRIPT + "    T.Shuffle(1)\n")
+    assert headline(told) == "[Bug][TIR] Codegen crashes (SIGSEGV): program with T.Shuffle" or headline(told) == (
+        "[Bug][TIR] Code generation crashes (SIGSEGV): program with T.Shuffle"
+    )
+    named = replace(seen, backtrace=frames("tvm::codegen::CodeGenLLVM::Verify()"))
+    assert headline(subject("crash", named)).endswith("in codegen::CodeGenLLVM::Verify")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("P fails: the order of the operands is wrong. It is " + "very " * 20, "P: the order of the operands is wrong"),
+        ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
+        ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),
+        (
+            "ToMixedPrecision leaves an ill-formed module: DataflowVar lv is not defined.",
+            "ToMixedPrecision leaves DataflowVar lv undefined",
+        ),
+        (
+            "P leaves IR that " + "Q" * 50 + " fails on: a buffer of a negative extent",
+            "P leaves IR with a buffer of a negative extent",
+        ),
+        (
+            'Q fails: unknown intrinsic ir.Op(span=None, name="tirx.atan", x=(), support_level=10)',
+            "Q fails: unknown intrinsic tirx.atan",
+        ),
+        ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
+        ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", f"Wrong code (P): {'a' * 42} is wrong"),
+        (
+            "Wrong code (P): " + "a" * 30 + "[0, 0, 0, 0] is 1, not 2",
+            f"Wrong code (P): {'a' * 30}[0, 0, 0, 0] is wrong",
+        ),
+    ],
+)
+def test_a_title_that_is_too_long_says_less_and_does_not_break_off(said: str, told: str) -> None:
+    made = title("TIR", said, "P fails a check in tirx::P::Visit")
+    assert len(made) <= 80
+    assert not made.endswith("...")
+    assert made == f"[Bug][TIR] {told}"
+
+
+def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None:
+    close = replace(OFF, dtype="float64", got="-2.8639982299023465", expected="-2.8639981215112127", bound="1.1e-11")
+    assert headline(subject("wrong-code", wrong(difference=close))).endswith("B[0, 2] is -2.8639982, not -2.8639981")
+
+
+@pytest.mark.parametrize(
+    ("script", "message", "words"),
+    [
+        (CONCAT, "TypeError: Cannot convert from type `None` to `int`", "P fails on concat: Cannot convert from type"),
+        (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P on concat: {'no ' * 14}axis of that"),
+        (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
+        (CONCAT, f"TypeError: {'too long ' * 6}for that", "P on concat: too long"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
+    ],
+)
+def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, message: str, words: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, message, "relax.P")
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script)
+    assert headline(told).startswith(f"[Bug][Relax] {words}")
+
+
+def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
+    found = Offence(ILL_FORMED, "relax.ToMixedPrecision", "well-formed", "a reason that has no end " * 9)
+    seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
+    told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
+    assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
