@@ -10,11 +10,7 @@ from tzerlike.findings.issue.subject import Subject
 from tzerlike.systems.optional import DISPENSABLE
 
 SCRIPT = "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32')):\n    A[0] = 1\n"
-
-
 BASELINE = next(iter(DISPENSABLE))
-
-
 ENVIRONMENT = {
     "baseline": BASELINE,
     "tvm": "0.27.0",
@@ -23,7 +19,6 @@ ENVIRONMENT = {
     "tzerlike": "0.1.0",
     "coverage_total": 12345,
 }
-
 
 OFF = Difference(1, "B", "int32", (0, 2), "7", "0.0", "8", 3, 12, "value")
 
