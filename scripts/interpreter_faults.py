@@ -48,7 +48,7 @@ from tzerlike.processes.forked import each_in_child, in_child, silence
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import SILENT, Compilation
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import PassTrail
+from tzerlike.systems.tvm_passes import PassTrail
 from tzerlike.tir import interpreter
 from tzerlike.tir.allowlist.stored import require_graph
 from tzerlike.tir.interpreter import Judgement

@@ -11,7 +11,7 @@ import pytest
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.mutators.annotate import BLOCK_ANNOTATIONS, FUNCTION_ANNOTATIONS
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build
 from tzerlike.systems.tvm_api import tvm
 from tzerlike.tir.allowlist import names, native
 from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, llvm_intrinsics, objection
@@ -30,10 +30,10 @@ def program(body: str) -> Any:
     return tvm_api.module_of(tvm_api.parse_script(HEAD + lines))
 
 
-def built(module: Any) -> tvm_api.Built:
-    target = tvm_api.target_of("llvm")
+def built(module: Any) -> tvm_build.Built:
+    target = tvm_build.target_of("llvm")
     with target:
-        return tvm_api.build(tvm_api.bind_target(module, target), target)
+        return tvm_build.build(tvm_build.bind_target(module, target), target)
 
 
 CALLS = (
@@ -139,15 +139,15 @@ def test_native_code_under_the_name_of_a_function_of_the_table_does_not_run(tmp_
     with pytest.raises(UserError, match="pragma_import_llvm"):
         require_allowed(Case(tvm_api.dump_ir(module)))
     # What it would have done.
-    tvm_api.compiled_main(evil)(*arguments)
+    tvm_build.compiled_main(evil)(*arguments)
     assert marker.exists()
 
 
 def test_kernels_have_tables_of_their_own() -> None:
     module = program('for i in T.thread_binding(4, "threadIdx.x"):\n    B[i] = T.exp(A[i])')
-    target = tvm_api.target_of("cuda")
+    target = tvm_build.target_of("cuda")
     with target:
-        kernel = tvm_api.build(tvm_api.bind_target(module, target), target)
+        kernel = tvm_build.build(tvm_build.bind_target(module, target), target)
     assert objection(module, SOURCE) == objection(kernel.host, HOST) == ""
     assert [objection(device, DEVICE) for device in kernel.devices] == [""]
     assert objection(kernel.host, SOURCE) != ""

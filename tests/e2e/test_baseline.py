@@ -42,7 +42,7 @@ def judged(module: Any, baseline: str) -> Results:
 
 
 def test_no_pass_of_the_table_runs() -> None:
-    from tzerlike.systems import tvm_api
+    from tzerlike.systems import tvm_api, tvm_passes
     from tzerlike.systems.baseline import baseline_case
     from tzerlike.systems.compilation import Compilation
 
@@ -51,7 +51,7 @@ def test_no_pass_of_the_table_runs() -> None:
     ran: dict[str, list[str]] = {"": [], LEVELS: []}
     for name, passes in ran.items():
         case = baseline_case(Case("{}"), name)
-        Compilation(case.target, case.config, instruments=[tvm_api.PassWatch(passes.append)]).build(module)
+        Compilation(case.target, case.config, instruments=[tvm_passes.PassWatch(passes.append)]).build(module)
     left_out = set(DISPENSABLE[baseline_named(tvm_api.TVM_VERSION)])
     assert left_out.isdisjoint(ran[""])
     assert left_out <= set(ran[LEVELS])

@@ -32,7 +32,8 @@ from tzerlike.passes.label import Label
 from tzerlike.processes.confine import why_unconfined
 from tzerlike.processes.forked import in_child
 from tzerlike.processes.lane import Lane
-from tzerlike.systems.tvm_api import bind_target, build, cuda_sources, load_ir, target_of
+from tzerlike.systems.tvm_api import load_ir
+from tzerlike.systems.tvm_build import bind_target, build, cuda_sources, target_of
 from tzerlike.tir.seeds import Seed, builtin_seeds
 
 CACHE = ROOT / "build" / "test-cache" / "tzerlike"

@@ -14,17 +14,9 @@ from tzerlike.core.results import Ending, Results
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.processes.forked import in_child
 from tzerlike.systems.compilation import SILENT
-from tzerlike.systems.tvm_api import (
-    ModuleBefore,
-    bind_target,
-    build,
-    entry_of,
-    load_ir,
-    module_of,
-    parse_script,
-    pass_context,
-    target_of,
-)
+from tzerlike.systems.tvm_api import entry_of, load_ir, module_of, parse_script
+from tzerlike.systems.tvm_build import bind_target, build, target_of
+from tzerlike.systems.tvm_passes import ModuleBefore, pass_context
 from tzerlike.tir.seeds import builtin_seeds
 
 CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"

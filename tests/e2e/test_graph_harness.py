@@ -51,7 +51,7 @@ from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import account_of_form, judge_errors, judge_form, judge_results
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 
 
 def _call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attributes: Any) -> Model:
@@ -437,8 +437,8 @@ def test_where_each_call_is_right_the_planning_of_memory_is_tried(
 
 def test_the_zero_pipeline_is_tvms() -> None:
     names: list[str] = []
-    watch = tvm_api.PassWatch(lambda name: names.append(name))
-    with tvm_api.pass_context(ContextConfig(), [watch]):
+    watch = tvm_passes.PassWatch(lambda name: names.append(name))
+    with tvm_passes.pass_context(ContextConfig(), [watch]):
         tvm_api.part("relax").get_pipeline("zero")(tvm_api.tvm.IRModule())
     outer = [name for before, name in pairwise(names) if before == "sequential" and name != "f_zero_pipeline"]
     assert [f"relax.{name}" for name in outer] == [spec.name for spec in ZERO]

@@ -9,7 +9,8 @@ import pytest
 from tzerlike.core.dtypes import DType
 from tzerlike.mutators.intrinsics import INTRINSICS, Intrinsic
 from tzerlike.processes.forked import each_in_child
-from tzerlike.systems.tvm_api import module_of, target_of, tirx, tvm, well_formed
+from tzerlike.systems.tvm_api import module_of, tirx, tvm, well_formed
+from tzerlike.systems.tvm_build import target_of
 from tzerlike.tir import dtypes
 
 TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}', "cuda": '{"kind": "cuda", "arch": "sm_90"}'}

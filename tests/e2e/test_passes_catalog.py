@@ -13,7 +13,8 @@ from tzerlike.passes.catalog import discover, instantiate, registered_passes
 from tzerlike.passes.info import Pool
 from tzerlike.passes.preconditions import PRECONDITIONS
 from tzerlike.systems import TVM
-from tzerlike.systems.tvm_api import pass_constructors, pass_context, tvm
+from tzerlike.systems.tvm_api import tvm
+from tzerlike.systems.tvm_passes import pass_constructors, pass_context
 
 
 def test_every_registered_pass_is_in_the_table_or_excluded_with_a_reason() -> None:

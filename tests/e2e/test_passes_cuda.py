@@ -13,7 +13,9 @@ from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.preconditions import legal
 from tzerlike.processes.forked import in_child
-from tzerlike.systems.tvm_api import bind_target, build, load_ir, pass_context, raised_by_tvm, target_of
+from tzerlike.systems.tvm_api import load_ir, raised_by_tvm
+from tzerlike.systems.tvm_build import bind_target, build, target_of
+from tzerlike.systems.tvm_passes import pass_context
 from tzerlike.tir.seeds import Seed, builtin_seeds
 
 CACHE = Path(__file__).parents[2] / "build" / "test-cache" / "tzerlike"

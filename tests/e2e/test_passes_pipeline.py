@@ -10,16 +10,9 @@ from tzerlike.core.case import ContextConfig, parse_sequence, print_sequence
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.forked import in_child
-from tzerlike.systems.tvm_api import (
-    bind_target,
-    build,
-    parse_script,
-    pass_context,
-    structural_equal,
-    target_of,
-    tirx,
-    tvm,
-)
+from tzerlike.systems.tvm_api import parse_script, structural_equal, tirx, tvm
+from tzerlike.systems.tvm_build import bind_target, build, target_of
+from tzerlike.systems.tvm_passes import pass_context
 
 SCRIPT = """
 @I.ir_module(s_tir=True)

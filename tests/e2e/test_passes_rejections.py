@@ -13,7 +13,9 @@ from tzerlike.core.case import ContextConfig, parse_sequence
 from tzerlike.passes.catalog import instantiate
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.pipeline import default_pipeline
-from tzerlike.systems.tvm_api import bind_target, build, dump_ir, module_of, parse_script, pass_context, target_of
+from tzerlike.systems.tvm_api import dump_ir, module_of, parse_script
+from tzerlike.systems.tvm_build import bind_target, build, target_of
+from tzerlike.systems.tvm_passes import pass_context
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "pass_labels.json").read_text())
 

@@ -14,7 +14,7 @@ import pytest
 
 from tzerlike.core.case import Case
 from tzerlike.core.rng import rng_for
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build
 from tzerlike.tir import seeds
 from tzerlike.tir.seeds.cache import Collection
 from tzerlike.tir.seeds.check import canonical_ir, digest_of
@@ -90,7 +90,7 @@ def _sample(seeds: tuple[Seed, ...]) -> list[Seed]:
 
 def test_seeds_compile_at_default_settings(collection: Collection) -> None:
     for seed in _sample(collection.seeds):
-        tvm_api.build(tvm_api.load_ir(seed.ir), tvm_api.target_of(seed.target))
+        tvm_build.build(tvm_api.load_ir(seed.ir), tvm_build.target_of(seed.target))
 
 
 def test_a_cached_load_makes_nothing_and_is_equal(

@@ -37,7 +37,7 @@ MISLED = {"floormod_of_a_difference": ("sym.iter_map_simplify",)}
 def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") -> Walk:
     """Walk along the whole pipeline at LLVM level 0, with one pass more at its beginning."""
     from tzerlike.execution.diagnosis.job import meaning_of, where_meaning_is_lost
-    from tzerlike.systems import tvm_api
+    from tzerlike.systems import tvm_api, tvm_passes
     from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
     from tzerlike.systems.compilation import Compilation
     from tzerlike.systems.optional import LEVELS
@@ -45,7 +45,7 @@ def walked(ir: str, step: Callable[[Any], Any] | None = None, name: str = "") ->
     def work() -> str:
         case = Case(ir)
         module = tvm_api.load_ir(ir)
-        trail = tvm_api.PassTrail(lambda index, name: None)
+        trail = tvm_passes.PassTrail(lambda index, name: None)
         passes = []
         if step is not None:
             own = tvm_api.tvm.transform.module_pass(lambda module, _: step(module), opt_level=0, name=name)
@@ -145,14 +145,14 @@ def main(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "bfloat16"), n: T.int3
 def test_packed_arguments_and_small_floats_as_integers_are_understood() -> None:
     """Every module down to code generation can be judged here, and is right."""
     from tzerlike.execution.diagnosis.job import meaning_of
-    from tzerlike.systems import tvm_api
+    from tzerlike.systems import tvm_api, tvm_passes
     from tzerlike.systems.compilation import Compilation
 
     def work() -> str:
         module = tvm_api.module_of(tvm_api.parse_script("# from tvm.script import tirx as T\n" + SMALL_FLOATS))
         meaning = meaning_of(Case(tvm_api.dump_ir(module)), module, "")
         assert meaning is not None
-        trail = tvm_api.PassTrail(lambda index, name: None)
+        trail = tvm_passes.PassTrail(lambda index, name: None)
         Compilation("llvm", ContextConfig(), instruments=[trail]).build(module)
         return json.dumps([(turn.name, meaning.look(turn.after).state) for turn in trail.turns])
 

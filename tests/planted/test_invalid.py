@@ -19,7 +19,7 @@ from tzerlike.execution.diagnosis.job import where_meaning_is_lost
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.execution.offences import InputWatch, OriginWatch, TypeWatch
 from tzerlike.processes.forked import in_child
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.typecheck import TypeChecker, is_well_typed
@@ -184,7 +184,7 @@ def test_who_leaves_ill_typed_ir_is_blamed_for_what_comes_of_it() -> None:
 
     def work() -> str:
         own = tvm_api.tvm.transform.module_pass(lambda module, _: step(module), opt_level=0, name="planted")
-        trail = tvm_api.PassTrail(lambda index, name: None)
+        trail = tvm_passes.PassTrail(lambda index, name: None)
         with contextlib.suppress(CompilerRefused):
             Compilation("llvm", ContextConfig(), [("planted", own)], [trail]).build(module())
         walk, _ = where_meaning_is_lost(None, trail)

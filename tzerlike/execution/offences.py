@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.core.effort import Check
 from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.tir.kept import KeptForm, form_of, not_kept
 from tzerlike.tir.launches import without_thread_domains
 from tzerlike.tir.promises import MADE, TRUSTED
@@ -39,7 +39,7 @@ class TypeWatch:
 
     def __init__(self, own: Sequence[str] = ()) -> None:
         self.offence: Offence | None = None
-        self._names = tvm_api.PassNames(own)
+        self._names = tvm_passes.PassNames(own)
         self._checker = TypeChecker()
         self._begun: Any = None
         self._done = False
@@ -100,7 +100,7 @@ class InputWatch:
 
     def __init__(self, own: Sequence[str] = ()) -> None:
         self.offences: dict[str, Offence] = {}
-        self._names = tvm_api.PassNames(own)
+        self._names = tvm_passes.PassNames(own)
         self._given: list[tuple[Any, int]] = []
         self._latest: tuple[Any, int] = (None, 0)
 
@@ -149,7 +149,7 @@ class OriginWatch:
         self.offence: Offence | None = None
         self._ill_typed: Offence | None = None
         self._left: dict[str, Offence] = {}
-        self._names = tvm_api.PassNames(own)
+        self._names = tvm_passes.PassNames(own)
         self._checker = TypeChecker()
         self.suspicion: Offence | None = None
         self._sound: bool | None = None

@@ -20,7 +20,7 @@ from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import Job
-from tzerlike.systems import tvm_api, under_test
+from tzerlike.systems import tvm_passes, under_test
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 
@@ -91,7 +91,7 @@ def borne_out(case: Case, suspicion: Offence | None, failed_in: str, message: st
     if suspicion is None or suspicion.pass_name == failed_in:
         return None
     rest, under_way = without_pass(case, suspicion.pass_name), [""]
-    watch = tvm_api.PassWatch(lambda name: under_way.append(name))
+    watch = tvm_passes.PassWatch(lambda name: under_way.append(name))
     try:
         Compilation(rest.target, rest.config, steps_of(rest.passes), [watch]).build(load(rest.ir))
     except CompilerRefused as refusal:
@@ -112,7 +112,7 @@ def _trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         channel.add_result(as_record(offence) | {_SUSPICION: suspicion})
 
     watch, under_way = OriginWatch(names, note), [""]
-    watches = [watch, tvm_api.PassWatch(under_way.append)]
+    watches = [watch, tvm_passes.PassWatch(under_way.append)]
     try:
         Compilation(case.target, case.config, steps_of(case.passes), watches).build(load(case.ir))
         channel.add_result({_BUILT: True})

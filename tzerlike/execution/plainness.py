@@ -20,7 +20,7 @@ from tzerlike.execution.rendering import rendered
 from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.hints import HINTED, hinted
@@ -120,7 +120,7 @@ def _apply(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     case = Case.from_json(item["case"])
     try:
         module = Compilation(case.target, case.config, steps_of(case.passes), notes=channel).lower(load(case.ir))
-        ir = ask_compiler(lambda: tvm_api.dump_ir(tvm_api.without_target(module)))
+        ir = ask_compiler(lambda: tvm_api.dump_ir(tvm_build.without_target(module)))
     except (CompilerRefused, KeyError):
         return
     signal.setitimer(signal.ITIMER_PROF, 0)

@@ -32,7 +32,7 @@ from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.processes.job import Job
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import LEVELS
@@ -165,7 +165,7 @@ def _maker_of_ill_formed(case: Case, of_source: bool) -> str | None:
     module = tvm_api.load_ir(case.ir)
     if not tvm_api.well_formed(module):
         return None
-    watch = tvm_api.ModuleWatch()
+    watch = tvm_passes.ModuleWatch()
     passes = GivenPasses(case.passes)
     compilation = Compilation(case.target, case.config, passes.steps, [watch])
     try:
@@ -205,9 +205,9 @@ def _builds(case: Case, module: Any, channel: Channel, baseline: str) -> tuple[b
     on_host = kind_of_target(case.target) == "llvm"
     wanted, baseline = (REFERENCE_TARGET, baseline) if on_host else (case.target, LEVELS)
     try:
-        watch = tvm_api.PassWatch(channel.note_pass)
+        watch = tvm_passes.PassWatch(channel.note_pass)
         built = Compilation(wanted, baseline_config(baseline), instruments=[watch]).build(module)
-        sources = ask_compiler(lambda: tvm_api.cuda_sources(built))
+        sources = ask_compiler(lambda: tvm_build.cuda_sources(built))
     except CompilerRefused:
         return False, []
     toolchain = find_cuda_toolchain() if sources else None

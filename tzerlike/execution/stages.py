@@ -23,7 +23,7 @@ from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import ALONE, RunContext
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
@@ -47,8 +47,8 @@ def run_case(
     left: list[str] = []
     try:
         module = load(case.ir)
-        lowered = None if kind_of_target(case.target) == "llvm" else tvm_api.ModuleBefore(JUDGED_BEFORE)
-        watches = [tvm_api.PassWatch(channel.note_pass), *([] if lowered is None else [lowered]), *looks]
+        lowered = None if kind_of_target(case.target) == "llvm" else tvm_passes.ModuleBefore(JUDGED_BEFORE)
+        watches = [tvm_passes.PassWatch(channel.note_pass), *([] if lowered is None else [lowered]), *looks]
         passes = steps_of(case.passes)
         between = lambda: reached.append(around.blocks())  # noqa: E731
         built = Compilation(case.target, case.config, passes, watches, channel, between).build(module)
@@ -83,12 +83,12 @@ def run_case(
     return record
 
 
-def _offer_source(built: tvm_api.Built, case: Case, channel: Channel, around: RunContext) -> list[str]:
+def _offer_source(built: tvm_build.Built, case: Case, channel: Channel, around: RunContext) -> list[str]:
     """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint.
 
     Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
     """
-    sources = tvm_api.cuda_sources(built)
+    sources = tvm_build.cuda_sources(built)
     toolchain = find_cuda_toolchain() if sources else None
     if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
         return []
@@ -111,4 +111,4 @@ def touch(case: Case) -> None:
     its case arrives makes the copies that every case needs.
     """
     steps_of(case.passes)
-    Compilation(case.target, case.config, instruments=[tvm_api.PassWatch(lambda name: None)]).lower(load(case.ir))
+    Compilation(case.target, case.config, instruments=[tvm_passes.PassWatch(lambda name: None)]).lower(load(case.ir))

@@ -14,7 +14,8 @@ from tzerlike.core.errors import UserError
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, PassInfo, PassParameter, by_name
 from tzerlike.passes.tilelang import LISTS, TILE_ARGUMENTS
-from tzerlike.systems.tvm_api import SYSTEM, pass_constructors, pass_modules, tirx, tvm
+from tzerlike.systems.tvm_api import SYSTEM, tirx, tvm
+from tzerlike.systems.tvm_passes import pass_constructors, pass_modules
 
 
 @cache

@@ -17,7 +17,8 @@ from tzerlike.core.case import ContextConfig, PassSpec
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import by_name
-from tzerlike.systems.tvm_api import SYSTEM, pipeline_factories, pipeline_parts, target_of
+from tzerlike.systems.tvm_api import SYSTEM
+from tzerlike.systems.tvm_build import pipeline_factories, pipeline_parts, target_of
 
 
 @dataclass(frozen=True, slots=True)

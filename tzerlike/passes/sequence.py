@@ -192,7 +192,7 @@ def _mutate_config_once(config: ContextConfig, rng: Random) -> ContextConfig:
 def _keys() -> tuple[str, ...]:
     """The options that this TVM has."""
     # Not earlier: commands that need no TVM import this module.
-    from tzerlike.systems.tvm_api import takes_option
+    from tzerlike.systems.tvm_passes import takes_option
 
     return tuple(sorted(key for key, values in OPTIONS.items() if takes_option(key, values[0])))
 

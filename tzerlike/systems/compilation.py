@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from tzerlike.core.case import ContextConfig
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Results
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.refusal import ask_compiler
-from tzerlike.systems.tvm_api import Built
+from tzerlike.systems.tvm_build import Built
 
 Pass = tuple[str, Callable[[Any], Any]]
 """A pass that can be called on a module, and the name that a case has it under."""
@@ -77,21 +77,21 @@ class Compilation:
         with self._under_way() as target:
             module = self._applied(module, target)
             self.notes.enter_stage(Stage.BUILD)
-            built = ask_compiler(lambda: tvm_api.build(module, target, self.config.pipeline))
+            built = ask_compiler(lambda: tvm_build.build(module, target, self.config.pipeline))
         self.notes.note_pass("")
         return built
 
     @contextmanager
     def _under_way(self) -> Iterator[Any]:
-        target = ask_compiler(lambda: tvm_api.target_of(self.target))
-        context = ask_compiler(lambda: tvm_api.pass_context(self.config, self.instruments))
+        target = ask_compiler(lambda: tvm_build.target_of(self.target))
+        context = ask_compiler(lambda: tvm_passes.pass_context(self.config, self.instruments))
         with target, context:
             yield target
 
     def _applied(self, module: Any, target: Any) -> Any:
         self.notes.enter_stage(Stage.PASSES)
         self.between()
-        module = ask_compiler(lambda: tvm_api.bind_target(module, target))
+        module = ask_compiler(lambda: tvm_build.bind_target(module, target))
         for name, step in self.passes:
             self.notes.note_pass(name)
             module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]

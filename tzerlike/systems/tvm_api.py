@@ -11,16 +11,13 @@ import ctypes
 import importlib
 import importlib.util
 import inspect
-import json
 import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -30,8 +27,6 @@ import tvm_ffi as tvm_ffi
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
 
-from tzerlike.core.case import ContextConfig
-from tzerlike.core.targets import DEFAULT_ARCH, target_options
 from tzerlike.systems import older_tvm, under_test
 
 SYSTEM = under_test()
@@ -230,87 +225,6 @@ def well_formed(module: Any) -> bool:
     return True
 
 
-def target_of(text: str) -> Any:
-    """Return the TVM target that a case names: a kind (`llvm`) or a JSON object, with its host set.
-
-    A cuda target without an architecture gets the default one, since TVM would start CUDA to ask a device. The host's
-    part of a kernel is compiled without LLVM's optimiser, which takes most of the time and sees no kernel. A TVM
-    without LLVM makes C source of what is for the CPU.
-    """
-    description = target_options(text)
-    if description["kind"] == "cuda":
-        description.setdefault("arch", DEFAULT_ARCH)
-        return tvm.target.Target(description).with_host(tvm.target.Target(_for_cpu({"kind": "llvm", "opt-level": 0})))
-    target = tvm.target.Target(_for_cpu(description))
-    return target.with_host(target)
-
-
-def _for_cpu(description: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "c"} if LLVM_VERSION is None else description
-
-
-def without_target(module: Any) -> Any:
-    """Return the module of the entry alone, without what `bind_target` gave it; KeyError when there is none."""
-    return module_of(entry_of(module).without_attr("target"))
-
-
-def bind_target(module: Any, target: Any) -> Any:
-    """Give every function of `module` its target, as tirx.build does before anything else."""
-    return tirx.transform.BindTarget(target)(module)
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """What `build` made: an executable, and the modules that its host's and its devices' code was generated from."""
-
-    executable: Any
-    host: Any
-    devices: tuple[Any, ...] = ()
-
-
-def build(module: Any, target: Any, pipeline: str = "default") -> Built:
-    """Compile under the current PassContext, step by step as `tvm.compile` does.
-
-    With the pipeline "default" the target's own lowering pipeline runs first. With "none" `module` is what such
-    a pipeline leaves, and only the rest of `tirx.build` runs: splitting, host and device finalisation, code generation.
-    With "tiles" it is what TileLang's lowering leaves, and its source for the device is generated.
-    """
-    if pipeline == "tiles":
-        return _tile_source(module, target)
-    driver = importlib.import_module("tvm.tirx.build")
-    lowering, finalize_host, finalize_device = pipeline_parts(tirx.get_default_tir_pipeline(target))
-    if pipeline == "default":
-        module = lowering(bind_target(module, target))
-    host, devices = driver.split_host_device_mods(module)
-    host = finalize_host()(host)
-    devices = {kind: finalize_device()(device) for kind, device in devices.items()}
-    compiled = driver.tir_to_runtime(host, devices, target.host or target)
-    return Built(tvm.runtime.Executable(compiled), host, tuple(devices.values()))
-
-
-_PACKED_FUNCTION, _DEVICE_KERNEL = 1, 2
-"""The calling conventions of a function that takes packed arguments, and of one that is launched on a device."""
-
-
-def _tile_source(module: Any, target: Any) -> Built:
-    """Generate the source of a kernel as TileLang's driver does, and compile nothing.
-
-    Its pass HoistBroadcastValues is in Python, which needs torch, and is left out.
-    """
-    on_host = target.kind.name == "c"
-
-    def for_device(func: Any) -> bool:
-        convention = int((func.attrs or {}).get("calling_conv", 0))
-        return convention == _DEVICE_KERNEL or (on_host and convention != _PACKED_FUNCTION)
-
-    device = tirx.transform.Filter(for_device)(module)
-    device = tvm.get_global_func("tl.transform.LowerIntrin")()(device)
-    device = tirx.transform.Simplify()(device)
-    suffix = "c" if on_host else f"{target.kind.name}_without_compile"
-    made = tvm.get_global_func(f"target.build.tilelang_{suffix}")(device, target)
-    return Built(tvm.runtime.Executable(made), module, (device,))
-
-
 def is_buffer(param: Any) -> bool:
     """Whether a parameter of a PrimFunc is a buffer."""
     return bool(tirx.is_buffer_var(param))
@@ -374,210 +288,6 @@ def llvm_intrinsic_name(number: int) -> str | None:
     return str(name_of(number)) if 0 < number <= last else None
 
 
-def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:
-    """Return a CPU tensor that shares `memory`, which has to live on: bytes, or `strided` elements."""
-    tensor = tvm_ffi.from_dlpack(memory)
-    return tensor if strided else tensor._create_view(tuple(shape), dtype)
-
-
-def device_of(kind: str) -> Any:
-    """Return the first device for a kind of target, cuda or llvm; to look at it starts CUDA in this process."""
-    return tvm.device("cpu" if kind == "llvm" else kind, 0)
-
-
-def tensor_on(device: Any, body: Any, shape: Sequence[int], dtype: str) -> tuple[Any, Any]:
-    """Copy the bytes of a compact buffer to a device; returns the tensor, and the bytes below it to copy back from."""
-    memory = tvm.runtime.tensor(body, device)
-    return memory._create_view(tuple(shape), dtype), memory
-
-
-def seconds_of_runs(built: Built, device: Any, arguments: Sequence[Any], runs: int) -> list[float]:
-    """Time `runs` runs of `main` by the device's own clock, which for cuda is its events; one more run comes first."""
-    evaluator = built.executable.jit().time_evaluator(ENTRY, device, number=1, repeat=runs)
-    return [float(value) for value in evaluator(*arguments).results]
-
-
-def cuda_sources(built: Built) -> list[str]:
-    """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
-    return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
-
-
-def compiled_main(built: Built) -> Callable[..., Any]:
-    """Return the compiled `main` of what `build` returned; this generates the machine code and loads it.
-
-    Only `tzerlike.tir.allowlist.native` may, once it has looked at the program.
-    """
-    function: Callable[..., Any] = built.executable[ENTRY]
-    return function
-
-
-@tvm.ir.instrument.pass_instrument
-class PassWatch:
-    """Tells `note(name)` each pass before it runs, those inside the default pipeline included, and what goes on after.
-
-    The name is empty once no pass is under way: what follows the last one is code generation.
-    """
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self.note = note
-        self.under_way: list[str] = []
-
-    def run_before_pass(self, module: Any, info: Any) -> None:
-        self.under_way.append(str(info.name))
-        self.note(self.under_way[-1])
-
-    def run_after_pass(self, module: Any, info: Any) -> None:
-        self.under_way.pop()
-        self.note(self.under_way[-1] if self.under_way else "")
-
-
-@tvm.ir.instrument.pass_instrument
-class ModuleWatch:
-    """Keeps the module that the latest pass was given, or made once it was done."""
-
-    def __init__(self) -> None:
-        self.module: Any = None
-
-    def run_before_pass(self, module: Any, info: Any) -> None:
-        self.module = module
-
-    def run_after_pass(self, module: Any, info: Any) -> None:
-        self.module = module
-
-
-@tvm.ir.instrument.pass_instrument
-class ModuleBefore:
-    """Keeps the module that the pass `wanted` was given when it last ran."""
-
-    def __init__(self, wanted: str) -> None:
-        self.wanted = wanted
-        self.module: Any = None
-
-    def run_before_pass(self, module: Any, info: Any) -> None:
-        if str(info.name) == self.wanted:
-            self.module = module
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One change of a module: `index` is the place of the pass that made it among those that had begun."""
-
-    index: int
-    name: str
-    before: Any
-    after: Any
-
-
-class TrailEnds(Exception):
-    """Raised in place of a pass that a PassTrail is not to let run."""
-
-
-class PassNames:
-    """What the passes under way are called, the innermost last.
-
-    TVM's ForceNarrowIndexToInt32 calls itself NarrowDataType: the passes of a case, `own`, which come behind
-    BindTarget, go by the names that the case has for them, all others by their own.
-    """
-
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        self._outer = iter(("tirx.BindTarget", *own) if own else ())
-        self._under_way: list[str] = []
-
-    def begin(self, info: Any) -> str:
-        """The name of the pass that begins."""
-        name = str(info.name)
-        self._under_way.append(name if self._under_way else next(self._outer, name))
-        return self._under_way[-1]
-
-    def end(self) -> str:
-        """The name of the pass that ends."""
-        return self._under_way.pop()
-
-
-@tvm.ir.instrument.pass_instrument
-class PassTrail:
-    """Keeps each change of the module that holds `main`, with the innermost pass that was under way; and the `names` of
-    all passes that have begun.
-
-    `note(index, name)` is called with what goes on from now on: a pass, or None and "" between passes. In the place of
-    the pass `stop`, TrailEnds is raised. `own` are the passes of a case (PassNames).
-    """
-
-    def __init__(
-        self, note: Callable[[int | None, str], None], stop: int | None = None, own: Sequence[str] = ()
-    ) -> None:
-        self.turns: list[Turn] = []
-        self.names: list[str] = []
-        self.under_way: list[tuple[int, str]] = []
-        self._note = note
-        self._stop = stop
-        self._module: Any = None
-        self._naming = PassNames(own)
-
-    @property
-    def begun(self) -> int:
-        """How many passes have begun."""
-        return len(self.names)
-
-    def run_before_pass(self, module: Any, info: Any) -> None:
-        self._look(module)
-        self.under_way.append((self.begun, self._naming.begin(info)))
-        self.names.append(self.under_way[-1][1])
-        self._note(*self.under_way[-1])
-        if self.begun - 1 == self._stop:
-            raise TrailEnds
-
-    def run_after_pass(self, module: Any, info: Any) -> None:
-        self._look(module)
-        self._naming.end()
-        self.under_way.pop()
-        self._note(*(self.under_way[-1] if self.under_way else (None, "")))
-
-    def _look(self, module: Any) -> None:
-        if not any(name.name_hint == ENTRY for name in module.functions):
-            return
-        if self._module is not None and not structural_equal(module, self._module):
-            index, name = self.under_way[-1] if self.under_way else (self.begun - 1, "")
-            self.turns.append(Turn(index, name, self._module, module))
-        self._module = module
-
-
-def pass_context(config: ContextConfig, instruments: Sequence[Any] = ()) -> Any:
-    """Return the PassContext that `config` describes; TVM's exceptions on an option it does not know."""
-    return tvm.transform.PassContext(
-        opt_level=config.opt_level,
-        config=grouped_options(config),
-        disabled_pass=list(config.disabled_passes),
-        instruments=list(instruments),
-    )
-
-
-def grouped_options(config: ContextConfig) -> dict[str, Any]:
-    """Return PassContext's `config`: the option `a.B.c` sets field `c` of the option `a.B` where that is an object."""
-    options: dict[str, Any] = {}
-    for key, value in config.options:
-        owner, _, leaf = key.rpartition(".")
-        if key not in _known_options() and owner in _known_options():
-            options.setdefault(owner, {})[leaf] = value
-        else:
-            options[key] = value
-    return options
-
-
-def takes_option(key: str, value: Any) -> bool:
-    """Whether this TVM has an option of PassContext, and the field of it that `key` names."""
-    try:
-        pass_context(ContextConfig(options=((key, value),)))
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return True
-
-
-@cache
-def _known_options() -> frozenset[str]:
-    return frozenset(str(key) for key in tvm.transform.PassContext.list_configs())
-
-
 def compiler_library() -> Path:
     """Return the path of the loaded library that holds the compiler: in the package, or where a tree was built."""
     mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
@@ -596,45 +306,6 @@ _EXTENSIONS = tuple(
 def compiler_libraries() -> tuple[Path, ...]:
     """Return the paths of the loaded libraries that hold the compiler's own code, the compiler's first."""
     return (compiler_library(), *(Path(loaded._name) for loaded in _EXTENSIONS))
-
-
-@cache
-def pass_constructors() -> Mapping[str, tuple[str, ...]]:
-    """Return each registered global function that returns a pass, with the type names of its arguments."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name in tvm_ffi.registry.list_global_func_names():
-        try:
-            schema = json.loads(tvm_ffi.get_global_func_metadata(name).get("type_schema", "{}"))
-        except (ValueError, RuntimeError):
-            continue
-        types = [part.get("type", "") for part in schema.get("args", ())]
-        if types and (types[0] == "transform.Pass" or name.endswith(".CreatePrimFuncPass")):
-            found[name] = tuple(types[1:])
-    return found
-
-
-def pipeline_factories() -> tuple[Any, Mapping[str, Any]]:
-    """Return the function that chooses a target's lowering pipeline, and the pipelines' factories by name."""
-    home: Any = getattr(tirx, "compilation_pipeline", None) or tirx.pipeline
-    return tirx.get_default_tir_pipeline, home.PIPELINE_MAP
-
-
-def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
-    """Return what a factory made as the lowering pass and the functions that make the host's and the device's passes.
-
-    Up to 0.25.dev0 a factory makes the first alone, and the others are the same for all targets.
-    """
-    if isinstance(made, tuple):
-        lowering, host, device = made
-        return lowering, host, device
-    return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
-
-
-@cache
-def pass_modules() -> Mapping[str, ModuleType]:
-    """Return the Python modules that expose pass constructors, by the FFI namespace they wrap."""
-    own = (namespace for namespace in SYSTEM.namespaces if importlib.util.find_spec(f"tvm.{namespace}"))
-    return {f"{name}.transform": importlib.import_module(f"tvm.{name}.transform") for name in own}
 
 
 _ITS_PACKAGES = tuple(str(Path(str(package.__file__)).parent) + os.sep for package in (tvm, tvm_ffi))

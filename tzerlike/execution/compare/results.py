@@ -22,7 +22,7 @@ from tzerlike.execution.compare.inputs import Inputs, inputs_for, unpack_inputs
 from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.passes.label import missing_support
 from tzerlike.processes.stack import soil_stack
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_passes
 from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, StepNotes
 from tzerlike.systems.optional import LEVELS
@@ -87,7 +87,7 @@ def compile_baseline(module: Any, notes: StepNotes, baseline: str = "") -> Funct
     """
 
     def compiled(name: str) -> Function:
-        watch = tvm_api.PassWatch(notes.note_pass)
+        watch = tvm_passes.PassWatch(notes.note_pass)
         compilation = Compilation(REFERENCE_TARGET, baseline_config(name), instruments=[watch])
         return native.entry_point(module, compilation.build(module))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tzerlike.core.dtypes import DType
 from tzerlike.execution.compare.islands import Island
-from tzerlike.systems.tvm_api import tensor_over
+from tzerlike.systems.tvm_build import tensor_over
 
 _NATIVE = ("float16", "float32", "float64")
 _ZONE = 320

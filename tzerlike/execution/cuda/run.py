@@ -26,7 +26,7 @@ from tzerlike.execution.compare.results import compile_baseline, raised
 from tzerlike.execution.compare.timing import noise
 from tzerlike.execution.cuda.device import TAINTED
 from tzerlike.passes.catalog import steps_of
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build
 from tzerlike.systems.baseline import baseline_config
 from tzerlike.systems.compilation import SILENT, Compilation
 from tzerlike.systems.optional import LEVELS
@@ -60,8 +60,8 @@ def trial(target: str) -> str:
     try:
         module = tvm_api.module_of(tvm_api.parse_script(_TRIAL.format(loop=_LOOPS[kind])))
         built = Compilation(target, ContextConfig()).build(module)
-        device = tvm_api.device_of(kind)
-        tensor, memory = tvm_api.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
+        device = tvm_build.device_of(kind)
+        tensor, memory = tvm_build.tensor_on(device, numpy.zeros(256, numpy.uint8), (64,), "float32")
         ask_compiler(lambda: native.entry_point(module, built)(tensor))
         return "" if (memory.numpy().view(numpy.float32) == 1).all() else "it computes something else"
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a driver is the answer
@@ -133,7 +133,7 @@ class _DeviceMemory:
 
     def __init__(self, inputs: Inputs, expected: Mapping[int, Expected], kind: str) -> None:
         """Copy the inputs to the device of a kind of target; CompilerRefused where that cannot be."""
-        self._device = tvm_api.device_of(kind)
+        self._device = tvm_build.device_of(kind)
         self._here = CallMemory(inputs, expected)
         self._there: dict[int, Any] = {}
         self.arguments: list[Any] = list(inputs.arguments)
@@ -143,7 +143,7 @@ class _DeviceMemory:
 
     def _copied(self, position: int, parameter: BufferParameter) -> tuple[Any, Any]:
         body = self._here.cells[position].body
-        return ask_compiler(lambda: tvm_api.tensor_on(self._device, body, parameter.shape, str(parameter.dtype)))
+        return ask_compiler(lambda: tvm_build.tensor_on(self._device, body, parameter.shape, str(parameter.dtype)))
 
     def ran(self, function: Callable[..., Any]) -> Ran:
         """Call a function on what lies here now, and compare; RAISED where the device reports a fault."""
@@ -160,9 +160,9 @@ class _DeviceMemory:
             return raised(refusal.message)
         return self._here.compared()
 
-    def seconds(self, built: tvm_api.Built) -> list[float]:
+    def seconds(self, built: tvm_build.Built) -> list[float]:
         """Time runs of a build on what lies here now; CompilerRefused where the device reports a fault."""
-        return ask_compiler(lambda: tvm_api.seconds_of_runs(built, self._device, self.arguments, _REPEATS // 2))
+        return ask_compiler(lambda: tvm_build.seconds_of_runs(built, self._device, self.arguments, _REPEATS // 2))
 
 
 def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> Ran:
@@ -175,7 +175,7 @@ def _on_host(module: Any, inputs: Inputs, expected: Mapping[int, Expected]) -> R
     return made if isinstance(made, Ran) else _DeviceMemory(inputs, expected, "llvm").ran(made)
 
 
-def _timed(module: Any, case: Case, built: tvm_api.Built, memory: _DeviceMemory) -> Timing | None:
+def _timed(module: Any, case: Case, built: tvm_build.Built, memory: _DeviceMemory) -> Timing | None:
     """Time the build and the one of the default pipeline alone by the device's clock; None where a second run computes
     something else, since the clock takes several in a row."""
     try:

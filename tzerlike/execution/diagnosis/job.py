@@ -29,7 +29,7 @@ from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api, under_test
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import PassTrail, Turn
+from tzerlike.systems.tvm_passes import PassTrail, Turn
 from tzerlike.tir.promises import TRUSTED
 from tzerlike.tir.shape import change_of
 from tzerlike.tir.typecheck import TypeChecker

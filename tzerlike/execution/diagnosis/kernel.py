@@ -10,7 +10,8 @@ from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, with_memory_inside
 from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import PassTrail, Turn, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import s_tir, tirx, type_of
+from tzerlike.systems.tvm_passes import PassTrail, Turn
 from tzerlike.tir.tree import Tree
 
 

@@ -16,7 +16,7 @@ from tzerlike.core.observation import Exit, Stage
 from tzerlike.execution.compare.storage import BufferCell, stores
 from tzerlike.passes.catalog import discover, steps_of
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -42,11 +42,11 @@ def judge_case(item: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
     except UserError as error:
         return {UNLOADABLE: str(error)}
     try:
-        ask_compiler(lambda: tvm_api.pass_context(case.config))
+        ask_compiler(lambda: tvm_passes.pass_context(case.config))
     except CompilerRefused as refusal:
         return {UNLOADABLE: f"an option of its PassContext: {_first_line(refusal.message)}"}
     try:
-        watch = tvm_api.PassWatch(channel.note_pass)
+        watch = tvm_passes.PassWatch(channel.note_pass)
         built = Compilation(case.target, case.config, passes, [watch], channel).build(module)
         if item["inputs"]:
             function = native.entry_point(module, built)

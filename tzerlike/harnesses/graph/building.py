@@ -25,7 +25,7 @@ from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 _relax = tvm_api.part("relax")
@@ -77,9 +77,9 @@ class Building:
     ) -> tuple[Any, list[int]]:
         """Return what the module becomes behind `passes`, and the blocks that each was the first to reach."""
         channel, reached = self.channel, [0 if around is None else around.blocks()]
-        target = ask_compiler(lambda: tvm_api.target_of(self.case.target))
-        watch = tvm_api.PassWatch(channel.note_pass)
-        with target, tvm_api.pass_context(self.case.config, [watch, *instruments]):
+        target = ask_compiler(lambda: tvm_build.target_of(self.case.target))
+        watch = tvm_passes.PassWatch(channel.note_pass)
+        with target, tvm_passes.pass_context(self.case.config, [watch, *instruments]):
             for spec in passes:
                 channel.note_pass(spec.name)
                 step = made_pass(spec)

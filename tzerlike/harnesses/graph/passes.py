@@ -17,7 +17,7 @@ from tzerlike.graph.loss import differentiable
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import OPERATOR_ROWS
 from tzerlike.graph.stored import COMPILED, GRADIENT
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 
 _MOST_PASSES = 10
 
@@ -121,7 +121,7 @@ def known_passes() -> Mapping[str, Any]:
     """Return what constructs each pass of Relax that can be had without arguments, by name."""
     module = tvm_api.part("relax").transform
     found = {}
-    for ffi_name in sorted(tvm_api.pass_constructors()):
+    for ffi_name in sorted(tvm_passes.pass_constructors()):
         short = ffi_name.removeprefix(_PREFIX)
         constructor = getattr(module, short, None)
         if ffi_name.startswith(_PREFIX) and constructor is not None and not _takes_arguments(constructor):

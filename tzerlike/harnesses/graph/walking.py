@@ -20,7 +20,7 @@ from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import gradients_first, made_pass
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 WALK = "walk-model"
@@ -60,8 +60,8 @@ def _stepped(building: Building, model: Model, channel: Channel, stop: int | Non
     """The walk that ends at a step which raises, or leaves what it may not."""
     case, module = building.case, building.module(model)
     count = len(case.passes)
-    target = ask_compiler(lambda: tvm_api.target_of(case.target))
-    with target, tvm_api.pass_context(case.config, []):
+    target = ask_compiler(lambda: tvm_build.target_of(case.target))
+    with target, tvm_passes.pass_context(case.config, []):
         for index, spec in enumerate(case.passes):
             if index == stop:
                 return _Step(index, spec.name, module, module).walk(count, Change.NONE, "")
@@ -111,7 +111,8 @@ def _wrong(building: Building, model: Model, length: int, found: Ran) -> Walk:
 
 def _behind(building: Building, model: Model, passes: Sequence[Any]) -> Any:
     module = building.module(model)
-    with ask_compiler(lambda: tvm_api.target_of(building.case.target)), tvm_api.pass_context(building.case.config, []):
+    target = ask_compiler(lambda: tvm_build.target_of(building.case.target))
+    with target, tvm_passes.pass_context(building.case.config, []):
         for spec in passes:
             module = ask_compiler(partial(made_pass(spec), module))
     return module

@@ -9,7 +9,8 @@ from tzerlike.core.limits import Limits
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
-from tzerlike.systems.tvm_api import HAS_TILES, SYSTEM, grouped_options
+from tzerlike.systems.tvm_api import HAS_TILES, SYSTEM
+from tzerlike.systems.tvm_passes import grouped_options
 from tzerlike.tir.constructed import is_calls, parts_called
 
 _DEFAULT_OPT_LEVEL = 2
@@ -68,7 +69,7 @@ _LOWERING = {
         device = tirx.transform.Simplify()(device)
         return tvm.get_global_func(f"target.build.tilelang_{target.kind.name}_without_compile")(device, target)""",
 }
-"""How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_api.build`."""
+"""How the program is built after its own passes, by `ContextConfig.pipeline`; see `tvm_build.build`."""
 
 
 _EXTENSIONS = """

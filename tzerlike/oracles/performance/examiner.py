@@ -18,7 +18,7 @@ from tzerlike.oracles.examiner import Ask, Look, Made
 from tzerlike.oracles.performance import HELD, judge_performance
 from tzerlike.oracles.protocol import Environment
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import UNASKED
 from tzerlike.systems.refusal import CompilerRefused
@@ -89,7 +89,7 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 def _compared(ir: str, seed: int, attempt: int, passes: list[str], channel: Channel) -> dict[str, Any]:
     module = load(ir)
     func = tvm_api.entry_of(module)
-    trail = tvm_api.PassTrail(lambda index, name: None)
+    trail = tvm_passes.PassTrail(lambda index, name: None)
     build = native.entry_point(module, Compilation("llvm", _CONFIG, instruments=[trail]).build(module))
     changing = [name for name in dict.fromkeys(turn.name for turn in trail.turns) if name in passes]
     race = Race(func, seed, attempt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_build
 from tzerlike.systems.refusal import ask_compiler
 from tzerlike.tir.allowlist.module import DEVICE, HOST, SOURCE, Allowlist, objection
 
@@ -14,7 +14,7 @@ class NotAllowed(Exception):
     """A program, or what it was lowered to, holds something that is not in the tables; the message says what."""
 
 
-def entry_point(program: Any, built: tvm_api.Built) -> Callable[..., Any]:
+def entry_point(program: Any, built: tvm_build.Built) -> Callable[..., Any]:
     """Return the compiled `main` of what was built from `program`, a module that no pass has touched.
 
     NotAllowed unless everything in both is in the tables: then no machine code has been loaded either. CompilerRefused
@@ -24,7 +24,7 @@ def entry_point(program: Any, built: tvm_api.Built) -> Callable[..., Any]:
     _require(built.host, HOST, ", as lowered")
     for device in built.devices:
         _require(device, DEVICE, ", as lowered for the device")
-    return ask_compiler(lambda: tvm_api.compiled_main(built))
+    return ask_compiler(lambda: tvm_build.compiled_main(built))
 
 
 def _require(module: Any, table: Allowlist, form: str) -> None:

@@ -66,7 +66,7 @@ def builtin_collection(cache_dir: Path) -> Collection:
         *directory.glob("*.py"),
         directory / "MANIFEST.toml",
         PACKAGE / "tir" / "tile_language.py",
-        PACKAGE / "systems" / "tvm_api.py",
+        *(PACKAGE / "systems").glob("tvm_*.py"),
     ]
     return load_seeds("builtin", cache_dir, key_of(files), lambda: generate(SOURCES))
 

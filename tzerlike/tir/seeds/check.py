@@ -12,19 +12,18 @@ from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.tilelang import tile_pipeline
 from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.tvm_api import (
-    build,
     dump_ir,
     entry_of,
     load_ir,
     module_of,
-    pass_context,
     structural_hash,
     structural_walk,
-    target_of,
     tirx,
     tvm,
     well_formed,
 )
+from tzerlike.systems.tvm_build import build, target_of
+from tzerlike.systems.tvm_passes import pass_context
 from tzerlike.tir.seeds.seed import Seed
 
 # LLVM's own optimiser is most of the cost of compiling and none of our concern here; nor are argument checks.

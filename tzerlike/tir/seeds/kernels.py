@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tzerlike.systems.tvm_api import entry_of, module_of, part, raised_by_tvm, target_of
+from tzerlike.systems.tvm_api import entry_of, module_of, part, raised_by_tvm
+from tzerlike.systems.tvm_build import target_of
 from tzerlike.tir.seeds import topi
 from tzerlike.tir.seeds.check import count_nodes
 from tzerlike.tir.seeds.generate import MAX_NODES, Recipe

@@ -56,7 +56,8 @@ def op(name: str, apply: Callable[..., Any], *inputs: str) -> Operator:
 
 def prim_func_of(operator: Operator) -> Any:
     """Return the PrimFunc of `operator`: inputs `p0`, `p1`, ..., then its outputs."""
-    from tzerlike.systems.tvm_api import part, target_of
+    from tzerlike.systems.tvm_api import part
+    from tzerlike.systems.tvm_build import target_of
 
     te = part("te")
     symbols: dict[str, Any] = {}
