@@ -1,5 +1,5 @@
-"""What a worker of an arithmetic campaign writes: each cause once, and once more where a user may meet it; and the deaths
-of TVM that it lives through."""
+"""What a worker of an arithmetic campaign writes: each cause once, and once more where a user may meet it; and deaths
+of TVM, which it survives."""
 
 from __future__ import annotations
 

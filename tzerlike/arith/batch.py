@@ -101,8 +101,8 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
                 outcome = answer(table, question, check)
                 book(name, outcome)
                 if outcome.refused:
-                    # TVM leaves an analyzer that raised with half of its constraints, and may die when it takes back the
-                    # others: that is this check's doing, and no later one asks that analyzer.
+                    # An analyzer that raised may have lost track of its constraints, and TVM dies when they end: that
+                    # is this check's doing, and no later one asks that analyzer.
                     scope.close()
                     question = posed(table, scope)
 
