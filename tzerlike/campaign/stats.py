@@ -62,9 +62,9 @@ class CurvePoint:
         elapsed, *numbers = line.split(",")
         if len(numbers) != _NUMBERS + len(libraries) or any(len(number) > 20 for number in numbers):
             raise ValueError(f"not {_NUMBERS + len(libraries) + 1} numbers")
-        counts = [*map(int, numbers)]
-        reached = dict(zip(libraries, counts[_NUMBERS:], strict=True))
-        point = cls(float(elapsed), *counts[:_NUMBERS], reached)
+        iterations, blocks, corpus, valuable, findings, *reached = counts = [*map(int, numbers)]
+        of_libraries = dict(zip(libraries, reached, strict=True))
+        point = cls(float(elapsed), iterations, blocks, corpus, valuable, findings, of_libraries)
         if not (math.isfinite(point.elapsed_s) and point.elapsed_s >= 0 and min(counts) >= 0):
             raise ValueError("out of range")
         return point
