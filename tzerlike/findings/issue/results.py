@@ -123,7 +123,7 @@ def speeds_in_words(subject: Subject) -> list[str]:
     text = (
         f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
         f"{_code_of_pass(subject)}, "
-        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
+        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.2f} times)."
     )
     return [text]
 
