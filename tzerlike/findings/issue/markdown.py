@@ -17,6 +17,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import (
     blamed,
     due_to,
+    has_no_end,
     results_in_words,
     slower_in_short,
     speeds_in_words,
@@ -510,7 +511,7 @@ def _test_lines(subject: Subject) -> list[str]:
         "crash": "the crash ends pytest",
         "hang": "an alarm ends it",
         "oom": "it hits a memory limit",
-    }.get(subject.finding.kind, "it fails")
+    }.get(subject.finding.kind, "it does not end" if has_no_end(blamed(subject)) else "it fails")
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."

@@ -25,7 +25,7 @@ _ALWAYS = (
 
 _SHORTER = (
     (
-        r" leaves ill-formed IR: Load/Store of buffer (\w+) ?occurred before its declaration$",
+        r" leaves ill-formed IR: Load/Store of buffer (\w+) *occurred before its declaration$",
         r" leaves a use of \1 before its declaration",
     ),
     (r": program with (\S+ and \S+)$", r": \1"),
