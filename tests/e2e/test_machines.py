@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,23 @@ def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Comma
     done = tzerlike(*again, "--shard", "2/2")
     assert done.returncode == 2
     assert "this machine cannot join: its cpu is" in done.stderr and "the campaign's is Another" in done.stderr
+
+
+def test_a_machine_says_what_it_is_before_it_prepares_seeds(tmp_path: Path, tzerlike: Command) -> None:
+    """So that a cluster refuses one with another TVM at once."""
+    directory = CampaignDir(tmp_path / "campaign")
+    first = tzerlike(*FUZZ, "--seed", "5", "--iterations", "2", "--shard", "1/2", "--out", directory.root)
+    assert first.returncode == 0, first.stderr
+    directory.environment.unlink()
+    words = ["fuzz", "--resume", "--shard", "2/2", "--ui", "plain", "--out", str(directory.root)]
+    fresh = environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
+    with subprocess.Popen([sys.executable, "-m", "tzerlike", *words], env=fresh, stdout=subprocess.PIPE) as machine:
+        assert machine.stdout is not None
+        try:
+            assert any(b"preparing seeds" in line for line in machine.stdout)
+            assert directory.environment.exists()
+        finally:
+            machine.terminate()
 
 
 def test_a_campaign_at_a_uri_is_resumed_and_fetched(tmp_path: Path, tzerlike: Command) -> None:

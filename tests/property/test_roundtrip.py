@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,19 @@ def test_a_parser_that_raises_is_named_by_its_message_without_numbers() -> None:
         faults.append(round_trip(module_of(tirx.PrimFunc([size], loop))))
     assert [fault.stage for fault in faults if fault is not None] == [PARSER, PARSER]
     assert len({fault.cause for fault in faults if fault is not None}) == 1
+
+
+def test_an_extent_that_comes_back_simplified_is_no_fault() -> None:
+    def loops(extent: Any) -> Any:
+        inner = tirx.For(tirx.Var("j", "int32"), 0, extent, tirx.ForKind.SERIAL, tirx.Evaluate(0))
+        return module_of(tirx.PrimFunc([], tirx.For(i, 0, 2, tirx.ForKind.SERIAL, inner)))
+
+    i = tirx.Var("i", "int32")
+    assert round_trip(loops(tirx.FloorMod(tirx.Add(i, 3), tirx.IntImm("int32", 2)))) is None
+    assert round_trip(loops(tirx.Add(i, tirx.Max(tirx.IntImm("int32", 1), tirx.IntImm("int32", 2))))) is None
+    short = tirx.IntImm("int16", 2)
+    loop = tirx.For(tirx.Var("i", "int16"), tirx.IntImm("int16", 0), short, tirx.ForKind.SERIAL, tirx.Evaluate(0))
+    assert round_trip(module_of(tirx.PrimFunc([], loop))) is not None
 
 
 def test_numbers_that_change_are_one_cause() -> None:

@@ -92,13 +92,19 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
     with ExitStack() as scope:
         channel.note_pass(f"{iteration} {CONSTRAINTS}")
         question = posed(table, scope)
-        if isinstance(question, AnalysisOutcome):
-            book(CONSTRAINTS, question)
-            return
         for name, check in checks.items():
+            if isinstance(question, AnalysisOutcome):
+                book(CONSTRAINTS, question)
+                return
             if iteration % check.every == 0 and check.applies(table.problem):
                 channel.note_pass(f"{iteration} {name}")
-                book(name, answer(table, question, check))
+                outcome = answer(table, question, check)
+                book(name, outcome)
+                if outcome.refused:
+                    # An analyzer that raised may have lost track of its constraints, and TVM dies when they end: that
+                    # is this check's doing, and no later one asks that analyzer.
+                    scope.close()
+                    question = posed(table, scope)
 
 
 def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) -> str:

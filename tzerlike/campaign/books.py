@@ -11,7 +11,7 @@ from typing import Any
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.machines import restarts_of
 from tzerlike.campaign.state import WorkerState, read_state
-from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, add_up, curve_point, extended_curve, read_curve
+from tzerlike.campaign.stats import CurvePoint, add_up, curve_csv, curve_point, extended_curve, read_curve
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
 from tzerlike.core.storage import locked, write_atomic, write_json
@@ -87,5 +87,4 @@ class Books:
         """Write stats.json and the curve; StorageError where they cannot be written."""
         write_json(self.directory.stats, stats)
         self.curve = extended_curve(self.curve, curve_point(stats))
-        lines = [CSV_HEADER, *(point.to_csv() for point in self.curve)]
-        write_atomic(self.directory.coverage_csv, "\n".join(lines) + "\n")
+        write_atomic(self.directory.coverage_csv, curve_csv(self.curve))

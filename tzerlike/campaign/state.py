@@ -139,8 +139,10 @@ class WorkerState(Tally, kw_only=True):
     """All that a worker of either harness saves of itself; what another harness has is empty.
 
     `elapsed` counts earlier runs of the campaign too, and `time` is when this was saved, in seconds since the epoch.
-    `coverage` is that of all workers of a machine. `reducing` is how many cases reductions have taken, `seen_again`
-    counts findings that had a bundle, by signature. `bringing` is the share of the last cases that brought something.
+    `coverage` is that of all workers of a machine, and so is that in `libraries`, of each by its name where there are
+    several: how many of its blocks are reached, and how many it has. `reducing` is how many cases reductions have
+    taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
+    brought something.
     """
 
     iterations: Count
@@ -153,6 +155,7 @@ class WorkerState(Tally, kw_only=True):
     coverage: Count = 0
     coverage_total: Count = 0
     coverage_backend: Text = "none"
+    libraries: dict[Text, tuple[Count, Count]] = {}
     corpus: Count = 0
     entries: list[tuple[_Id, Count]] = []
     focused: list[_Id] = []

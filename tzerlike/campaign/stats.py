@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,12 @@ CURVE_EVERY = 5.0
 """Seconds between two points of coverage.csv; the last point is that of now."""
 
 CSV_HEADER = "elapsed_s,iterations,blocks,corpus,valuable_tests,findings"
+"""Where the compiler is in several libraries, their names follow, with the blocks reached in each."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One line of coverage.csv."""
+    """One line of coverage.csv; where there are several libraries, `libraries` has the blocks reached in each."""
 
     elapsed_s: float
     iterations: int
@@ -49,22 +50,22 @@ class CurvePoint:
     corpus: int
     valuable_tests: int
     findings: int
+    libraries: Mapping[str, int] = field(default_factory=dict)
 
     def to_csv(self) -> str:
-        return (
-            f"{self.elapsed_s:.1f},{self.iterations},{self.blocks},{self.corpus},{self.valuable_tests},{self.findings}"
-        )
+        counts = (self.iterations, self.blocks, self.corpus, self.valuable_tests, self.findings)
+        return ",".join([f"{self.elapsed_s:.1f}", *map(str, (*counts, *self.libraries.values()))])
 
     @classmethod
-    def from_csv(cls, line: str) -> CurvePoint:
+    def from_csv(cls, line: str, libraries: Sequence[str] = ()) -> CurvePoint:
         """ValueError where the line is no point: every number is finite and none is negative."""
         elapsed, *numbers = line.split(",")
-        if len(numbers) != _NUMBERS or any(len(number) > 20 for number in numbers):
-            raise ValueError(f"not {_NUMBERS + 1} numbers")
-        point = cls(float(elapsed), *map(int, numbers))
-        if not (
-            math.isfinite(point.elapsed_s) and point.elapsed_s >= 0 and all(int(number) >= 0 for number in numbers)
-        ):
+        if len(numbers) != _NUMBERS + len(libraries) or any(len(number) > 20 for number in numbers):
+            raise ValueError(f"not {_NUMBERS + len(libraries) + 1} numbers")
+        iterations, blocks, corpus, valuable, findings, *reached = counts = [*map(int, numbers)]
+        of_libraries = dict(zip(libraries, reached, strict=True))
+        point = cls(float(elapsed), iterations, blocks, corpus, valuable, findings, of_libraries)
+        if not (math.isfinite(point.elapsed_s) and point.elapsed_s >= 0 and min(counts) >= 0):
             raise ValueError("out of range")
         return point
 
@@ -80,13 +81,15 @@ def read_curve(path: Path) -> tuple[list[CurvePoint], int]:
     lines = read_bytes(path).decode(errors="replace").splitlines()
     if not lines:
         return [], 0
-    if lines[0] != CSV_HEADER:
+    header, _, more = lines[0].partition(CSV_HEADER)
+    if header or lines[0] == "" or (more and not more.startswith(",")):
         raise UserError(f"{path}: the first line is not {CSV_HEADER}")
+    libraries = more.split(",")[1:]
     points: list[CurvePoint] = []
     bad = 0
     for line in lines[1:]:
         try:
-            point = CurvePoint.from_csv(line)
+            point = CurvePoint.from_csv(line, libraries)
         except (ValueError, TypeError):
             bad += 1
             continue
@@ -95,6 +98,13 @@ def read_curve(path: Path) -> tuple[list[CurvePoint], int]:
         else:
             points.append(point)
     return points, bad
+
+
+def curve_csv(curve: Sequence[CurvePoint]) -> str:
+    """Return the contents of coverage.csv, with the libraries that the last point has: earlier ones have 0 for them."""
+    libraries = [*curve[-1].libraries] if curve else []
+    points = [replace(point, libraries={name: point.libraries.get(name, 0) for name in libraries}) for point in curve]
+    return "\n".join([",".join([CSV_HEADER, *libraries]), *(point.to_csv() for point in points)]) + "\n"
 
 
 def extended_curve(curve: Sequence[CurvePoint], point: CurvePoint) -> list[CurvePoint]:
@@ -142,6 +152,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
         "valid_rate": round(total.valid / judged, 4) if judged else 0.0,
         "coverage": max((state.coverage for state in states), default=0),
         "coverage_total": max((state.coverage_total for state in states), default=0),
+        "coverage_libraries": _libraries(states),
         "coverage_backend": states[0].coverage_backend if states else "none",
         "corpus": corpus,
         "valuable_tests": total.valuable,
@@ -170,6 +181,12 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
     return STATS.stamped(numbers)
 
 
+def _libraries(states: Sequence[WorkerState]) -> dict[str, dict[str, int]]:
+    names = sorted({name for state in states for name in state.libraries})
+    counts = {name: [state.libraries[name] for state in states if name in state.libraries] for name in names}
+    return {name: dict(zip(("covered", "total"), max(found), strict=True)) for name, found in counts.items()}
+
+
 def _by_count(counts: Counts) -> Counts:
     return dict(Counter(counts).most_common())
 
@@ -186,4 +203,5 @@ def curve_point(stats: Mapping[str, Any]) -> CurvePoint:
         stats["corpus"],
         stats["valuable_tests"],
         sum(stats["findings"].values()),
+        {name: counts["covered"] for name, counts in stats.get("coverage_libraries", {}).items()},
     )

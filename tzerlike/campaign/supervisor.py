@@ -149,7 +149,7 @@ class Supervisor:
             if self._part.alone:
                 write_atomic(self.directory.config, self.config.to_toml())
             if self._part.alone or not self.directory.environment.exists():
-                write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
+                self._write_environment(facts)
             if self.focus is not None:
                 write_focus(self.directory.focus, self.focus)
             if (spent := time.monotonic() - began) > _SAID:
@@ -182,7 +182,9 @@ class Supervisor:
         try:
             if starts:
                 self._check_environment(client.facts)
-            if starts:
+                if self.resume and not self.directory.environment.exists():
+                    # A cluster that refuses this machine need not wait for its seeds.
+                    self._write_environment(client.facts)
                 self.show(self._view({}, "preparing seeds"))
                 self._prepare(client)
             if self._unwanted():
@@ -191,6 +193,9 @@ class Supervisor:
             client.close()
             raise
         return client
+
+    def _write_environment(self, facts: Mapping[str, Any]) -> None:
+        write_json(self.directory.environment, ENVIRONMENT.stamped(facts))
 
     def _unwanted(self) -> bool:
         return bool(self._stop) or self._time_left() <= 0

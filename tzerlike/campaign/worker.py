@@ -338,7 +338,10 @@ class Worker(ConfirmingWorker):
         if self.carried is not None:
             state.pending += len(self.carried)
             state.problems = list(dict.fromkeys([*state.problems, *self.carried.problems]))
-        write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(self.identity, coverage.snapshot()))
+        bits = coverage.snapshot()
+        if len(coverage.libraries) > 1:
+            state.libraries = {each.path.name: (each.counted(bits), len(each.addresses)) for each in coverage.libraries}
+        write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(self.identity, bits))
         super()._save()
 
     def _book_overhead(self) -> None:

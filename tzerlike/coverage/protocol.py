@@ -20,6 +20,12 @@ class CoveredLibrary:
     first: int
     addresses: npt.NDArray[np.unsignedinteger[Any]]
 
+    def counted(self, snapshot: bytes) -> int:
+        """Return how many of its blocks are in a snapshot of all libraries' coverage."""
+        start, bits = self.first % 8, self.first % 8 + len(self.addresses)
+        own = np.frombuffer(snapshot, np.uint8, offset=self.first // 8, count=-(-bits // 8))
+        return int(np.count_nonzero(np.unpackbits(own, bitorder="little")[start:bits]))
+
 
 class Coverage(Protocol):
     """The coverage of one or more libraries, shared by a process and all that it forks.

@@ -98,6 +98,16 @@ class Overview:
         return dict(sorted(kinds.items()))
 
     @property
+    def libraries(self) -> dict[str, tuple[int, int]]:
+        """The blocks of each library of the compiler, reached and in all; none where it is one library."""
+        table = self._table("coverage_libraries")
+        return {
+            name: (int(_number(row.get("covered"))), int(_number(row.get("total"))))
+            for name, row in table.items()
+            if isinstance(row, dict)
+        }
+
+    @property
     def covers(self) -> bool:
         """Whether the campaign followed coverage."""
         return self.number("coverage_total") > 0

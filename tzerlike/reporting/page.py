@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from itertools import pairwise
 
@@ -104,12 +105,19 @@ def _charts(overview: Overview) -> str:
     if overview.covers:
         unit = "edges" if backend == "sancov" else "basic blocks"
         charts.append(chart("Coverage", f"{unit} of TVM reached by cases that compile", lambda p: p.blocks))
+        for name, (_, total) in overview.libraries.items():
+            of_it = partial(_reached, name)
+            charts.append(chart(f"Coverage of {name}", f"of {total:,} {unit}", of_it))
     charts.append(curve_chart("Throughput", speeds(curve), "iterations a second", lambda value: f"{value:,.3g}"))
     if overview.covers:
         charts.append(chart("Corpus", "cases", lambda p: p.corpus))
     charts.append(chart("Findings", "unique", lambda p: p.findings))
     hint = "" if overview.covers else '<p class="soft">This campaign has no coverage and no corpus.</p>'
     return f'{hint}<div class="grid2">{"".join(charts)}</div>'
+
+
+def _reached(library: str, point: CurvePoint) -> int:
+    return point.libraries.get(library, 0)
 
 
 def speeds(curve: Sequence[CurvePoint], windows: int = 60) -> list[tuple[float, float]]:

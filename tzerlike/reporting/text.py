@@ -51,6 +51,8 @@ def _totals(overview: Overview) -> list[str]:
         covered, total = overview.number("coverage"), overview.number("coverage_total")
         line += f", coverage {covered:,.0f} ({covered / total:.2%}), corpus {overview.number('corpus'):,.0f}"
     lines = [line]
+    for name, (reached, blocks) in overview.libraries.items():
+        lines.append(f"  {one_line(name, 60)}: {reached:,} of {blocks:,} blocks ({reached / max(1, blocks):.2%})")
     seconds = overview.seconds()
     if total_time := sum(seconds.values()):
         most = sorted(seconds.items(), key=lambda item: -item[1])[:_BEST]

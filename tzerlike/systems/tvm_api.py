@@ -64,9 +64,6 @@ predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrge
 CALLED_NODES: Mapping[str, Any] = {} if KNOWN_IR else older_tvm.called_nodes(tirx)
 """Operators that are called here and are nodes in the latest version: name -> node."""
 
-HAS_TILES = "tl.tileop.copy" in tvm.ir.Op.list_op_names()
-"""Whether this is TileLang's fork, with its dialect of operators on tiles."""
-
 _OF_THIS_VERSION = f'"metadata":{{"tvm_version":"{TVM_VERSION}"}}}}'
 """How the text of a module ends that this version has written."""
 
@@ -301,6 +298,9 @@ _EXTENSIONS = tuple(
     if path.is_file()
 )
 """Libraries of the compiler besides its own, which `import tvm` does not load."""
+
+HAS_TILES = "tl.tileop.copy" in tvm.ir.Op.list_op_names()
+"""Whether this is TileLang's fork, with its dialect of operators on tiles, which the library beside TVM's registers."""
 
 
 def compiler_libraries() -> tuple[Path, ...]:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.stats import CSV_HEADER, CurvePoint
+from tzerlike.campaign.stats import CSV_HEADER, CurvePoint, curve_csv
 from tzerlike.cli.commands.report import report as command
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.config import CampaignConfig
@@ -113,6 +113,17 @@ def bundle(directory: CampaignDir, word: str, script: str = "x = 1\n") -> Path:
     )
     assert path is not None
     return path
+
+
+def test_each_library_of_the_compiler_has_a_curve(tmp_path: Path) -> None:
+    libraries = {"libtvm.so": {"covered": 70, "total": 1000}, "libmine.so": {"covered": 30, "total": 50}}
+    directory = campaign(tmp_path / "night", STATS | {"coverage_libraries": libraries})
+    points = [CurvePoint(5.0 * i, i, 10 * i, i, i, i, {"libtvm.so": 7 * i, "libmine.so": 3 * i}) for i in range(11)]
+    directory.coverage_csv.write_text(curve_csv(points))
+    html = page(read_overview(directory.root))
+    assert "Coverage of libmine.so: 0 at first, 30 after" in html and "Coverage of libtvm.so: 0 at first, 70" in html
+    assert sum(tag == "figure" for tag, _ in Reader(html).tags) == 6
+    assert any(line.endswith("libmine.so: 30 of 50 blocks (60.00%)") for line in summary(read_overview(directory.root)))
 
 
 def test_a_page_has_everything_and_needs_nothing(tmp_path: Path) -> None:

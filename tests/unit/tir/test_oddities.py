@@ -97,6 +97,26 @@ def test_arithmetic_on_indices_is_not_odd_there(func: Any) -> None:
     assert names(func) == []
 
 
+def test_a_view_that_says_how_memory_is_laid_out_which_no_caller_gives_is_odd() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32")):
+    with T.sblock("root"):
+        C = T.sblock_alloc_buffer((8, 8), "int32")
+        with T.sblock("tile"):
+            v = T.axis.spatial(1, 0)
+            T.reads(A[v, 0])
+            T.writes({memory}[v, 0])
+            D = T.match_buffer({memory}[v:v + 1, 0:1], (1, 1), "int32", strides=({stride}, 1), offset_factor=1)
+            D[0, 0] = A[v, 0]
+"""
+    own = tvm_api.parse_script(text.format(memory="C", stride=8))
+    assert names(own) == ["fixed strides of memory that TVM lays out"]
+    assert "strides" not in text_without_oddities(own)
+    assert names(tvm_api.parse_script(text.format(memory="B", stride=8))) == []
+    assert names(tvm_api.parse_script(text.format(memory="C", stride=8).replace(", strides=(8, 1)", ""))) == []
+
+
 def test_a_block_that_declares_accesses_of_memory_of_its_own_is_odd() -> None:
     text = """
 @T.prim_func(s_tir=True)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, params_of, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
 from tzerlike.tir.odd import expressions, statements
 from tzerlike.tir.odd.index_form import strange_at, strange_extents
@@ -56,10 +56,14 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
             other = OTHER_WAYS.get(what)
             ways = (partial(_with_node, tree, site, plainer),)
             yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
+    views = _views_of_own_memory(tree)
     for buffer in buffers_of(tree):
         if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
             aligned = {key(buffer): like(buffer, alignment=USUAL_ALIGNMENT)}
             yield Oddity("an alignment below that of an element", (partial(with_values, func, aligned),))
+        if key(buffer) in views and any(type(stride) is tirx.IntImm for stride in array_items(type_of(buffer).strides)):
+            loose = {key(buffer): like(buffer, strides=[])}
+            yield Oddity("fixed strides of memory that TVM lays out", (partial(with_values, func, loose),))
         if strange_extents(buffer):
             sized = {key(buffer): like(buffer, shape=[_EXTENT] * len(array_items(type_of(buffer).shape)))}
             yield Oddity("a size that is no arithmetic on indices", (partial(with_values, func, sized),))
@@ -79,6 +83,17 @@ def mended(func: Any, way: int, *, threads: bool) -> Any | None:
         if func is None:
             break
     return None
+
+
+def _views_of_own_memory(tree: Tree) -> frozenset[int]:
+    """Views, by key, of what is no parameter: passes make its memory smaller, and may lay it out otherwise."""
+    views: dict[int, int] = {}
+    for site in tree.of_type(s_tir.SBlock):
+        for match in array_items(site.node.match_buffers):
+            source = key(source_of(match.source))
+            views[key(match.buffer)] = views.get(source, source)
+    given = frozenset(map(key, params_of(tree.func)))
+    return frozenset(view for view, memory in views.items() if memory not in given)
 
 
 def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
