@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,7 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings import growth
 from tzerlike.findings.bundles.bundle import Confirmation, read_bundle
 from tzerlike.findings.bundles.compilation import bundle_plainly
 from tzerlike.findings.known import Known
@@ -39,6 +42,9 @@ from tzerlike.reporting.triage.sightings import collect
 
 LISTS = "lists"
 
+LATE = 0.5
+"""Seconds of processor time: more than the part of its limit that a hang gets while a smaller one is searched."""
+
 
 def essence(ir: str) -> list[str]:
     """What there is in a list: one number twice, a large one, a negative one."""
@@ -48,11 +54,16 @@ def essence(ir: str) -> list[str]:
 
 
 def run_case(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
-    """Sort dies of negative numbers, and of large ones."""
+    """Sort dies of negative numbers, and of large ones; DropNegative has no end with four numbers and more, and comes
+    late to one with two."""
     channel.enter_stage(Stage.PASSES)
     numbers = json.loads(case.ir)
     for spec in case.passes:
         channel.note_pass(spec.name)
+        if spec.name == "toy.DropNegative":
+            until = time.process_time() + (math.inf if len(numbers) > 3 else LATE if len(numbers) > 1 else 0.0)
+            while time.process_time() < until:
+                pass
         if spec.name == "toy.Sort" and numbers and (min(numbers) < 0 or max(numbers) > 99):
             os.kill(os.getpid(), signal.SIGSEGV)
         numbers = PASSES[spec.name](numbers)
@@ -153,6 +164,18 @@ def test_two_causes_of_one_signature_come_apart(campaign: Campaign) -> None:
         campaign.go_on()
     assert len(campaign.others) == 1, "each of the two has its bundle"
     assert len(triage(collect([campaign.directory]), Known()).groups) == 2
+
+
+def test_a_hang_stays_one_where_the_smallest_case_ends_after_all(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growth, "PATIENCE", 2.0)
+    finding = campaign.finding([8, 7, 6, 5, 4, 3, 2, 1], "DropNegative")
+    path = campaign.write(finding)
+    campaign.reductions.found(path, finding)
+    campaign.go_on()
+    assert finding.kind == "hang"
+    assert 4 <= len(json.loads(read_bundle(path / "reduced").stored.case.ir)) < 8
 
 
 def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Path, executor: ForkExecutor) -> None:

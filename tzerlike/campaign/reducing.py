@@ -18,7 +18,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.shrink import Shrinking, Task
+from tzerlike.core.shrink import Shrinking, Task, last_that
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
@@ -201,7 +201,7 @@ class Reductions:
         bundle = replace(bundle, environment=held.best)
         search = self._search(bundle, self._judge(bundle))
         yield from _costs(search, search.once(_PATIENCE), most=_ROUGHLY - held.asked)
-        self._save(bundle, search.best, {**bundle.environment, ROUGHLY: True})
+        self._save(bundle, [search.best], {**bundle.environment, ROUGHLY: True})
         yield _WRITING
         return True
 
@@ -214,22 +214,27 @@ class Reductions:
             return
         bundle = yield from self._holding_less(bundle)
         limits = self._executor.limits.relaxed(_HASTE) if bundle.kind == "hang" else None
-        search = self._search(bundle, self._judge(bundle, limits))
+        accepted = [bundle.stored.case]
+        search = self._search(bundle, self._judge(bundle, limits), accepted.append)
         yield from _costs(search, search.steps(), cost)
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
         if keep:
-            self._save(bundle, search.best, bundle.environment)
+            self._save(bundle, accepted if bundle.kind == "hang" else [search.best], bundle.environment)
         else:
             self._compare(search.best, bundle, self._judge(bundle))
         yield _WRITING * cost
 
-    def _search(self, bundle: Bundle, judge: FindingJudge) -> Shrinking[Case]:
+    def _search(
+        self, bundle: Bundle, judge: FindingJudge, taken: Callable[[Case], None] = lambda case: None
+    ) -> Shrinking[Case]:
         reducers = (guilty_passes(bundle.observation), *self._programs.reducers.values())
-        return Shrinking(bundle.stored.case, Task(reducers, self._programs.size, lambda case: case.id, judge.keeps))
+        task = Task(reducers, self._programs.size, lambda case: case.id, judge.keeps)
+        return Shrinking(bundle.stored.case, task, taken)
 
-    def _save(self, bundle: Bundle, best: Case, environment: Mapping[str, Any]) -> None:
+    def _save(self, bundle: Bundle, cases: Sequence[Case], environment: Mapping[str, Any]) -> None:
+        """Write the smallest of ever smaller cases that is confirmed."""
         recorder = Recorder(bundle, self._judge(bundle), environment)
-        if self._keep(lambda: recorder.save(best)):
+        if self._keep(lambda: recorder.save(last_that(recorder.save, cases))):
             self._keep(lambda: refresh_report(bundle.path))
 
     def _judge(self, bundle: Bundle, limits: Limits | None = None) -> FindingJudge:

@@ -61,6 +61,17 @@ def search(
     return run.outcome(not any(stop() for _ in run.steps()))
 
 
+def last_that(holds: Callable[[V], bool], values: Sequence[V]) -> V:
+    """Return the last of values, each smaller than the one before, that holds, by bisection: the first one does, and
+    what is smaller than one that does not hold is taken not to hold either."""
+    good, bad = 0, len(values)
+    place = bad - 1
+    while place > good:
+        good, bad = (place, bad) if holds(values[place]) else (good, place)
+        place = (good + bad) // 2
+    return values[good]
+
+
 class Shrinking(Generic[V]):
     """A search that is done step by step: `best` is the smallest value so far, the counts are those of Outcome."""
 

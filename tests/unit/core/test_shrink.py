@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.core.shrink import Attempt, Outcome, Shrinking, Task, search, spans
+from tzerlike.core.shrink import Attempt, Outcome, Shrinking, Task, last_that, search, spans
 
 Value = tuple[int, ...]
 
@@ -160,3 +160,16 @@ def test_spans_cover_everything_at_every_length_and_end_with_each_element_alone(
     if count:
         assert found[0] == (0, count)
         assert max(lengths) == count
+
+
+@given(st.integers(1, 100), st.data())
+def test_the_last_value_that_holds_is_found_in_few_questions(count: int, data: st.DataObject) -> None:
+    last, asked = data.draw(st.integers(0, count - 1)), []
+
+    def holds(value: int) -> bool:
+        asked.append(value)
+        return value <= last
+
+    assert last_that(holds, range(count)) == last
+    assert len(asked) <= count.bit_length() + 1
+    assert last < count - 1 or len(asked) <= 1, "the smallest is asked first"

@@ -82,6 +82,10 @@ def test_wrong_code_that_dies_or_strays_says_so() -> None:
     assert headline(subject("wrong-code", wrong("both", None, Ending.DIED))).endswith(
         "the compiled function dies (SIGFPE)"
     )
+    late = wrong("both", None, Ending.DIED)
+    assert late.results is not None
+    late = replace(late, results=late.results.died(False, "over the time limit"))
+    assert headline(subject("wrong-code", late)).endswith("the compiled function does not end")
     outside = replace(OFF, nature="outside", expected="", got="", bound="")
     told = report(subject("wrong-code", wrong("both", outside)))
     assert "The compiled function writes outside of buffer B." in told

@@ -47,6 +47,16 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
             "TVMScript is not parsed: thread_binding() has no argument 'unroll'",
         ),
         (
+            "the parser raises",
+            "types\nerror: Incompatible types\n --> <str>:9:9\n   |  \n 9 |          B[A] = 0\n   |          ^^^^^^^^",
+            "TVMScript is not parsed back: B[A] = 0",
+        ),
+        (
+            "the parser raises",
+            f"no\nerror: no\n --> <str>:9:9\n 9 |  f({50 * '1'})\n   |  {53 * '^'}",
+            "TVMScript is not parsed back: no",
+        ),
+        (
             "the printer raises",
             "InternalError: Check failed: fb->value != <n> (<n> vs. <n>) : Divide by zero",
             "TVMScript is not printed: Divide by zero",
@@ -69,6 +79,22 @@ def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> Non
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.LowerMatchBuffer", origin=origin)
     told = "[Bug][TIR] CompactBufferAllocation leaves IR that LowerMatchBuffer fails on"
     assert headline(subject("ice-on-valid", seen)) == told
+
+
+def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
+    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "ill-formed", "")
+    for message, told in (
+        ("Check failed: (!count(v)) is false: variable i has been used before definition!", "leaves i undefined"),
+        ("Check failed: (a) is false: no", "leaves ill-formed IR: no"),
+    ):
+        seen = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {message}", "tirx.MakePackedAPI", origin=origin)
+        assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] CompactBufferAllocation {told}"
+
+
+def test_a_check_without_words_tells_what_is_rare_in_the_program() -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (p.has_value()) is false: ")
+    told = replace(subject("ice-on-valid", seen), script='def main(A: T.Buffer((1,), "int8x4")):\n')
+    assert headline(told) == "[Bug][TIR] Code generation fails on int8x4: check p.has_value()"
 
 
 def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:

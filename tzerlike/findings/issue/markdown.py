@@ -17,6 +17,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import (
     blamed,
     due_to,
+    has_no_end,
     results_in_words,
     slower_in_short,
     speeds_in_words,
@@ -135,9 +136,11 @@ def headline(subject: Subject) -> str:
         text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
-        where = _left(seen.origin) or "it is ill-formed"
+        where = _left(seen.origin)
         failing = "code generation" if place == _STAGES[Stage.BUILD] else place
-        text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where}"
+        text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where or 'it is ill-formed'}"
+        if not where and seen.refusal:
+            text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
         text = f"{place} crashes ({_death(subject)}){_at(subject)}"
     elif kind == "ice-on-valid":
@@ -158,8 +161,13 @@ def headline(subject: Subject) -> str:
 
 
 def _on_operators(subject: Subject) -> str:
-    """The operators of a model that calls few, unless what is said names one."""
-    named = called_operators(subject.script) if subject.case.harness == GRAPH else []
+    """The operators of a model that calls few, unless what is said names one; and what few programs have, where code
+    generation fails a check that has no words."""
+    if subject.case.harness == GRAPH:
+        named = called_operators(subject.script)
+    else:
+        wordless = not subject.seen.pass_name and reason(subject.seen.refusal).startswith("check ")
+        named = rare_names(subject.script) if wordless else []
     said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
     return "" if said or not named else f" on {' and '.join(named)}"
 
@@ -503,7 +511,7 @@ def _test_lines(subject: Subject) -> list[str]:
         "crash": "the crash ends pytest",
         "hang": "an alarm ends it",
         "oom": "it hits a memory limit",
-    }.get(subject.finding.kind, "it fails")
+    }.get(subject.finding.kind, "it does not end" if has_no_end(blamed(subject)) else "it fails")
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."

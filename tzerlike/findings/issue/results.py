@@ -27,7 +27,9 @@ def wrong_in_short(ran: Ran) -> str:
     difference = ran.difference
     if difference is None:
         return {
-            Ending.DIED: f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
+            Ending.DIED: "the compiled function does not end"
+            if has_no_end(ran)
+            else f"the compiled function dies ({ran.message.partition(' ')[0] or 'no message'})",
             Ending.UNDEFINED: f"the lowered kernel {_undefined(ran.message)}",
             Ending.RAISED: f"the compiled function raises {first_line(ran.message)}",
         }.get(ran.ending, ran.ending.value)
@@ -37,6 +39,11 @@ def wrong_in_short(ran: Ran) -> str:
     kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
+
+
+def has_no_end(ran: Ran) -> bool:
+    """Whether a build was stopped for the time that it took."""
+    return ran.ending is Ending.DIED and ran.message.startswith("over the time")
 
 
 def wrong_place(difference: Difference) -> str:
@@ -123,7 +130,7 @@ def speeds_in_words(subject: Subject) -> list[str]:
     text = (
         f"Medians of {len(timing.optimised)} interleaved runs on one core: {first:.1f} us without "
         f"{_code_of_pass(subject)}, "
-        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.3g} times)."
+        f"{second:.1f} us with it, {second / first:.3g} times as long (noise alone: {timing.floor:.2f} times)."
     )
     return [text]
 

@@ -18,11 +18,16 @@ _ALWAYS = (
     (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
+    (r" leaves ill-formed IR: variable (\w+) has been used before definition!$", r" leaves \1 undefined"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
 
 _SHORTER = (
+    (
+        r" leaves ill-formed IR: Load/Store of buffer (\w+) *occurred before its declaration$",
+        r" leaves a use of \1 before its declaration",
+    ),
     (r": program with (\S+ and \S+)$", r": \1"),
     (r" leaves an ill-formed module: (.*) is not defined$", r" leaves \1 undefined"),
     (r" leaves an ill-formed module: ", " leaves ill-formed IR: "),

@@ -53,8 +53,8 @@ _USUAL = frozenset(
 """What half of all programs have."""
 
 
-_NARROW = r"bfloat16|float[468]_\w+"
-"""Types that TVM computes in another one."""
+_NARROW = r"bfloat16|float[468]_\w+|[a-z]+\d+x\d+"
+"""Types that TVM computes in another one, and vectors."""
 
 
 def rare_names(script: str) -> list[str]:

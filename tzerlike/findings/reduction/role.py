@@ -10,7 +10,7 @@ from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.shrink import Outcome, Task, search
+from tzerlike.core.shrink import Outcome, Task, last_that, search
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.programs import CaseSize, Programs
@@ -123,9 +123,15 @@ def reduce_bundle(
     if earlier is not None and programs.size(earlier) < before and judge.keeps(earlier):
         start = recorder.saved = earlier
 
+    accepted = [start]
+
+    def note(case: Case) -> None:
+        accepted.append(case)
+        recorder.note(case)
+
     def searched(case: Case, judge: FindingJudge) -> Outcome[Case]:
         task = Task(tuple(programs.reducers.values()), programs.size, lambda case: case.id, judge.keeps)
-        return search(case, task, stop=patience.ended, taken=recorder.note)
+        return search(case, task, stop=patience.ended, taken=note)
 
     asked = 0
     if bundle.kind == "hang":
@@ -133,19 +139,21 @@ def reduce_bundle(
         hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
         found = searched(start, judge_by(hasty))
         asked = found.asked
-        if found.value != start and judge.keeps(found.value):
-            start = found.value
+        start = last_that(judge.keeps, accepted)
+        del accepted[accepted.index(start) + 1 :]
     outcome = searched(start, judge)
     asked += outcome.asked
     lesser = holding_less(replace(bundle, stored=replace(bundle.stored, case=outcome.value)))
     if lesser.environment != bundle.environment:
         bundle = lesser
         recorder = Recorder(bundle, judge_by(witness), environment)
-    if not recorder.save(outcome.value):
+    # What takes all of its time may still end.
+    best = last_that(recorder.save, accepted) if bundle.kind == "hang" else outcome.value
+    if not recorder.save(best):
         tell("flaky", None if recorder.saved is None else programs.size(recorder.saved), asked)
         return
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
-    tell(status, programs.size(outcome.value), asked)
+    tell(status, programs.size(best), asked)
 
 
 def _late(patience: _Patience) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding, Signed
@@ -46,7 +47,7 @@ def _in_words(seen: Observation) -> str:
     lines = [line.strip() for line in seen.message.splitlines()[1:]]
     said = next((line.partition("error: ")[2] for line in lines if "error: " in line), "")
     if said:
-        return f"TVMScript is not parsed back: {_CONDITION.sub('', said)}"
+        return f"TVMScript is not parsed back: {_marked(seen.message) or _CONDITION.sub('', said)}"
     cause = seen.message.partition("\n")[0]
     if seen.pass_name.startswith("the printer"):
         return f"TVMScript is not printed: {_CONDITION.sub('', cause)}"
@@ -57,6 +58,18 @@ def _in_words(seen: Observation) -> str:
         change = " becomes ".join(values)
     return f"TVMScript does not round-trip: {place} {change}".rstrip()
 
+
+def _marked(message: str) -> str:
+    """The piece of the printed program that the parser points at, if it is short: the cause, where an error is a
+    symptom."""
+    for line, below in pairwise(message.splitlines()):
+        if re.fullmatch(r"\s*\|\s*\^+\s*", below):
+            piece = line[below.index("^") : below.rindex("^") + 1].strip()
+            return piece if len(piece) < _PIECE else ""
+    return ""
+
+
+_PIECE = 40
 
 _CONDITION = re.compile(r"^(?:\w+: )?Check failed: .* : ")
 """In front of what a check says."""
