@@ -119,6 +119,7 @@ def test_a_campaign_lowers_kernels_by_their_own_pipeline(tile: dict[str, str], t
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "campaign/stats.json").read_text())
     assert stats["iterations"] == 60 and not stats["faults"]
+    assert stats["coverage_libraries"]["libtilelang.so"]["covered"] > 10_000
     assert stats["valid_rate"] >= 0.7 and any(name.startswith("tile-") for name in stats["mutators"])
     cases = [json.loads(file.read_text())["case"] for file in (tmp_path / "campaign/corpus").glob("*.json")]
     assert {case["config"]["pipeline"] for case in cases} == {"tiles"}
