@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.puzzles.confirming import Confirming, NoTexts, confirming
+from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Observation, Stage
+from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.processes.channel import Channel
@@ -72,6 +73,36 @@ def bundles(worker: Confirming) -> list[tuple[str, int]]:
         for path in worker.directory.bundles()
     ]
     return sorted((case["case"]["ir"], seen["tier"]) for case, seen in read)
+
+
+class Deadly(NoTexts):
+    """Programs whose only reducer has `watch` called where it might take a worker with it."""
+
+    def __init__(self, watch: Callable[[], None]) -> None:
+        self.reducers = {"deadly": self._reduced}
+        self._watch = watch
+
+    def _reduced(self, case: Case) -> Iterator[Callable[[], Case | None]]:
+        self._watch()
+        return iter(())
+
+    def size(self, case: Case) -> Any:
+        return 0
+
+
+def test_a_case_over_which_a_worker_ends_while_it_looks_for_a_smaller_one_is_set_aside(tmp_path: Path) -> None:
+    left: list[WorkerState] = []
+    deadly = Deadly(lambda: left.append(read_state(worker.directory.worker_state(0))))
+    with confirming(tmp_path / "c", compiled, Limits(5.0, 1 << 30), [], deadly) as (worker,):
+        case = Case("odd")
+        refused = Observation(Exit.REJECTED, Stage.PASSES, "InternalError: no", "tirx.UnrollLoop")
+        worker.define(case, refused, StoredCase(case, Provenance("made")))
+        assert worker.state.in_hand is None and not worker.directory.aside.exists()
+        (worker.state,) = left
+        worker.restore()
+        assert worker.state.in_hand is not None
+        worker.judge_again(worker.state.in_hand)
+        assert [path.stem for path in worker.directory.aside.iterdir()] == [case.id]
 
 
 @pytest.mark.parametrize("worker", ["plain"], indirect=True)

@@ -247,7 +247,13 @@ class ConfirmingWorker(ShardWorker):
         if what in self.doubts or self.defining > self.state.pairs * _DEFINING_SHARE:
             return None
         self.doubts.add(what)
-        found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
+        # A reducer that takes this worker with it does so again: the next one sets the case aside.
+        self.state.in_hand = InHand.of(stored, tries=1)
+        self.save()
+        try:
+            found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
+        finally:
+            self.state.in_hand = None
         self.defining += tried
         self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
         if found is None:

@@ -101,8 +101,8 @@ class InHand(msgspec.Struct):
     tries: Count = 0
 
     @classmethod
-    def of(cls, stored: StoredCase) -> InHand:
-        return cls(stored.case.to_json(), stored.provenance.to_json())
+    def of(cls, stored: StoredCase, tries: int = 0) -> InHand:
+        return cls(stored.case.to_json(), stored.provenance.to_json(), tries)
 
     @property
     def stored(self) -> StoredCase:
