@@ -31,6 +31,7 @@ from tzerlike.findings.issue.wording import (
     brief,
     called_operators,
     first_line,
+    most_called,
     pasted,
     rare_names,
     reason,
@@ -149,8 +150,9 @@ def headline(subject: Subject) -> str:
         else:
             text = f"{place} fails: {reason(seen.refusal)}"
     else:
+        most = most_called(subject.script)
         text = {
-            "hang": f"{place} hangs{_at(subject)}",
+            "hang": f"{place} hangs{_at(subject) or (most and f' on {most}')}",
             "oom": f"{place} runs out of memory",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,6 +66,15 @@ def rare_names(script: str) -> list[str]:
     found = dict.fromkeys([*names, *re.findall(rf'"({_NARROW})"', body)])
     return list(found) if len(found) <= _FEW_NAMES else []
 
+
+def most_called(script: str) -> str:
+    """The operation that a program of TVMScript has most of, with its number, if it has several."""
+    called = Counter(re.findall(r"\bT\.((?!Buffer)[A-Z]\w+|min|max|if_then_else)\(", script))
+    (name, count), *_ = [*called.most_common(1), ("", 0)]
+    return f"{count} T.{name}" if count >= _SEVERAL else ""
+
+
+_SEVERAL = 4
 
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
 _NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
