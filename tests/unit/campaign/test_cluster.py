@@ -432,7 +432,10 @@ def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(at_work, "EVERY", 0.0)
-    ends = ["import os; os.kill(os.getpid(), 9)", "print('tzerlike: no TVM'); raise SystemExit(2)", "pass"]
+    fault = (
+        "print('tzerlike: our fault: Traceback (most recent call last):\\n  File 1\\nKeyError: 3'); raise SystemExit(1)"
+    )
+    ends = ["import os; os.kill(os.getpid(), 9)", "print('tzerlike: no TVM'); raise SystemExit(2)", fault, "pass"]
     launched = iter(ends)
 
     @contextmanager
@@ -444,6 +447,7 @@ def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_
     link = Direct(Coordinator(campaign(tmp_path)), 0)
     assert at_work.work(Part(1, 0, 2), link) == "no TVM"
     assert link.told == ["ended by signal 9, it begins again"]
+    assert at_work.work(Part(1, 0, 2), link) == "our fault: KeyError: 3"
     assert at_work.work(Part(1, 0, 2), link) == ""
 
 

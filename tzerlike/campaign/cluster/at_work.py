@@ -101,6 +101,7 @@ _SAID = ("worker ", "the zygote", "the runner", "paused", "there is room")
 """How the lines of a machine begin that are of use where the campaign was started."""
 
 _ERROR = "tzerlike: "
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 class _Output:
@@ -111,7 +112,7 @@ class _Output:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.error = ""
+        self.error = self._said = ""
 
     def tell(self, link: Link) -> None:
         """Pass on what has come and is of use."""
@@ -121,7 +122,10 @@ class _Output:
                 if line.startswith(_SAID):
                     link.tell(line)
                 elif line.startswith(_ERROR):
-                    self.error = line.removeprefix(_ERROR)
+                    self.error = self._said = line.removeprefix(_ERROR)
+                elif self._said.endswith(_TRACEBACK) and line[:1].strip():
+                    # The last line of a traceback says what it was.
+                    self.error = self._said.removesuffix(_TRACEBACK) + line
 
     def finish(self, link: Link) -> None:
         """Pass on the last of it, of a command that has ended."""
