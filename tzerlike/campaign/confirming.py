@@ -247,18 +247,18 @@ class ConfirmingWorker(ShardWorker):
         if what in self.doubts or self.defining > self.state.pairs * _DEFINING_SHARE:
             return None
         self.doubts.add(what)
-        # A reducer that takes this worker with it does so again: the next one sets the case aside.
+        # What takes this worker with it does so again: the next one sets the case aside.
         self.state.in_hand = InHand.of(stored, tries=1)
         self.save()
         try:
             found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
+            self.defining += tried
+            self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
+            if found is None:
+                return None
+            return self._as_ours(found, partial(self.report, found, replace(stored, case=found.case)))
         finally:
             self.state.in_hand = None
-        self.defining += tried
-        self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
-        if found is None:
-            return None
-        return self._as_ours(found, partial(self.report, found, replace(stored, case=found.case)))
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""
