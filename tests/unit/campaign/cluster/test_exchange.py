@@ -2,108 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import subprocess
-import sys
-import threading
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
 
-from tests.bundles import program
+from tests.unit.campaign.cluster.machines import ENVIRONMENT, PROGRAM, Direct, Machine, campaign, no_room
 from tzerlike import __version__
-from tzerlike.campaign.claims import Claims
-from tzerlike.campaign.cluster import at_work
 from tzerlike.campaign.cluster.coordinator import Coordinator
-from tzerlike.campaign.cluster.left import deliver, held
-from tzerlike.campaign.cluster.link import Unreachable, exchange
+from tzerlike.campaign.cluster.link import exchange
 from tzerlike.campaign.cluster.mirror import Mirror
-from tzerlike.campaign.cluster.outside import Outside, Post
-from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Piece, Welcome, as_bytes, from_bytes, lay_down
-from tzerlike.campaign.directory import FOUND_ELSEWHERE, CampaignDir
+from tzerlike.campaign.cluster.parcel import ANOTHER, News, Parcel, Piece, lay_down
+from tzerlike.campaign.directory import FOUND_ELSEWHERE
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.state import WorkerState, read_state, write_state
 from tzerlike.core.case import Case, Provenance
-from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import StorageError, UserError
 from tzerlike.core.storage import NoSpace
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage.focus import Focus, read_focus, write_focus
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
-
-PROGRAM = program("None")
-ENVIRONMENT = {
-    "tzerlike": __version__,
-    "tvm": "0.27.0.post1",
-    "compiler_library": "0123456789abcdef",
-    "cpu": "one",
-    "coverage_total": 8,
-}
-
-
-def campaign(root: Path, nodes: int = 2) -> CampaignDir:
-    directory = CampaignDir(root / "campaign")
-    directory.create(0)
-    directory.config.write_text(CampaignConfig(seed=1, nodes=nodes).to_toml())
-    return directory
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tzerlike.campaign.cluster.mirror._SAVES_EVERY", -1.0)
-    monkeypatch.setattr("tzerlike.campaign.cluster.mirror._CHANGES_EVERY", -1.0)
-    monkeypatch.setattr("tzerlike.campaign.cluster.merged._EVERY", -1.0)
-
-
-def no_room(*_: object) -> None:
-    raise NoSpace("no space left")
-
-
-class Machine:
-    """A machine whose messages go straight to a coordinator."""
-
-    def __init__(self, root: Path, coordinator: Coordinator, node: int, nodes: int = 2, name: str = "") -> None:
-        self.coordinator, self.node = coordinator, node
-        self.mirror = Mirror(root / f"machine{name or node}", Part(1, node, nodes))
-        welcome = from_bytes(Welcome, as_bytes(coordinator.join(node)))
-        self.epoch = welcome.epoch
-        self.mirror.begin(welcome.pieces)
-        self.directory = self.mirror.directory
-        self.directory.create(1, node)
-
-    def exchange(self, lost: bool = False) -> News:
-        parcel = from_bytes(Parcel, as_bytes(self.mirror.parcel()))
-        answer = from_bytes(News, as_bytes(self.coordinator.exchange(self.node, self.epoch, parcel)))
-        if not lost and not answer.end:
-            self.mirror.take(parcel, answer)
-        return answer
-
-    def add(self, text: str) -> str:
-        case = Case(PROGRAM, input_seed=zlib.crc32(text.encode()))
-        self.directory.save_case(StoredCase(case, Provenance("test", worker=self.node)))
-        return case.id
-
-    def find(self, name: str, **files: str) -> Path:
-        bundle = self.directory.findings / name
-        bundle.mkdir(parents=True, exist_ok=True)
-        stored = StoredCase(Case(PROGRAM), Provenance("test", worker=self.node))
-        for file, text in {"case.json": json.dumps(stored.to_json()), **files}.items():
-            (bundle / file).parent.mkdir(exist_ok=True)
-            (bundle / file).write_text(text)
-        return bundle
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Coordinator, Machine, Machine]:
-    coordinator = Coordinator(campaign(tmp_path))
-    return coordinator, Machine(tmp_path, coordinator, 0), Machine(tmp_path, coordinator, 1)
 
 
 def test_a_case_of_one_machine_reaches_the_campaign_and_the_other_once(
@@ -316,27 +238,6 @@ def test_a_part_goes_on_elsewhere_from_what_was_saved_and_its_first_machine_give
     assert not successor.exchange().end
 
 
-class Direct:
-    """A link straight to a coordinator; `cut` times nobody answers, once what was sent has arrived."""
-
-    def __init__(self, coordinator: Coordinator, node: int, cut: int = 0) -> None:
-        self.coordinator, self.node, self.cut = coordinator, node, cut
-        self.told: list[str] = []
-
-    def join(self) -> Welcome:
-        return self.coordinator.join(self.node)
-
-    def exchange(self, epoch: int, parcel: Parcel) -> News:
-        answer = self.coordinator.exchange(self.node, epoch, parcel)
-        self.cut -= 1
-        if self.cut >= 0:
-            raise Unreachable
-        return answer
-
-    def tell(self, line: str) -> None:
-        self.told.append(line)
-
-
 def test_what_there_is_no_room_for_on_a_machine_comes_again(
     pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,168 +272,6 @@ def test_a_machine_begins_with_a_bounded_number_of_cases(
     monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.MOST_AT_FIRST", 2)
     begun = Machine(tmp_path, coordinator, 0, name="successor").directory.corpus_ids()
     assert len(begun) == 2 and set(begun) < cases
-
-
-class TestOutside:
-    """A coordinator that is not in the cluster, and the actor that has its messages."""
-
-    def outside(self, tmp_path: Path) -> tuple[Outside, list[tuple[str, int]]]:
-        """One whose thread is not begun, and what it answers."""
-        said: list[tuple[str, int]] = []
-        outside = object.__new__(Outside)
-        remote = {
-            how: SimpleNamespace(remote=lambda number, what, how=how: said.append((how, number)))
-            for how in ("answer", "refuse")
-        }
-        outside._post = SimpleNamespace(**remote)
-        outside._coordinator = Coordinator(campaign(tmp_path))
-        outside._turn = threading.Lock()
-        return outside, said
-
-    def test_a_message_that_is_none_is_refused_and_the_next_one_answered(self, tmp_path: Path) -> None:
-        outside, said = self.outside(tmp_path)
-        outside._deal_with(1, "exchange", (0, 1, b"of another tzerlike"))
-        outside._deal_with(2, "join", (0,))
-        assert said == [("refuse", 1), ("answer", 2)]
-
-    def test_a_message_for_which_there_is_no_room_comes_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        outside, said = self.outside(tmp_path)
-        monkeypatch.setattr(outside._coordinator, "join", no_room)
-        outside._deal_with(1, "join", (0,))
-        assert not said
-
-    def test_who_asks_is_told_and_an_answer_to_another_post_is_nobodys(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tzerlike.campaign.cluster.outside.Gauges", SimpleNamespace)
-
-        async def asked(post: Post, what: str, *how: object) -> bytes:
-            asking = asyncio.create_task(post.join(0))
-            ((number, *_),), _lines = await post.fetch()
-            await getattr(post, what)(number, *how)
-            return await asking
-
-        async def both() -> None:
-            post, another = Post(), Post()
-            assert await asked(post, "answer", b"yes") == b"yes"
-            with pytest.raises(UserError, match="no"):
-                await asked(post, "refuse", "no")
-            asking = asyncio.create_task(another.join(1))
-            await another.fetch()
-            for number in range(4):
-                await another.answer(number, b"of another machine")
-            assert not asking.done()
-            asking.cancel()
-
-        asyncio.run(both())
-
-
-def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(at_work, "EVERY", 0.0)
-    fault = (
-        "print('tzerlike: our fault: Traceback (most recent call last):\\n  File 1\\nKeyError: 3'); raise SystemExit(1)"
-    )
-    ends = ["import os; os.kill(os.getpid(), 9)", "print('tzerlike: no TVM'); raise SystemExit(2)", fault, "pass"]
-    launched = iter(ends)
-
-    @contextmanager
-    def launch(*_: object) -> Iterator[subprocess.Popen[bytes]]:
-        with subprocess.Popen([sys.executable, "-c", next(launched)], stdout=subprocess.PIPE) as process:
-            yield process
-
-    monkeypatch.setattr(at_work, "_launched", launch)
-    link = Direct(Coordinator(campaign(tmp_path)), 0)
-    assert at_work.work(Part(1, 0, 2), link) == "no TVM"
-    assert link.told == ["ended by signal 9, it begins again"]
-    assert at_work.work(Part(1, 0, 2), link) == "our fault: KeyError: 3"
-    assert at_work.work(Part(1, 0, 2), link) == ""
-
-
-class TestLeft:
-    """What a machine that was cut off has found alone lies on its disk."""
-
-    @pytest.fixture(autouse=True)
-    def _here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        (tmp_path / "disk").mkdir()
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "disk"))
-        monkeypatch.setattr("tzerlike.campaign.cluster.link.EVERY", 0.0)
-
-    def cut_off(
-        self, coordinator: Coordinator, node: int = 0, bundle: str = "crash-late-0123456789ab"
-    ) -> tuple[Path, str]:
-        """Leave a mirror with a case and a finding that the campaign has not got, and with a state."""
-        welcome = coordinator.join(node)
-        with held(welcome.campaign, Part(1, node, 2)) as root:
-            mirror = Mirror(root, Part(1, node, 2))
-            mirror.begin(welcome.pieces)
-        case = Case(PROGRAM, input_seed=99)
-        mirror.directory.create(1, node)
-        mirror.directory.save_case(StoredCase(case, Provenance("test", worker=node)))
-        write_state(mirror.directory.worker_state(node), WorkerState(worker=node, iterations=70, elapsed=3.0))
-        (mirror.directory.findings / bundle).mkdir()
-        (mirror.directory.findings / bundle / "report.md").write_text("late")
-        return root, case.id
-
-    def test_it_comes_home_once_and_to_all(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        root, case_id = self.cut_off(coordinator)
-        successor, other = (Machine(tmp_path, coordinator, node) for node in (0, 1))
-        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node, cut=1)) == 1
-        assert coordinator.directory.corpus_ids() == [case_id] and not root.exists()
-        assert not coordinator.directory.worker_state(0).exists()
-        for machine in (successor, other):
-            assert list(machine.exchange().pieces) == [f"corpus/{case_id}.json"]
-            assert machine.directory.bundled() == {"0123456789ab"}
-        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 0
-
-    def test_what_its_successor_has_bundled_meanwhile_stays_as_it_is(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        self.cut_off(coordinator)
-        successor = Machine(tmp_path, coordinator, 0)
-        successor.find("crash-first-0123456789ab", **{"report.md": "first"})
-        successor.exchange()
-        deliver(coordinator.campaign, lambda node: Direct(coordinator, node))
-        (bundle,) = coordinator.directory.bundles()
-        assert bundle.name == "crash-first-0123456789ab" and (bundle / "report.md").read_text() == "first"
-
-    def test_of_two_machines_that_come_late_one_bundles(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        for name in ("crash-one-0123456789ab", "crash-two-0123456789ab"):
-            self.cut_off(coordinator, bundle=name)
-        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 2
-        assert len(list(coordinator.directory.bundles())) == 1
-
-    def test_its_successor_bundles_nothing_that_came_late(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        self.cut_off(coordinator)
-        successor = Machine(tmp_path, coordinator, 0)
-        deliver(coordinator.campaign, lambda node: Direct(coordinator, node))
-        successor.find("crash-second-0123456789ab")
-        successor.exchange()
-        (bundle,) = coordinator.directory.bundles()
-        assert bundle.name == "crash-late-0123456789ab"
-
-    def test_a_machine_at_work_and_another_campaign_are_left_alone(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        other, _ = self.cut_off(Coordinator(campaign(tmp_path / "other")))
-        with held(coordinator.campaign, Part(1, 0, 2)) as root:
-            assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node)) == 0
-            assert root.exists() and other.exists()
-
-    def test_what_cannot_be_sent_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tzerlike.campaign.cluster.left._TO_SEND", 0.0)
-        coordinator = Coordinator(campaign(tmp_path))
-        root, _ = self.cut_off(coordinator)
-        assert deliver(coordinator.campaign, lambda node: Direct(coordinator, node, cut=1 << 30)) == 0
-        assert root.exists()
-
-    def test_a_campaign_keeps_its_identity(self, tmp_path: Path) -> None:
-        coordinator = Coordinator(campaign(tmp_path))
-        assert Coordinator(coordinator.directory).campaign == coordinator.campaign
-        assert Coordinator(campaign(tmp_path / "other")).campaign != coordinator.campaign
 
 
 def test_what_could_not_be_judged_comes_too(pair: tuple[Coordinator, Machine, Machine]) -> None:
@@ -580,86 +319,6 @@ def test_a_log_that_was_begun_anew_is_sent_whole(pair: tuple[Coordinator, Machin
     log.write_bytes(b"new\n")
     one.exchange()
     assert (coordinator.directory.worker(0) / "events.jsonl").read_bytes() == b"new\n"
-
-
-def claims_of(machine: Machine) -> Claims:
-    """The claims of a machine's worker, to whom messages come while it waits."""
-
-    def wait() -> None:
-        machine.exchange()
-
-    return Claims(machine.directory.root, machine.node, wait)
-
-
-def test_one_machine_at_a_time_confirms_a_finding(pair: tuple[Coordinator, Machine, Machine]) -> None:
-    _coordinator, one, other = pair
-    with claims_of(one).held("abc") as first, claims_of(other).held("abc") as second:
-        assert first and not second
-        with claims_of(other).held("another") as ours:
-            assert ours
-
-
-def test_what_one_machine_could_not_confirm_another_may(
-    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _coordinator, one, other = pair
-    with claims_of(one).held("abc"), claims_of(other).held("abc") as ours:
-        assert not ours
-    # That the first is done may not be heard of.
-    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator._LAPSES", -1.0)
-    with claims_of(other).held("abc") as ours:
-        assert ours
-    assert not list(other.directory.claims.iterdir())
-
-
-def test_a_claim_lasts_as_long_as_it_is_wished_for(
-    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _coordinator, one, other = pair
-    now = 0.0
-    monkeypatch.setattr("tzerlike.campaign.cluster.coordinator.time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr("tzerlike.campaign.cluster.merged.time", SimpleNamespace(monotonic=lambda: now))
-    with claims_of(one).held("abc"):
-        for now in (20.0, 40.0, 60.0):  # noqa: B007 - the clock
-            one.exchange()
-        with claims_of(other).held("abc") as ours:
-            assert not ours
-
-
-def test_a_worker_that_waits_is_answered_before_the_next_parcel_is_due(
-    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _coordinator, one, _other = pair
-    slept: list[float] = []
-    monkeypatch.setattr(at_work, "EVERY", 1.0)
-    monkeypatch.setattr(at_work, "time", SimpleNamespace(monotonic=lambda: 0.3 * len(slept), sleep=slept.append))
-
-    def looks() -> int:
-        slept.clear()
-        at_work._pause(one.directory.claims)
-        return len(slept)
-
-    assert looks() == 4
-    monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
-    claims_of(one)._lay("abc")
-    assert looks() == 1
-    one.exchange()
-    assert looks() == 4
-
-
-def test_an_answer_that_comes_late_stands_in_nobodys_way(
-    pair: tuple[Coordinator, Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _coordinator, one, other = pair
-    with claims_of(one).held("abc"):
-        monkeypatch.setattr("tzerlike.campaign.claims._PATIENCE", 0.0)
-        claims = claims_of(other)
-        claims._lay("abc")
-        parcel = other.mirror.parcel()
-        answer = other.coordinator.exchange(other.node, other.epoch, parcel)
-        claims._give_up("abc")
-        other.mirror.take(parcel, answer)
-        assert parcel.wishes and not list(other.directory.claims.iterdir())
 
 
 def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordinator, Machine, Machine]) -> None:
