@@ -77,8 +77,14 @@ class Overview:
         return dict(sorted(table.items(), key=lambda item: (-item[1], item[0])))
 
     def seconds(self) -> dict[str, float]:
-        """The time that stages took, those that took any, in the order in which a case goes through them."""
-        table = {name: _number(value) for name, value in self._table("stage_seconds").items()}
+        """The time that stages took, those that took any, in the order in which a case goes through them.
+
+        Files say `build_reference` for what is called the baseline build everywhere else.
+        """
+        table = {
+            name.replace("reference", "baseline").replace("_", " "): _number(value)
+            for name, value in self._table("stage_seconds").items()
+        }
         return {name: value for name, value in table.items() if value > 0}
 
     def yields(self, key: str) -> tuple[YieldRow, ...]:
