@@ -35,7 +35,7 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path) -> None:
     script.chmod(0o755)
     variables = environment(PYTHONPATH=str(ROOT))
     variables["PATH"] = f"{script.parent}:{variables['PATH']}"
-    found = ""
+    found = ended = ""
     blocks = re.findall(r"```console\n(.*?)```", TUTORIAL, re.DOTALL)
     assert len(blocks) >= 6
     for block in blocks:
@@ -56,6 +56,8 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path) -> None:
             assert ran.stdout.startswith(shown), f"{command}: {ran.stdout}"
             if not found and " fuzz " in command:
                 found = next(path.name[-12:] for path in sorted((tmp_path / "first/findings").iterdir()))
+                ended = ran.stdout.partition("\n\n")[2].partition("\n\n")[0]
+    assert f"```\n{ended}\n```" in TUTORIAL, f"the page shows other findings than come: {ended}"
     assert "### Steps to reproduce" in (tmp_path / "issue.md").read_text()
     assert (tmp_path / "first.html").stat().st_size > 10_000
 
