@@ -51,6 +51,8 @@ class Fact(StrEnum):
     """Some loop is bound to a thread, virtual or not."""
     VIRTUAL_THREADS = "virtual-threads"
     """Some loop is bound to a virtual thread."""
+    CONDITIONS = "conditions"
+    """Some statement or block runs under a condition."""
     LIKELY = "likely"
     """Some condition is marked as likely."""
     DIVISIONS = "divisions"
@@ -198,6 +200,11 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
                 found.add(Fact.INIT)
             if not _alignment_fits(data, nodes):
                 found.add(Fact.MISALIGNED)
+        elif kind == "tirx.IfThenElse":
+            found.add(Fact.CONDITIONS)
+        elif kind in ("s_tir.SBlockRealize", "tirx.SBlockRealize"):
+            if not nodes[data["predicate"]]["type"].endswith("IntImm"):
+                found.add(Fact.CONDITIONS)
         elif kind == "tirx.For":
             # In an older TVM loops have no step.
             if "step" in data and nodes[data["step"]]["type"] != "None":

@@ -33,6 +33,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Failed to vectorize loop with extent": "vector loops need a constant extent",
     "A while loop inside a vectorized loop": "there are no vector loops around while",
     "WhileNode in InjectVirtualThread not supported": "there are no virtual threads around while",
+    "Nested async scopes not supported": "s_tir.InjectPTXAsyncCopy takes no asynchronous scope within another",
     "Shuffled indeces are suppose to be int": "a shuffle of lanes that there are not",
     "Cannot unroll non-constant loop": "unrolling needs a constant extent",
     "All loops that are bound to": "two extents of one thread axis",
@@ -131,6 +132,16 @@ EXCUSES: Final = (
         "a kernel's own memory has a size that is known when it is compiled; no excuse where a pass made it unknown",
     ),
     Excuse(
+        "Cannot insert syncs inside condition",
+        lambda passes, facts, failing: Fact.CONDITIONS in facts,
+        "s_tir.ThreadSync lets no thread skip a barrier; no excuse where a pass made the condition",
+    ),
+    Excuse(
+        "expects rewritten allocations to be flat memory",
+        lambda passes, facts, failing: not _runs_before("tirx.FlattenBuffer", "s_tir.InjectVirtualThread", passes),
+        "s_tir.InjectVirtualThread says what it wants",
+    ),
+    Excuse(
         r"exceeds range of int32|max_value\(target_data_type_\)",
         lambda passes, facts, failing: "tirx.ForceNarrowIndexToInt32" in {spec.name for spec in passes},
         "tirx.ForceNarrowIndexToInt32 is for programs whose constants fit",
@@ -175,6 +186,11 @@ def documented(message: str, facts: Facts = frozenset({Fact.TARGET}), passes: Se
 
 def _matches(patterns: Mapping[str, str], text: str) -> bool:
     return any(re.search(pattern, text) for pattern in patterns)
+
+
+def _runs_before(first: str, second: str, passes: Sequence) -> bool:
+    names = [spec.name for spec in passes]
+    return first in names and second in names[names.index(first) :]
 
 
 def _out_of_order(passes: Sequence, facts: Facts, failing: str) -> bool:

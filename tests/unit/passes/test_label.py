@@ -66,6 +66,11 @@ SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount m
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
 FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
 LANES = "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : Only support an even number of lanes for half"
+SYNC = "InternalError: Check failed: condition_counter() == 0 (1 vs. 0) : Cannot insert syncs inside condition"
+FLAT = (
+    "Check failed: shape.size() == 1 (2 vs. 1) : InjectVirtualThread expects rewritten allocations to be flat memory."
+)
+ASYNC = "InternalError: Check failed: (!in_async) is false: Nested async scopes not supported"
 STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle constant size stack allocation for now"
 
 
@@ -74,6 +79,18 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
     [
         pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.DIVISIONS}, DIVIDES, True, id="a division of the program's"),
         pytest.param(DEFAULT, "s_tir.StmtSimplify", set(), DIVIDES, False, id="a division of TVM's own"),
+        pytest.param(
+            parse_sequence("s_tir.InjectVirtualThread"),
+            "s_tir.InjectVirtualThread",
+            set(),
+            FLAT,
+            True,
+            id="not flat yet",
+        ),
+        pytest.param(DEFAULT, "s_tir.InjectVirtualThread", set(), FLAT, False, id="flat, and made otherwise"),
+        pytest.param(DEFAULT, "s_tir.InjectPTXAsyncCopy", set(), ASYNC, True, id="asynchronous in each other"),
+        pytest.param(DEFAULT, "s_tir.ThreadSync", {Fact.CONDITIONS}, SYNC, True, id="a condition of the program's"),
+        pytest.param(DEFAULT, "s_tir.ThreadSync", set(), SYNC, False, id="a condition of TVM's own"),
         pytest.param(
             DEFAULT, "", {Fact.RUN_TIME_MEMORY}, STACK, True, id="memory of a size that the program leaves open"
         ),

@@ -262,7 +262,8 @@ def test_facts_of_programs_from_before_0_27() -> None:
         {"type": "tirx.Var", "data": {"dtype": "handle"}},
         {"type": "ffi.Map", "data": [2, 4]},
         {"type": "tirx.Buffer", "data": {}},
-        {"type": "tirx.SBlockRealize", "data": {}},
+        {"type": "tirx.SBlockRealize", "data": {"predicate": 6}},
+        {"type": "tirx.IntImm", "data": {"value": 1}},
     ]
     assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS, Fact.S_TIR}
     nodes[3], nodes[5] = {"type": "ffi.Map", "data": []}, {"type": "tirx.Evaluate", "data": {}}

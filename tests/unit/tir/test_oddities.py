@@ -34,6 +34,7 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 NAMED = "a name in a condition or a bound"
 SIMPLER = "an expression that is one of its operands, or a number"
 NEVER = "what no execution may come to"
+MEETING = "an element that is stored in two ways"
 REPEATS = "a loop that only repeats itself"
 
 
@@ -165,6 +166,12 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
         "B[n] = (n + n) * n // 2 % 3 + A[n] * A[n]",
         "B[n] = T.Cast('int32', T.Cast('float32', n) != T.Cast('float32', n))",
         "B[n] = T.Cast('int32', T.Cast('bool', A[n]))",
+        "C = T.alloc_buffer((8,), 'int32')\nfor i in range(4):\n    C[2 * i] = 1\n    C[2 * i + 1] = 2\nB[n] = C[n]",
+        "C = T.alloc_buffer((8,), 'int32')\nC[n] = 1\nC[n] = C[n] + 2\nB[n] = C[n]",
+        "B[n] = 1\nB[7 - n] = 2",
+        "B[n] = T.BitwiseOr(0, A[n])",
+        "for i in range(4):\n    B[i] = T.if_then_else(0 <= i and i < 4, A[i], 0)",
+        "for i in range(4):\n    B[i] = T.if_then_else(i > 0, A[n // i], 0)",
     ],
 )
 def test_what_people_write(statement: str) -> None:
@@ -211,6 +218,12 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(n):\n    for j in range(4):\n        B[j] = A[j]", REPEATS, "for j in range(4):"),
         ("for i in range(3):\n    B[n] = T.Cast('int32', T.exp(T.Cast('float32', A[n])))", REPEATS, "B[n] = "),
         ("for i in range(5, 8):\n    B[n] = 2\n    B[n + 1] = A[n]", REPEATS, "B[n + 1] = A[n]"),
+        ("for i in range(4):\n    B[i] = T.if_then_else(i > 4, A[0], 5)", NEVER, "B[i] = 5"),
+        ("for i in range(4):\n    B[i] = T.Select(i < 4 and i < 0, A[i], 5)", NEVER, "B[i] = 5"),
+        ("for i in range(1):\n    B[n] = T.if_then_else(n > 1, 7 // (i & 3), 0)", NEVER, "n > 1, 7, 0"),
+        ("B[n] = A[(n & 0) + (n ^ 0)]", SIMPLER, "B[n] = A[n]"),
+        ("C = T.alloc_buffer((4,), 'int32')\nfor i in range(4):\n    C[i] = 1\n    C[3 - i] = A[i]\nB[n] = C[0]",
+         MEETING, "C[i] = 1\n    B[n]"),
         ("T.evaluate(A[n])\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("T.evaluate(T.int8(1))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),
         ("T.evaluate(T.exp(T.Cast('float32', n)))\nB[n] = 1", "a value that nobody uses", "B[n] = 1"),

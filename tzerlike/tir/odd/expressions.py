@@ -12,6 +12,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, structural_equal, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.odd.program import ACCESSES, BOUNDS, NEVER, UNFOLDED, UNUSED, Odds, Program, within
+from tzerlike.tir.odd.unreachable import never_holds, only_zero
 from tzerlike.tir.reducers.program import number
 from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, accessed_by, dtype_of, key, substitute
 
@@ -34,18 +35,23 @@ _FOLDS: Mapping[Any, Callable[[int, int], int]] = {
     tirx.Max: max,
 }
 
-_COMMUTATIVE = (tirx.Add, tirx.Mul)
+_COMMUTATIVE = (tirx.Add, tirx.Mul, tirx.BitwiseAnd, tirx.BitwiseOr, tirx.BitwiseXor)
 
-_NEUTRAL = {(tirx.Add, 0), (tirx.Sub, 0), (tirx.Mul, 1), *((kind, 1) for kind in _QUOTIENTS)}
+_NEUTRAL = {
+    *((kind, 0) for kind in (tirx.Add, tirx.Sub, tirx.BitwiseXor, tirx.LShift, tirx.RShift)),
+    *((kind, 1) for kind in (tirx.Mul, *_QUOTIENTS)),
+}
 
-_ABSORBING = {(tirx.Mul, 0), *((kind, 1) for kind in _REMAINDERS)}
+_ABSORBING = {(tirx.Mul, 0), (tirx.BitwiseAnd, 0), *((kind, 1) for kind in _REMAINDERS)}
 """Operations that are their first operand, or 0, where the second is this number."""
 
 _OF_THE_SAME = {
-    **dict.fromkeys((tirx.Sub, *_REMAINDERS, tirx.NE, tirx.LT, tirx.GT), 0),
+    **dict.fromkeys((tirx.Sub, tirx.BitwiseXor, *_REMAINDERS, tirx.NE, tirx.LT, tirx.GT), 0),
     **dict.fromkeys((*_QUOTIENTS, tirx.EQ, tirx.LE, tirx.GE), 1),
 }
 """What operations come to on twice the same."""
+
+_IDEMPOTENT = (tirx.Min, tirx.Max, tirx.BitwiseAnd, tirx.BitwiseOr)
 
 _BEYOND = 1.001
 """By what factor a constant is beyond the floats of a dtype, at the least."""
@@ -56,14 +62,20 @@ _CONDITIONS = ("condition", "predicate")
 
 
 def _select(program: Program, site: Site) -> Odds:
-    if is_fixed(site.node.condition):
-        yield "a constant condition", lambda: site.node.true_value
+    return _choice(site, site.node.condition, site.node.true_value, site.node.false_value)
+
+
+def _choice(site: Site, condition: Any, first: Any, second: Any) -> Odds:
+    if is_fixed(condition):
+        yield "a constant condition", lambda: first
+    elif never_holds(condition, site):
+        yield NEVER, lambda: second
 
 
 def _call(program: Program, site: Site) -> Odds:
     name, args = str(getattr(site.node.op, "name", "")).partition(".")[2], array_items(site.node.args)
-    if name == "if_then_else" and is_fixed(args[0]):
-        yield "a constant condition", lambda: args[1]
+    if name == "if_then_else":
+        yield from _choice(site, *args)
     if name == "likely":
         yield "a hint", lambda: args[0]
 
@@ -83,7 +95,7 @@ def _binary(program: Program, site: Site) -> Odds:
     node = site.node
     if is_fixed(node.a) and is_fixed(node.b):
         yield UNFOLDED, partial(folded, node, site.dtype)
-    elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and not int(node.b.value):
+    elif type(node) in _DIVISIONS and only_zero(node.b, site):
         yield NEVER, lambda: node.a
     elif type(node) in _DIVISIONS and type(node.b) is tirx.IntImm and int(node.b.value) < 0:
         yield "a negative divisor", lambda: type(node)(node.a, number(site.dtype, 2))
@@ -162,7 +174,7 @@ def _simpler(node: Any, dtype: str) -> Any | None:
         return None
     if structural_equal(first, second):
         value = _OF_THE_SAME.get(kind)
-        return first if kind in (tirx.Min, tirx.Max) else None if value is None else number(dtype, value)
+        return first if kind in _IDEMPOTENT else None if value is None else number(dtype, value)
     for one, other in ((first, second), (second, first)):
         constant = int(other.value) if type(other) is tirx.IntImm else None
         if (kind, constant) in _NEUTRAL and (other is second or kind in _COMMUTATIVE):

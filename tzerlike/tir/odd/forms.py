@@ -43,9 +43,10 @@ def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
     tree = Tree(func)
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
     loads = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
-    read = frozenset((*loads, *map(key, params_of(func))))
+    given = frozenset(map(key, params_of(func)))
+    read = given.union(loads)
     written = frozenset(key(site.node.buffer) for site in tree.of_type(tirx.BufferStore))
-    program = Program(tree, used, read, written, any(map(declares, tree.sites)), threads)
+    program = Program(tree, used, read, written, given, any(map(declares, tree.sites)), threads)
     for site in tree.sites:
         if _is_of_one_bit(site.dtype):
             yield Oddity("a number of one bit", (partial(_with_node, tree, site, partial(_as_truth, site.node)),))

@@ -33,6 +33,7 @@ class Program:
     used: frozenset[int]
     read: frozenset[int]
     written: frozenset[int]
+    given: frozenset[int]
     blocks: bool
     threads: bool
 

@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.odd.expressions import is_fixed
+from tzerlike.tir.odd.meeting import may_meet
 from tzerlike.tir.odd.program import (
     ACCESSES,
     BOUNDS,
@@ -33,6 +34,9 @@ from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, l
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
+
+MEETING = "an element that is stored in two ways"
+"""StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
 
 
 def _realize(program: Program, site: Site) -> Odds:
@@ -150,6 +154,9 @@ def _sequence(program: Program, site: Site) -> Odds:
     jump = next((place for place, stmt in enumerate(stmts) if is_jump(getattr(stmt, "value", stmt))), len(stmts))
     if jump < len(stmts) - 1:
         yield NEVER, partial(seq, stmts[: jump + 1])
+    for place, stmt in enumerate(stmts):
+        if any(may_meet(earlier, stmt) for earlier in stmts[:place]) and key(stmt.buffer) not in program.given:
+            yield MEETING, partial(seq, [*stmts[:place], *stmts[place + 1 :]])
 
 
 def _bind(program: Program, site: Site) -> Odds:

@@ -1,4 +1,4 @@
-"""Whether a condition rules out each round of the loops around it, by the least and the greatest of its sides."""
+"""What the loops around leave of a condition or a number, by the least and the greatest that expressions can be."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def never_holds(predicate: Any, site: Site) -> bool:
         return False
     first, second = _span(predicate.a, site), _span(predicate.b, site)
     return first is not None and second is not None and _RULED_OUT[kind](first, second)
+
+
+def only_zero(node: Any, site: Site) -> bool:
+    """Whether an integer at `site` is 0 for all that the loops and blocks around count, as far as spans tell."""
+    return _span(node, site) == (0, 0)
 
 
 _RULED_OUT: dict[type, Callable[[Span, Span], bool]] = {
@@ -61,6 +66,10 @@ def _remainder(one: Span, other: Span) -> Span | None:
     return one if one[0] >= 0 and one[1] < other[0] else (0, other[0] - 1)
 
 
+def _common_bits(one: Span, other: Span) -> Span | None:
+    return (0, min(one[1], other[1])) if min(one[0], other[0]) >= 0 else None
+
+
 _SPANS: dict[type, Callable[[Span, Span], Span | None]] = {
     tirx.Add: lambda one, other: (one[0] + other[0], one[1] + other[1]),
     tirx.Sub: lambda one, other: (one[0] - other[1], one[1] - other[0]),
@@ -69,6 +78,7 @@ _SPANS: dict[type, Callable[[Span, Span], Span | None]] = {
     tirx.Mul: _product,
     tirx.FloorDiv: _quotient,
     tirx.FloorMod: _remainder,
+    tirx.BitwiseAnd: _common_bits,
 }
 
 
