@@ -269,6 +269,7 @@ class Reductions:
             marks=finding.marks,
             bare=finding.bare,
             gist=finding.gist,
+            common=finding.common,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),
