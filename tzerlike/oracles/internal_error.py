@@ -51,8 +51,8 @@ def of_error(case: Case, seen: Observation, where: tuple[str, ...], said: str) -
     names = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))
     frames = names[:TOP_FRAMES]
     parts, bare = (*where, said, *frames), (*where, nameless(said), *frames)
-    marks, common = _marks(seen.message, seen.backtrace), _in_analysis(seen.refusal, names)
-    return Finding("ice-on-valid", parts, case, seen, marks=marks, bare=bare, common=common)
+    marks, identity = _marks(seen.message, seen.backtrace), _in_analysis(seen.refusal, names)
+    return Finding("ice-on-valid", parts, case, seen, marks=marks, bare=bare, identity=identity)
 
 
 def _in_analysis(message: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -225,7 +225,21 @@ def test_what_the_sixth_scheme_took_for_several() -> None:
     another_check = judged_ice("InternalError: Check failed: (it == end) is false", *inside)
     assert len({first.signature, another_way.signature, another_check.signature}) == 3
     its_own = judged_ice(conflict.format(1, "T.clz(1)"), "tvm::tirx::RemoveNoOp()", *inside)
-    assert not its_own.common and its_own.signature == its_own.signatures[5]
+    assert not its_own.identity and its_own.signature == its_own.signatures[5]
+
+
+def test_what_the_sixth_scheme_took_for_one() -> None:
+    """In which field of a statement another program comes back, wherever the statement stands."""
+    index, extent, deeper = (
+        judge_round_trip(CASE, Observation(Exit.REJECTED, Stage.TEXT, message, "another program comes back"))
+        for message in (
+            "value: <n> becomes <n>\n<root>.body.seq[2].body.indices[0].indices[0].value: -4\n",
+            "value: <n> becomes <n>\n<root>.body.block.body.extent.a.b.value: 15\n",
+            "value: <n> becomes <n>\n<root>.body.seq[0].then_case.extent.value: 3\n",
+        )
+    )
+    assert index is not None and extent is not None and deeper is not None
+    assert index.signatures[5] == extent.signatures[5] and index.signature != extent.signature == deeper.signature
 
 
 def write(directory: Path, finding: Finding) -> Path:

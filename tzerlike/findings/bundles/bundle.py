@@ -138,7 +138,7 @@ def observation_text(
         "marks": list(finding.marks),
         "bare": list(finding.bare),
         "gist": list(finding.gist),
-        "common": list(finding.common),
+        "identity": list(finding.identity),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -191,7 +191,7 @@ class _StoredRecord(msgspec.Struct):
     marks: tuple[Text, ...] = ()
     bare: tuple[Text, ...] = ()
     gist: tuple[Text, ...] = ()
-    common: tuple[Text, ...] = ()
+    identity: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -220,7 +220,7 @@ class Record:
     marks: tuple[str, ...]
     bare: tuple[str, ...]
     gist: tuple[str, ...]
-    common: tuple[str, ...]
+    identity: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
@@ -228,7 +228,7 @@ class Record:
     @property
     def signed(self) -> Signed:
         marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
-        bare = {"bare": self.bare, "gist": self.gist, "common": self.common}
+        bare = {"bare": self.bare, "gist": self.gist, "identity": self.identity}
         return Signed(self.kind, self.parts, apart=self.apart, **bare, **marks)
 
     @property
@@ -285,7 +285,8 @@ def read_record(bundle: Path) -> Record:
 
 
 _AS_STORED = (
-    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "common", "finer", "slips", "apart",
+    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "finer", "slips",
+    "apart",
 )  # fmt: skip
 
 
