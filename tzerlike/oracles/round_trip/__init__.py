@@ -85,7 +85,7 @@ def _marked(message: str) -> str:
 
 _PIECE = 40
 
-_CONDITION = re.compile(r"^(?:\w+: )?Check failed: .* : ")
+_CONDITION = re.compile(r"^(?:\w+: )?Check failed: .*(?: : | is false: )")
 """In front of what a check says."""
 
 _SHORT = 120
