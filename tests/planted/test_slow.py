@@ -172,7 +172,7 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     """The pass that it is about does nothing here."""
     large = enlarged(program(), 0)
     assert large is not None
-    case = Case(large.ir, config=ContextConfig(options=(("tirx.disable_assert", True),)))
+    case = Case(large.ir)
     seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", guilty="tirx.CommonSubexprElim"))
     evidence = evidence_for(case, seen.results)
     (tmp_path / "inputs.npz").write_bytes(evidence.archive)
