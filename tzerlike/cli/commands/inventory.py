@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import existing
 from tzerlike.campaign.stats import read_stats
 from tzerlike.cli.commands.shared import print_table, system_option
 from tzerlike.processes.caller import cache_directory
@@ -101,7 +101,7 @@ def passes_list(system: str, campaign: Path | None, as_json: bool) -> None:
 def _print_yields(table: str, rows: list[dict[str, Any]], campaign: Path | None, as_json: bool) -> None:
     """Print rows that have a name, with that name's counters in a campaign if one is given."""
     if campaign is not None:
-        yields: Mapping[str, Any] = read_stats(CampaignDir(campaign).stats)[table]
+        yields: Mapping[str, Any] = read_stats(existing(campaign).stats)[table]
         rows = [{**row, **yields.get(row["name"], {})} for row in rows]
     if as_json:
         click.echo(json.dumps(rows))
