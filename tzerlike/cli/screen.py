@@ -170,7 +170,7 @@ def listing(view: View, lines: Sequence[str], width: int, height: int) -> Render
 
 def print_line(console: Console, line: str) -> None:
     """Print a line as it is, however long."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(line, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def make_screen(kind: str, console: Console) -> Screen:
