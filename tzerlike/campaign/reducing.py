@@ -267,6 +267,7 @@ class Reductions:
             marks=finding.marks,
             bare=finding.bare,
             gist=finding.gist,
+            identity=finding.identity,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),

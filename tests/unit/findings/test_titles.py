@@ -58,6 +58,11 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
             "TVMScript is not parsed back: no",
         ),
         (
+            "the parser raises",
+            f"no\nerror: Check failed: (a && b) is false: mismatched types\n 9 |  f({50 * '1'})\n   |  {53 * '^'}",
+            "TVMScript is not parsed back: mismatched types",
+        ),
+        (
             "the printer raises",
             "InternalError: Check failed: fb->value != <n> (<n> vs. <n>) : Divide by zero",
             "TVMScript is not printed: Divide by zero",
@@ -86,6 +91,7 @@ def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
     origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "ill-formed", "")
     for message, told in (
         ("Check failed: (!count(v)) is false: variable i has been used before definition!", "leaves i undefined"),
+        ("In PrimFunc main variables (x, y) are used, but are not passed in as API arguments", "leaves x undefined"),
         ("Check failed: (a) is false: no", "leaves ill-formed IR: no"),
     ):
         seen = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {message}", "tirx.MakePackedAPI", origin=origin)

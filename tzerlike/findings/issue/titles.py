@@ -21,6 +21,7 @@ _ALWAYS = (
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
     (r" leaves ill-formed IR: variable (\w+) has been used before definition!$", r" leaves \1 undefined"),
+    (r" leaves ill-formed IR: In PrimFunc \w+ variables \((\w+)[\w, ]*\) are used, .*", r" leaves \1 undefined"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
