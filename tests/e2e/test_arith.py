@@ -105,7 +105,8 @@ def test_another_problem_in_a_bundle_does_not_show_its_signature(
     assert replayed.returncode == 2 and "case.json" in replayed.stderr and replayed.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_campaign_goes_on(tzerlike: Command, tmp_path: Path, number: signal.Signals) -> None:
     root = tmp_path / "c"
     directory = CampaignDir(root)
@@ -141,6 +142,7 @@ def test_options_of_the_other_harness_are_refused(tzerlike: Command, tmp_path: P
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="needs z3-solver")
 def test_what_is_claimed_is_proved_besides(tmp_path: Path) -> None:
     process = start(*FUZZ, "--oracles", "proof", "--jobs", "1", "--iterations", "60", "--out", tmp_path / "c")

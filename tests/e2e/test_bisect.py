@@ -141,6 +141,7 @@ def test_an_internal_error_of_a_pass_is_its_own(found: dict[str, Bisection]) -> 
     assert ">> T.int64(40)" in one.diff
 
 
+@pytest.mark.long
 def test_again_it_says_the_same_and_prints_it(tzerlike: Command, bundles: dict[str, Path], found: object) -> None:
     before = (bundles["wrong"] / "bisect.json").read_bytes()
     done = tzerlike("bisect", bundles["wrong"], "--diff")

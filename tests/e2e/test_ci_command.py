@@ -118,6 +118,7 @@ def test_an_interrupted_batch_saves_and_tells(tmp_path: Path) -> None:
     assert (output / "summary.md").read_text().startswith("## tzerlike batch: ")
 
 
+@pytest.mark.long
 def test_a_carried_corpus_is_brought_in_once_also_over_a_resume(tzerlike: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()

@@ -23,7 +23,7 @@ from tzerlike.execution.cuda.source import first_refusal
 from tzerlike.execution.cuda.toolchain import CudaCompiler, CudaToolchain, find_cuda_toolchain
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.tir.regression import regression_test
-from tzerlike.harnesses.tir.script import repro_script
+from tzerlike.harnesses.tir.script import nvrtc_source, repro_script
 from tzerlike.oracles import effort_for
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.inconsistency import judge_inconsistency
@@ -125,7 +125,7 @@ def test_refused_source_of_a_defined_program_is_told_with_the_words_of_the_compi
     assert finding.parts[0] == "compile_device"
     assert "the CUDA compiler says error: no operator + for half" in finding.parts[1]
     script = repro_script(finding, Limits(), "")
-    assert "nvcc.compile_cuda(source" in script and "arch='sm_90'" in script
+    assert ("nvcc.compile_cuda(source" in script or "nvrtc_log(source" in script) and "'sm_90'" in script
     compile(script, "repro.py", "exec")
 
     # Without the oracle nobody asks the CUDA compiler, and what it does is not TVM's doing.
@@ -161,11 +161,24 @@ def test_the_regression_test_of_refused_source_asks_the_compiler_that_refused_it
     text = regression_test(finding, Limits(), "").text
     compile(text, "test_regression.py", "exec")
     assert "executable = tvm.compile(mod, target)" in text
-    assert f'nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="{compiler.value}")' in text
-    assert ("importorskip" in text) == (compiler is CudaCompiler.NVRTC)
     script = repro_script(finding, Limits(), "")
     compile(script, "repro.py", "exec")
-    assert f"compiler='{compiler.value}'" in script
+    with_nvcc = compiler is CudaCompiler.NVCC
+    for said in (text, script):
+        assert ("nvcc.compile_cuda(" in said) == with_nvcc and ("nvrtc_log(" in said) == (not with_nvcc)
+
+
+@pytest.mark.parametrize("source", ["int8_t", "nobody"])
+def test_a_script_asks_nvrtc_itself_where_tvm_has_no_bindings_to_it(source: str) -> None:
+    toolchain = find_cuda_toolchain()
+    if toolchain is None or toolchain.compiler is not CudaCompiler.NVRTC:
+        pytest.skip("no NVRTC")
+    imports, definitions = nvrtc_source()
+    ask = f'print(nvrtc_log("__global__ void f() {{ {source} x; }}", "sm_90"))'
+    said = subprocess.run(
+        [sys.executable, "-c", "\n".join([*imports, definitions, ask])], capture_output=True, text=True
+    )
+    assert ("nobody" in said.stdout) == (source == "nobody") and not said.stderr
 
 
 def test_the_repro_of_a_kernel_gone_wrong_prints_what_the_device_passes_make_of_it(

@@ -234,6 +234,7 @@ def test_a_signal_during_set_up_leaves_nothing(
     assert not root.exists()
 
 
+@pytest.mark.long
 @LONG_TOO
 def test_a_campaign_outlives_its_processes(tmp_path: Path, harness: str) -> None:
     root = tmp_path / "c"

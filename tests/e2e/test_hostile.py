@@ -179,6 +179,7 @@ def where_nothing_confines(*arguments: str | Path) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.long
 def test_without_confinement_bundles_ask_for_a_word(place: Path) -> None:
     bundle = next(path for path in bundles(place) if "flood" in path.name)
     refused = where_nothing_confines("replay", bundle)

@@ -84,6 +84,7 @@ def test_a_machine_says_what_it_is_before_it_prepares_seeds(tmp_path: Path, tzer
             machine.terminate()
 
 
+@pytest.mark.long
 def test_a_campaign_at_a_uri_is_resumed_and_fetched(tmp_path: Path, tzerlike: Command) -> None:
     uri = f"file://{tmp_path}/kept"
     first = tzerlike(*FUZZ, "--seed", "5", "--iterations", "2", "--out", uri)

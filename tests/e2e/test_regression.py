@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -119,6 +120,20 @@ def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
     small.write_text(small.read_text().replace("atol=", "atol=-1 + "))
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert "4 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_a_test_of_what_does_not_end_ends() -> None:
+    found, script = finding(SMALL, (), ContextConfig())
+    late = Results("defined", optimised=Ran(Ending.DIED, "over the time limit"))
+    for kind, seen in (
+        ("wrong-code", Observation(Exit.OK, Stage.DONE, results=late)),
+        ("hang", Observation(Exit.TIMEOUT, Stage.BUILD)),
+    ):
+        evidence = evidence_for(found.case, late)
+        unending = replace(found, kind=kind, observation=seen)
+        test = regression_test(unending, Limits(), script, evidence.parameters, evidence.archive).text
+        assert test.index("signal.alarm(15)") < test.index("tvm.compile(") < test.index("signal.alarm(0)")
+    assert "alarm" not in written(SMALL)[0]
 
 
 def test_where_an_extent_is_named_annotations_are_parsed_and_not_evaluated() -> None:

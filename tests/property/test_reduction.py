@@ -12,6 +12,7 @@ import pytest
 from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.shrink import Outcome, Task, search
 from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 from tzerlike.tir.order import Size, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
@@ -71,6 +72,18 @@ def main(A: T.Buffer((64,), "int32"), n: T.int32):
         A[i] = A[i] // T.max(A[i + n % 8], 1)
 ''',
 }  # fmt: skip
+
+VIEW = """
+@T.prim_func(s_tir=True)
+def main():
+    B = T.alloc_buffer((1, 2))
+    with T.sblock("tile"):
+        vi = T.axis.spatial(1, 0)
+        T.reads()
+        T.writes()
+        D = T.match_buffer(B[vi, 0:1], (1, 1))
+        T.evaluate(0)
+"""
 
 
 def case(name: str) -> Case:
@@ -137,6 +150,25 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert size_of(outcome.value) < size_of(start)
     assert reduced(start, keeps).value == outcome.value
     assert reduced(outcome.value, keeps).value == outcome.value
+
+
+def test_a_program_that_its_text_gives_back_is_told_from_one_that_it_does_not() -> None:
+    """A buffer of one element is printed as a scalar, which is local memory to the parser."""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))
+    assert HARNESS.accepted(start) == {"types", "form", "text"}
+    tirx = tvm_api.tirx
+    scalar = tirx.PrimFunc([], tirx.AllocBuffer(tirx.decl_buffer([1], "int32", "A")))
+    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form"}
+
+
+def test_a_block_with_a_view_gives_no_statements_in_its_place() -> None:
+    """TVM dies of a None among statements."""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))
+
+    def made() -> str:
+        return " ".join(str(attempt() is None) for attempt in REDUCERS["bodies"](start))
+
+    assert in_child(made) == ("False True", 0)
 
 
 def test_the_odd_forms_of_a_program_are_told_and_a_usual_one_has_none() -> None:

@@ -140,7 +140,7 @@ def test_what_works_for_a_slot_is_held_to_its_core_again_and_again(crew: Fixture
     assert len(os.sched_getaffinity(crew.everybody()["zygote"][0].pid)) == len(allowed)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.long)])
 def test_whoever_is_killed_or_stopped_the_work_gets_done(crew: Fixture, number: signal.Signals) -> None:
     crew.total = 10**6
     crew.crew.begin()
@@ -229,7 +229,7 @@ def test_a_zygote_that_cannot_start_ends_it(crew: Fixture) -> None:
     assert len(crew.told) == 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.long)])
 def test_a_zygote_that_is_hit_while_it_starts_is_started_again(crew: Fixture, number: signal.Signals) -> None:
     hit: list[int] = []
 

@@ -302,6 +302,7 @@ def test_a_resumed_campaign_goes_on_behind_its_faults(tmp_path: Path) -> None:
     assert parts.corpus_ids() == whole.corpus_ids()
 
 
+@pytest.mark.long
 def test_a_resumed_campaign_of_batches_equals_one_without_a_break(tmp_path: Path) -> None:
     whole = fuzz(CampaignDir(tmp_path / "whole"), {}, 96, width=8)
     parts = CampaignDir(tmp_path / "parts")

@@ -22,6 +22,7 @@ from tzerlike.core.mutation import Mutation
 from tzerlike.core.stored import StoredCase
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.mutators import MutationEnv
@@ -56,6 +57,14 @@ class Planted:
         return schedule.mod["main"]
 
 
+CALLS = (
+    "v1 = sch.get_sblock('b')",
+    "v3 = sch.get_loops(v1)",
+    "v4 = sch.split(v3[0], [4, None])",
+    "v5 = sch.vectorize(v4[1])",
+)
+
+
 def die() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -82,12 +91,25 @@ def test_the_last_call_is_the_one_that_kills(monkeypatch: pytest.MonkeyPatch, ca
     with planted(monkeypatch, die) as executor:
         tried = repeat(ask_for(PROBE, executor.call), mutation(case), case)
     assert tried.signal == signal.SIGSEGV
-    assert tried.calls == (
-        "v1 = sch.get_sblock('b')",
-        "v3 = sch.get_loops(v1)",
-        "v4 = sch.split(v3[0], [4, None])",
-        "v5 = sch.vectorize(v4[1])",
-    )
+    assert tried.calls == CALLS
+
+
+def test_the_calls_that_kill_are_made_again_on_another_program(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    """They are what a smaller program is tried with, and what is made fewer; the planted death is that of a primitive
+    here."""
+    held = {"mutation": mutation(case).to_json(), "calls": list(CALLS)}
+    monkeypatch.setattr(tvm_api.s_tir.Schedule, "vectorize", lambda *args: die())
+    other = replace(case, ir=case.ir.replace('"b"', '"c"'))
+    with planted(monkeypatch, lambda: None) as executor:
+        ask = ask_for(PROBE, executor.call)
+        look = of_mutation.look_again(ask, case, held)
+        (finding,) = look.findings
+        assert finding.parts == ("mutate", "Schedule.vectorize", "SIGSEGV")
+        assert finding.observation.backtrace and look.held["calls"][-1] == "v4 = sch.vectorize(v3[1])"
+        assert not list(of_mutation.smaller(look.held)), "each takes what the one before it gives"
+        idle = [CALLS[0], "v2 = sch.get_loops(v1)", *CALLS[1:]]
+        assert [*CALLS] in [fewer["calls"] for fewer in of_mutation.smaller({"calls": idle})]
+        assert not of_mutation.look_again(ask, other, held).findings, "no block is called so"
 
 
 def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
@@ -99,6 +121,8 @@ def test_a_mutation_that_kills_is_bundled_with_a_script_of_its_calls(
         path = bundle_mutation(mutation(case), signal.SIGSEGV, stored, tmp_path / "findings", executor, HARNESS, {})
     assert path is not None
     assert path.name.startswith("crash-mutate-schedule-vectorize-sigsegv-")
+    held = read_bundle(path).environment
+    assert held["calls"] == list(CALLS)
     repro = (path / "repro.py").read_text()
     assert "tzerlike" not in repro
     # The planted death is not TVM's, so TVM alone comes through.

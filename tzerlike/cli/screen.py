@@ -167,7 +167,7 @@ def listing(view: View, lines: Sequence[str], height: int) -> RenderableType:
 
 def print_line(console: Console, line: str) -> None:
     """Print a line as it is, however long."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(line, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def make_screen(kind: str, console: Console) -> Screen:

@@ -15,9 +15,10 @@ KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "inv
 FIRST_TIER, SECOND_TIER = 1, 2
 """What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
 
-SCHEME = 6
+SCHEME = 7
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
-by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`."""
+by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`,
+those of scheme 6 `identity`."""
 
 
 def kind_of(directory: str) -> str:
@@ -29,11 +30,13 @@ def kind_of(directory: str) -> str:
 class Signed:
     """What identifies a finding.
 
-    `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell
-    apart what these words would not, and are in no title; `finer` are marks that came later, `slips` what a schedule
-    primitive did wrong, still later. `bare` are the parts
-    without what says little of the cause, dtypes and the names of operators and intrinsics, where there are such;
-    `gist` are these, since scheme 6, without what a message quotes of a model.
+    `kind` is one of KINDS; `parts` is what makes it distinct, in words; `marks` tell apart what these words would not,
+    and are in no title; `finer` are marks that came later, `slips` what a schedule primitive did wrong, still later.
+    `bare` are the parts without what says little of the cause, dtypes and the names of operators and intrinsics, where
+    there are such; `gist` are these, since scheme 6, without what a message quotes of a model. `identity` is, since
+    scheme 7, all that tells a finding apart where the rest has too much or too little for it: an internal error of the
+    analyzer, which all passes share, is the check and where it stands; a program that comes back from its text as
+    another is the field that does.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """
@@ -43,6 +46,7 @@ class Signed:
     marks: tuple[str, ...] = field(default=(), kw_only=True)
     bare: tuple[str, ...] = field(default=(), kw_only=True)
     gist: tuple[str, ...] = field(default=(), kw_only=True)
+    identity: tuple[str, ...] = field(default=(), kw_only=True)
     finer: tuple[str, ...] = field(default=(), kw_only=True)
     slips: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
@@ -59,7 +63,7 @@ class Signed:
         finer, slips = (("", *words) if words else () for words in (self.finer, self.slips))
         third = (*(self.bare or self.parts), *marks)
         sixth = (*(self.gist or self.bare or self.parts), *marks, *finer, *slips)
-        later = (third, (*third, *finer), (*third, *finer, *slips), sixth)
+        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, self.identity or sixth)
         each = (self.parts, (*self.parts, *marks), *later)
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 

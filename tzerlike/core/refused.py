@@ -58,6 +58,12 @@ def nameless(words: str) -> str:
     return f"{condition}{failed}{_NAMES.sub('<name>', said)}" if failed or _CHECK not in words else words
 
 
+def failed_check(message: str) -> str:
+    """Return which check failed, or what is said instead, without names: `InternalError: (it != end)`."""
+    said = refusal_in(message)
+    return f"{said.error and f'{said.error}: '}{said.condition or nameless(said.words)}"
+
+
 def about_a_definition(message: str) -> bool:
     """Whether a step failed for want of the definition of a variable or of a buffer, as it may on ill-formed IR."""
     return _DEFINITION.search(message) is not None

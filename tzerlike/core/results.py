@@ -62,6 +62,7 @@ class Difference:
 
     `nature` is one of: value, unwritten (it kept its first value), inaccurate (a float that is off by little), nan,
     infinity, outside (something was written around the buffer), shape (that of all of it is another one).
+    `kept` is how many of the `count` have the value that they had before the call.
     """
 
     parameter: Whole
@@ -74,6 +75,7 @@ class Difference:
     count: Whole
     size: Whole
     nature: Text
+    kept: Whole = 0
 
     def __str__(self) -> str:
         place = f"{self.name}[{', '.join(map(str, self.index))}]"

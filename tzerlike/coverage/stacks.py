@@ -46,15 +46,16 @@ STACKS = len(CStacks().stacks)
 
 
 def in_common(stacks: tuple[Stack, ...]) -> tuple[CodeFrame | None, ...]:
-    """Return the functions that all of `stacks` are in, innermost first; none where that cannot be said.
+    """Return the functions that all of `stacks` are in, innermost first; none where most of them cannot be followed.
 
     The innermost of them is what does not come to its end.
     """
-    outward = [dict(enumerate(reversed(stack.frames), stack.depth - len(stack.frames))) for stack in stacks]
-    if not outward or not all(stack.depth and stack.frames for stack in stacks):
+    whole = [stack for stack in stacks if stack.depth and stack.frames]
+    if 2 * len(whole) <= len(stacks):
         return ()
+    outward = [dict(enumerate(reversed(stack.frames), stack.depth - len(stack.frames))) for stack in whole]
     found: list[CodeFrame | None] = []
-    for height in range(max(min(frames) for frames in outward), min(stack.depth for stack in stacks)):
+    for height in range(max(min(frames) for frames in outward), min(stack.depth for stack in whole)):
         # A return address belongs to the call before it.
         functions = {describe(frames[height] - (height < max(frames))) for frames in outward}
         if len(functions) > 1:

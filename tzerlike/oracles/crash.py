@@ -103,5 +103,4 @@ PROBE = Probe(
     _owns,
     _account,
     _check,
-    not_reduced="TVM dies while the program is built in memory; repro.py has the calls that it takes",
 )

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice, takewhile
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
-from tzerlike.core.refused import nameless, refusal_in
+from tzerlike.core.refused import failed_check, nameless, refusal_in
 from tzerlike.core.results import Ending
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.label import Label, documented
@@ -47,9 +48,19 @@ def of_error(case: Case, seen: Observation, where: tuple[str, ...], said: str) -
     """Return the ice-on-valid finding of an error that TVM raised `where` it did: what it `said`, and from where."""
     named = tuple(frame._replace(function=function_name(frame.function)) for frame in seen.backtrace)
     # A function that calls itself, or hands over to its overload, is one place.
-    frames = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))[:TOP_FRAMES]
+    names = tuple(dict.fromkeys(frame.function for frame in under_test().code.telling(named)))
+    frames = names[:TOP_FRAMES]
     parts, bare = (*where, said, *frames), (*where, nameless(said), *frames)
-    return Finding("ice-on-valid", parts, case, seen, marks=_marks(seen.message, seen.backtrace), bare=bare)
+    marks, identity = _marks(seen.message, seen.backtrace), _in_analysis(seen.refusal, names)
+    return Finding("ice-on-valid", parts, case, seen, marks=marks, bare=bare, identity=identity)
+
+
+def _in_analysis(message: str, names: Sequence[str]) -> tuple[str, ...]:
+    """What failed and where in the analyzer, up to where a simplifier or a pass asked it; empty elsewhere."""
+    code = under_test().code
+    inside = takewhile(lambda name: re.match(code.analysis, name) and not re.fullmatch(code.simplifiers, name), names)
+    frames = tuple(islice(inside, TOP_FRAMES))
+    return (failed_check(message), *frames) if frames else ()
 
 
 def _marks(message: str, backtrace: Sequence[Frame]) -> tuple[str, ...]:

@@ -1,22 +1,28 @@
-"""Mutations that kill: a mutator ran code of the compiler in which the process died, and does so again in a child."""
+"""Mutations that kill: a mutator ran code of the compiler in which the process died, and does so again in a child.
+
+The calls on a schedule that it made are kept: on a smaller program they are made again, as far as they can be.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.case import Case
+from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import NOBODYS, Exit, Observation, Stage
+from tzerlike.core.observation import NOBODYS, Exit, Frame, Observation, Stage
 from tzerlike.core.targets import kind_of_target
 from tzerlike.mutators import MutationEnv, make_mutators
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.examiner import Ask, Look, Made
+from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.schedule_calls import calls_in, fewer_calls, make_calls, read_calls
 from tzerlike.oracles.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -34,6 +40,7 @@ class Repetition:
     calls: tuple[str, ...]
     place: tuple[str, ...] = ()
     """The deepest function of TVM that was at work, if one is known."""
+    backtrace: tuple[Frame, ...] = ()
 
     @property
     def culprit(self) -> str:
@@ -51,24 +58,26 @@ class Repetition:
             message=f"{name} in {self.culprit}",
             pass_name=self.mutation.mutator,
             signal=self.signal,
+            backtrace=self.backtrace,
         )
         return Finding("crash", (Stage.MUTATE.value, self.culprit, name), case, seen, marks=self.place)
 
 
-def repeat(ask: Ask, mutation: Mutation, case: Case, layout: int = 0) -> Repetition:
-    """Repeat `mutation` on the program of `case` in a child, without donors from a corpus.
+def repeat(ask: Ask, mutation: Mutation, case: Case, layout: int = 0, calls: Sequence[str] = ()) -> Repetition:
+    """Repeat `mutation` on the program of `case` in a child, without donors from a corpus, or make `calls`, if any.
 
     `layout` stirs the child's heap; see tzerlike.processes.heap.
     """
     item = {"mutation": mutation.to_json(), "ir": case.ir, "target": kind_of_target(case.target), "layout": layout}
-    records, death = ask(item)
+    records, death = ask({**item, "calls": list(calls)})
     number = 0 if death is None or death.exit in NOBODYS else death.signal
     place = manner_of_death(death)[1:2] if death is not None and number else ()
-    return Repetition(mutation, number, tuple(without_refused([record["call"] for record in records])), place)
+    made = tuple(without_refused([record["call"] for record in records]))
+    return Repetition(mutation, number, made, place, death.backtrace if death is not None else ())
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Repeat a mutation, and lay down each call on a schedule before it is made."""
+    """Repeat a mutation, or the calls that it made, and lay down each call on a schedule before it is made."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     mutation = Mutation.from_json(item["mutation"])
     (mutator,) = make_mutators([mutation.mutator])
@@ -77,7 +86,12 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         func = tvm_api.entry_of(load(item["ir"]))
         stir(item["layout"])
         record_schedule_calls(lambda line: channel.add_result({"call": line}))
-        ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
+        if item["calls"]:
+            schedule = tvm_api.s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none")
+            with contextlib.suppress(UserError):
+                ask_compiler(lambda: make_calls(schedule, read_calls(item["calls"])))
+        else:
+            ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
 
 
 def wants(made: Made) -> bool:
@@ -92,6 +106,13 @@ def look(ask: Ask, made: Made) -> Look:
 
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
-    """Repeat a mutation of the program of a case."""
-    tried = repeat(ask, Mutation.from_json(held["mutation"]), case, layout)
-    return Look((tried.finding(case),), held=held) if tried.signal else Look(word="no crash")
+    """Repeat a mutation of the program of a case, or make the calls that a bundle holds."""
+    tried = repeat(ask, Mutation.from_json(held["mutation"]), case, layout, calls_in(held))
+    if not tried.signal:
+        return Look(word="no crash")
+    return Look((tried.finding(case),), held={"mutation": held["mutation"], CALLS: list(tried.calls)})
+
+
+def smaller(held: Environment) -> Iterator[dict[str, Any]]:
+    """The calls without some of them."""
+    return ({CALLS: calls} for calls in fewer_calls(calls_in(held)))

@@ -6,13 +6,14 @@ A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
+from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.systems.refusal import ask_compiler
 from tzerlike.systems.tvm_api import tvm, tvm_ffi
@@ -48,6 +49,17 @@ class ScheduleCall:
 def read_calls(lines: Sequence[str]) -> list[ScheduleCall]:
     """Return the calls; UserError where a line is none that schedules know."""
     return [_read(line) for line in lines]
+
+
+def calls_in(held: Mapping[str, Any]) -> list[str]:
+    """The calls that the environment of a bundle holds, none where one of them cannot be made again."""
+    lines = held.get(CALLS)
+    calls = [str(line) for line in lines] if isinstance(lines, list) else []
+    try:
+        read_calls(calls)
+    except UserError:
+        return []
+    return calls
 
 
 def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> None:

@@ -35,7 +35,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, _Domain]]] = {
     "s_tir.VerifyVTCMLimit": {"default_target": (None, _LLVM)},
     "tirx.BindTarget": {"target": (_LLVM, LLVM_O0)},
     "tirx.FP8ComputeLegalize": {"promote_dtype": ("float32", "float16")},
-    "tirx.NarrowDataType": {"target_bits": (32, 64, 16, 8)},
+    "tirx.NarrowDataType": {"target_bits": (32, 64, 16)},
     "tirx.RemapThreadAxis": {
         "blockIdx.x": ("blockIdx.x", "blockIdx.y", "threadIdx.x"),
         "threadIdx.x": ("threadIdx.x", "threadIdx.y", "threadIdx.z"),

@@ -46,7 +46,7 @@ TVM = System(
         ),
         shared=r"tvm::(sym::|prim::|operator|[a-z]\w*$)",
         constants=r"tvm::(IntImm::IntImm|FloatImm::FloatImm|prim::MakeConstScalar|ffi::BigInt|ffi::details::int_ops::)",
-        simplifiers=r"tvm::sym::\w+Simplifier::operator",
+        simplifiers=r"tvm::sym::\w+Simplifier::(operator|EnterConstraint)",
         analysis=r"tvm::sym::",
         arithmetic=r"<tvm::ExprMutator, tvm::prim::(Add|Sub|Mul|Div|Mod|FloorDiv|FloorMod|Min|Max|Cast)Node>",
     ),

@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import resolve
@@ -17,6 +18,7 @@ from tzerlike.cli.commands.coverage import _print_rows, _tried
 from tzerlike.cli.commands.fuzz import fuzz
 from tzerlike.cli.commands.shared import print_table
 from tzerlike.cli.main import cli
+from tzerlike.cli.screen import print_line
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.coverage.source.places import Places
@@ -77,6 +79,13 @@ def test_a_table_in_a_pipe_has_a_line_a_row(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines] == [["path", "number"], [path, "1"], ["b", "22"]]
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_words_of_a_program_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    title = "A[3:-1:-1] is C[i], not [/b]"
+    print_table(("title",), [{"title": title}])
+    print_line(Console(), title)
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["title", title, title]
 
 
 @pytest.mark.parametrize(

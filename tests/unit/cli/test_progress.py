@@ -85,7 +85,7 @@ REPORTS = Path(__file__).parents[2] / "data" / "reports"
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("hang-build", True), ("oom-passes", False), ("crash-rewrite", False), ("crash-mutate", False)],
+    [("hang-build", True), ("oom-passes", False), ("crash-rewrite", False), ("crash-mutate", True)],
 )
 def test_a_report_of_a_bundle_says_beside_it_that_it_is_not_reduced(name: str, hint: bool) -> None:
     (path,) = REPORTS.glob(f"{name}*")

@@ -68,4 +68,5 @@ def test_what_stacks_have_in_common_begins_at_the_outermost_frame() -> None:
     assert in_common((long, Stack((other,), 1))) == ()
     assert in_common((long, Stack((inner, outer), 0))) == (), "nobody knows how deep it is"
     assert in_common((long, Stack((inner,), 400))) == (), "their outer frames were not kept"
+    assert in_common((long, Stack((), 0), long)) == in_common((long, long)), "most of them are known"
     assert in_common(()) == ()

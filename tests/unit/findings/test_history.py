@@ -46,6 +46,7 @@ def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
         (),
         (),
         (),
+        (),
         stored,
     )
 

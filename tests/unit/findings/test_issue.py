@@ -78,6 +78,32 @@ def test_an_error_is_shown_without_the_module_that_follows_it() -> None:
     assert "```\nValueError: no\n```" in text and "Access path" not in text
 
 
+def test_no_report_has_an_address() -> None:
+    said = "Binding of variable v as ir.Range(0x5555562390e0) conflicts; buffer A (0x5555568ea250) is not declared"
+    seen = Observation(Exit.REJECTED, Stage.BUILD, said, "tirx.P", rejection=Rejection("internal-error"))
+    text = report(subject("ice-on-valid", seen))
+    assert "v as ir.Range(...) conflicts; buffer A is not declared" in text
+    assert "0x" not in text
+
+
+def test_of_a_cuda_compiler_the_first_error_is_shown_without_notes_on_headers() -> None:
+    log = (
+        'SourceRefused: the CUDA compiler says error: no operator - for f\nk.cu(2): error: no operator "-" for f\n'
+        "    a - b\n      ^\n/opt/x/cuda_bf16.h(5081): note #3322-D: no\n  f\n\n1 error detected in the compilation\n"
+    )
+    seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, log, rejection=Rejection("internal-error"))
+    text = report(subject("ice-on-valid", seen))
+    assert '```\nk.cu(2): error: no operator "-" for f\n    a - b\n      ^\n```' in text
+    two = replace(seen, message=log.replace("/opt/x/cuda_bf16.h(5081): note #3322-D: no", "k.cu(3): error: another"))
+    assert "another" not in report(subject("ice-on-valid", two))
+
+
+def test_what_was_not_written_is_said_of_several_elements_alone() -> None:
+    for kept, count, said in ((3, 3, True), (2, 3, False), (1, 1, False)):
+        off = replace(OFF, nature="unwritten", kept=kept, count=count)
+        assert ("also its value before" in report(subject("wrong-code", wrong(difference=off)))) == said
+
+
 def test_wrong_code_that_dies_or_strays_says_so() -> None:
     assert headline(subject("wrong-code", wrong("both", None, Ending.DIED))).endswith(
         "the compiled function dies (SIGFPE)"
@@ -236,8 +262,9 @@ def test_a_reduced_program_says_what_it_was() -> None:
     told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80, folder="reduced/")
     assert "The program was reduced from 80 lines to 3." in report(told)
     assert "With the attached `test_regression.py`" in report(replace(told, test="x = 1\n" * 999))
-    for_a_gpu = replace(told, test='pytest.importorskip("cuda.bindings")\n')
-    assert "It needs tvm, numpy and cuda-bindings; it fails" in report(for_a_gpu)
+    for_a_gpu = replace(told, test="log = nvrtc_log(source)\n")
+    assert "It needs tvm, numpy and NVRTC (CUDA's, or NVIDIA's packages for pip); it fails" in report(for_a_gpu)
+    assert "It needs tvm, numpy and a CUDA compiler" in report(replace(told, test="nvcc.compile_cuda(source)\n"))
 
 
 def test_the_other_build_is_called_right_only_where_it_ran() -> None:

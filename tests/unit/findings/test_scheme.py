@@ -1,4 +1,4 @@
-"""Signatures of six schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of seven schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 7))
+        read_record(with_scheme(new.path, MARKED, 8))
 
 
 def test_what_a_primitive_did_changes_the_newest_signature_alone(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_an_entry_of_either_scheme_hides_a_finding(tmp_path: Path) -> None:
     assert group.known == known.entries[0]
 
 
-def judged_ice(message: str, *functions: str) -> Finding:
-    seen = replace(refused("tirx.X", message, *functions), rejection=Rejection("internal-error", True, "defined"))
+def judged_ice(message: str, *functions: str, by: str = "tirx.X") -> Finding:
+    seen = replace(refused(by, message, *functions), rejection=Rejection("internal-error", True, "defined"))
     found = judge_internal_error(CASE, seen)
     assert found is not None
     return found
@@ -210,6 +210,36 @@ def test_what_the_fifth_scheme_took_for_several(tmp_path: Path) -> None:
         )
         record = read_record(path)
         assert record.shown_by(second.signatures) and not record.shown_by(first.signatures)
+
+
+def test_what_the_sixth_scheme_took_for_several() -> None:
+    """Which pass asked the analyzer, by way of which simplifier, and what it quotes of the program."""
+    conflict = "InternalError: Check failed: (allow_override) is false: Binding of variable v{} conflicts with {}"
+    inside = ("void tvm::sym::Comparison::Bind(tvm::Var const&)", "tvm::sym::AnalyzerObj::Bind(tvm::Var const&)")
+    asked = "tvm::sym::RewriteSimplifier::{}(tvm::PrimExpr)"
+    operator, constraint = (asked.format(name) for name in ("operator()", "EnterConstraint"))
+    first = judged_ice(conflict.format(0, "I.Range(0, 1)"), *inside, operator, by="LowerIntrin")
+    second = judged_ice(conflict.format(1, "T.clz(1)"), *inside, constraint, by="RemoveNoOp")
+    assert first.signatures[5] != second.signatures[5] and first.signature == second.signature
+    another_way = judged_ice(conflict.format(1, "T.clz(1)"), *inside[1:])
+    another_check = judged_ice("InternalError: Check failed: (it == end) is false", *inside)
+    assert len({first.signature, another_way.signature, another_check.signature}) == 3
+    its_own = judged_ice(conflict.format(1, "T.clz(1)"), "tvm::tirx::RemoveNoOp()", *inside)
+    assert not its_own.identity and its_own.signature == its_own.signatures[5]
+
+
+def test_what_the_sixth_scheme_took_for_one() -> None:
+    """In which field of a statement another program comes back, wherever the statement stands."""
+    index, extent, deeper = (
+        judge_round_trip(CASE, Observation(Exit.REJECTED, Stage.TEXT, message, "another program comes back"))
+        for message in (
+            "value: <n> becomes <n>\n<root>.body.seq[2].body.indices[0].indices[0].value: -4\n",
+            "value: <n> becomes <n>\n<root>.body.block.body.extent.a.b.value: 15\n",
+            "value: <n> becomes <n>\n<root>.body.seq[0].then_case.extent.value: 3\n",
+        )
+    )
+    assert index is not None and extent is not None and deeper is not None
+    assert index.signatures[5] == extent.signatures[5] and index.signature != extent.signature == deeper.signature
 
 
 def write(directory: Path, finding: Finding) -> Path:

@@ -31,6 +31,7 @@ def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
         ("InternalError: Check failed: (a == b) is false: ", "check a == b"),
         ("InternalError: Check failed: a == b (4 vs. 3) : too many", "too many"),
         ("ValueError: no", "no"),
+        ("InternalError: Check failed: (allow_append_) is false: 0x555556605470 local", "check allow_append_"),
     ],
 )
 def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, words: str) -> None:
@@ -55,6 +56,11 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
             "the parser raises",
             f"no\nerror: no\n --> <str>:9:9\n 9 |  f({50 * '1'})\n   |  {53 * '^'}",
             "TVMScript is not parsed back: no",
+        ),
+        (
+            "the parser raises",
+            f"no\nerror: Check failed: (a && b) is false: mismatched types\n 9 |  f({50 * '1'})\n   |  {53 * '^'}",
+            "TVMScript is not parsed back: mismatched types",
         ),
         (
             "the printer raises",
@@ -85,6 +91,7 @@ def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
     origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "ill-formed", "")
     for message, told in (
         ("Check failed: (!count(v)) is false: variable i has been used before definition!", "leaves i undefined"),
+        ("In PrimFunc main variables (x, y) are used, but are not passed in as API arguments", "leaves x undefined"),
         ("Check failed: (a) is false: no", "leaves ill-formed IR: no"),
     ):
         seen = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {message}", "tirx.MakePackedAPI", origin=origin)
@@ -108,8 +115,42 @@ def test_a_crash_without_names_tells_what_is_rare_in_the_program() -> None:
 
 
 @pytest.mark.parametrize(
+    ("functions", "where"),
+    [
+        (("lib.so+0x30", "UnchangedOr<Any> tvm::ObjectMutator::DispatchNode<M, tvm::prim::RampNode>(x)"), " on Ramp"),
+        (("tvm::f()", "UnchangedOr<Any> tvm::ObjectMutator::DispatchNode<M, tvm::prim::RampNode>(x)"), ""),
+        (("lib.so+0x30", "tvm::g()"), ""),
+    ],
+)
+def test_a_crash_in_a_visitor_without_a_name_tells_what_it_visited(functions: tuple[str, ...], where: str) -> None:
+    seen = Observation(Exit.CRASH, Stage.BUILD, "", "tirx.P", 11, backtrace=frames(*functions))
+    assert headline(subject("crash", replace(seen, message="SIGSEGV"))) == f"[Bug][TIR] P crashes (SIGSEGV){where}"
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
+        ('identifier "x" is undefined', 'CUDA source does not compile: identifier "x" is undefined'),
+        (
+            "more than one instance of overloaded function min matches the argument list:",
+            "CUDA source does not compile: call of min is ambiguous",
+        ),
+        ("x" * 99, "CUDA source does not compile"),
+    ],
+)
+def test_what_a_cuda_compiler_refuses_is_no_failed_check(said: str, told: str) -> None:
+    message = f"SourceRefused: the CUDA compiler says error: {said}\nkernels.cu(1): error: no"
+    seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, message, rejection=Rejection("internal-error"))
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] {told}"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "RenormalizeSplitPattern fails: Trying to update var 'v' with a different const bound: original=1, new=0",
+            "RenormalizeSplitPattern: var updated with different bounds",
+        ),
         ("P fails: the order of the operands is wrong. It is " + "very " * 20, "P: the order of the operands is wrong"),
         ("P fails: one dtype is int32, but " + "the other " * 9, "P: one dtype is int32"),
         ("P leaves IR that Q fails on: it is ill-formed", "P leaves ill-formed IR"),

@@ -9,7 +9,8 @@ import pytest
 
 from tests.bundles import crashed, program, refused, wrong
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
-from tzerlike.reporting.triage.cause import cause_of, failed_check, named_by
+from tzerlike.core.refused import failed_check
+from tzerlike.reporting.triage.cause import cause_of, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"

@@ -193,9 +193,7 @@ def fuzz(
             raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
         api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
         if ui != "none":
-            console.print(
-                f"campaign {out}, seed {config.seed}, {config.jobs} job{'s' * (config.jobs != 1)}", highlight=False
-            )
+            print_line(console, f"campaign {out}, seed {config.seed}, {config.jobs} job{'s' * (config.jobs != 1)}")
             for name, why in left_out.items():
                 print_line(console, f"without the oracle {name}: {why}")
         differing = api.compare_builds(config.tvm, against) if against else None

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tzerlike.systems import TVM
 
@@ -47,7 +48,7 @@ def print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
         numeric = bool(rows) and isinstance(rows[0].get(column, 0), int)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(str(row.get(column, "")) for column in columns))
+        table.add_row(*(Text(str(row.get(column, ""))) for column in columns))
     if sys.stdout.isatty():
         Console().print(table)
         return

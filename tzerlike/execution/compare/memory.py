@@ -115,6 +115,7 @@ def compare(
         count,
         int(got.size),
         _nature(is_, should, was, floating),
+        int(numpy.count_nonzero(wrong & (got == first))),
     )
 
 

@@ -30,7 +30,7 @@ _OPTIONS = (
 )
 """What TVM gives NVRTC (`tvm/support/nvcc.py`), but for what only tunes code; warnings are off."""
 
-_PREAMBLE = """\
+PREAMBLE = """\
 #include <cuda/std/cstdint>
 #include <cuda/std/limits>
 using cuda::std::int8_t; using cuda::std::int16_t; using cuda::std::int32_t; using cuda::std::int64_t;
@@ -85,7 +85,7 @@ def _compile(toolchain: CudaToolchain, source: str, arch: str, short: bool) -> s
     names = _SHORT_HEADERS if short else ()
     contents = _texts([_SHORT] * len(names))
     program = ctypes.c_void_p()
-    text = (_PREAMBLE + source).encode()
+    text = (PREAMBLE + source).encode()
     created = library.nvrtcCreateProgram(
         ctypes.byref(program), text, b"kernels.cu", len(names), contents, _texts(list(names))
     )

@@ -138,6 +138,7 @@ def observation_text(
         "marks": list(finding.marks),
         "bare": list(finding.bare),
         "gist": list(finding.gist),
+        "identity": list(finding.identity),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -190,6 +191,7 @@ class _StoredRecord(msgspec.Struct):
     marks: tuple[Text, ...] = ()
     bare: tuple[Text, ...] = ()
     gist: tuple[Text, ...] = ()
+    identity: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -218,6 +220,7 @@ class Record:
     marks: tuple[str, ...]
     bare: tuple[str, ...]
     gist: tuple[str, ...]
+    identity: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
@@ -225,7 +228,8 @@ class Record:
     @property
     def signed(self) -> Signed:
         marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
-        return Signed(self.kind, self.parts, bare=self.bare, gist=self.gist, apart=self.apart, **marks)
+        bare = {"bare": self.bare, "gist": self.gist, "identity": self.identity}
+        return Signed(self.kind, self.parts, apart=self.apart, **bare, **marks)
 
     @property
     def tier(self) -> int:
@@ -281,7 +285,8 @@ def read_record(bundle: Path) -> Record:
 
 
 _AS_STORED = (
-    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "finer", "slips", "apart",
+    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "finer", "slips",
+    "apart",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from tzerlike.findings.tiers import tier_of_look
 from tzerlike.oracles.crash import PROBE
 from tzerlike.oracles.examiner import ask_for
 from tzerlike.oracles.mutation import repeat
+from tzerlike.oracles.primitives import CALLS
 from tzerlike.processes.heap import LAYOUTS
 
 
@@ -49,5 +50,5 @@ def bundle_mutation(
         executor.limits,
         Confirmation(len(LAYOUTS), 1 + len(list(same))).with_tier(tier_of_look(finding, executor, programs), None),
         programs.texts_of_calls(executor, finding, first.culprit, first.calls),
-        {**environment, "mutation": mutation.to_json()},
+        {**environment, "mutation": mutation.to_json(), CALLS: list(first.calls)},
     )

@@ -30,12 +30,14 @@ from tzerlike.findings.issue.wording import (
     bound,
     brief,
     called_operators,
+    compiler_words,
     first_line,
     most_called,
     pasted,
     rare_names,
     reason,
     short_numbers,
+    without_addresses,
 )
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
@@ -71,6 +73,8 @@ _LOSSY = "TVM prints this program as below, but parsing that text does not give 
 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
+
+_NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
 
 _SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
 """Where TVM goes on to print the module that a pass was given."""
@@ -143,9 +147,10 @@ def headline(subject: Subject) -> str:
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
-        text = f"{place} crashes ({_death(subject)}){_at(subject)}"
+        text = f"{place} crashes ({_death(subject)}){_visiting(seen) or _at(subject)}"
     elif kind == "ice-on-valid":
         if _REFUSED_SOURCE in seen.refusal:
+            place = "CUDA source"
             text = f"CUDA source does not compile: {first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
         else:
             text = f"{place} fails: {reason(seen.refusal)}"
@@ -201,6 +206,8 @@ def _in_short(place: str, subject: Subject) -> str:
         return f"{short_name(subject.seen.culprit)} leaves IR that {place} {fails} on"
     if subject.finding.kind == "invalid-ir":
         return _account(subject).headline.partition(": ")[0]
+    if place == "CUDA source":
+        return "CUDA source does not compile"
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
     if subject.seen.stage is Stage.TEXT:
         return "TVMScript does not round-trip"
@@ -318,8 +325,8 @@ def _actual(subject: Subject) -> list[str]:
         said, raises = seen.refusal.strip(), f"{_place(subject)} raises:"
         if _REFUSED_SOURCE in said:
             # Nobody raises that: it is what we ask after TVM is done.
-            said, raises = said.partition(_REFUSED_SOURCE)[2], "The CUDA source that TVM generates does not compile:"
-        said = _SCRIPT_BELOW.split(said)[0]
+            said, raises = compiler_words(said.partition(_REFUSED_SOURCE)[2]), _NOT_COMPILED
+        said = without_addresses(_SCRIPT_BELOW.split(said)[0])
         lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {_death(subject)}."]
@@ -424,6 +431,16 @@ def _at(subject: Subject) -> str:
     return f": program with {' and '.join(rare)}" if rare else ""
 
 
+_VISIT = re.compile(r"::DispatchNode<[^<>]*?(\w+)Node>\(")
+
+
+def _visiting(seen: Observation) -> str:
+    """The kind of node that a visitor without a name in the library was at when the process died."""
+    inner, above = [*(frame.function for frame in seen.backtrace[:2]), "", ""][:2]
+    visit = None if "::" in inner else _VISIT.search(above)
+    return "" if visit is None else f" on {visit[1]}"
+
+
 def _ran(subject: Subject) -> bool:
     """Whether the inputs are part of the story: the program ran on them, and what it computes is what is wrong."""
     declared = subject.seen.stage is Stage.MUTATE and subject.seen.message.startswith(LIES)
@@ -513,9 +530,13 @@ def _test_lines(subject: Subject) -> list[str]:
         "crash": "the crash ends pytest",
         "hang": "an alarm ends it",
         "oom": "it hits a memory limit",
-    }.get(subject.finding.kind, "it does not end" if has_no_end(blamed(subject)) else "it fails")
+    }.get(subject.finding.kind, _no_end(subject.test) if has_no_end(blamed(subject)) else "it fails")
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
-    needs = "tvm, numpy and cuda-bindings" if "cuda.bindings" in subject.test else "only tvm and numpy"
+    needs = "only tvm and numpy"
+    if "nvrtc_log(" in subject.test:
+        needs = "tvm, numpy and NVRTC (CUDA's, or NVIDIA's packages for pip)"
+    elif "nvcc.compile_cuda(" in subject.test:
+        needs = "tvm, numpy and a CUDA compiler"
     run = f"run `pytest {TEST_FILE}`. It needs {needs}; {what} {moment}."
     if "lowered = Lowered()" in subject.test:
         run += " It runs the lowered kernel thread by thread in Python, without a GPU."
@@ -526,6 +547,11 @@ def _test_lines(subject: Subject) -> list[str]:
     if not whole or not _folded(whole):
         return [f"With the attached `{TEST_FILE}`{_beside(subject.test)}, {run}"]
     return [f"Save this as `{TEST_FILE}` and {run}", "", *fold(TEST_FILE, whole)]
+
+
+def _no_end(test: str) -> str:
+    """How the test of a build that does not end comes out: those of older bundles have no limit."""
+    return "an alarm ends it" if "signal.alarm(" in test else "it does not end"
 
 
 def _beside(text: str) -> str:

@@ -36,7 +36,7 @@ def wrong_in_short(ran: Ran) -> str:
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
     place = wrong_place(difference)
-    kept = " (also its value before the call)" if difference.nature == "unwritten" else ""
+    kept = " (also its value before the call)" if 1 < difference.kept == difference.count else ""
     got, expected = short_numbers(difference.got, difference.expected)
     return f"{place} is {got}{kept}, not {expected}"
 

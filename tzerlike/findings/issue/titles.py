@@ -10,15 +10,18 @@ _TITLE = 80
 _ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
 
 _ALWAYS = (
+    (r"does not compile: error: ", "does not compile: "),
     (r'ir\.Op\(.*?name="([^"]+)".*?support_level=\d+\)', r"\1"),
     (r" as (?:ir|I)\.Range\b.* conflicts.*", " conflicts"),
     (r"(\w+)( fails)?: \1 ", r"\1\2: "),
     (r": Checked failed\. Minuend 's value is (\w+) and .*", r": unsigned subtraction from \1 underflows"),
     (r": Checked failed\. ", ": "),
+    (r"more than one instance of overloaded function (\w+) matches the argument list", r"call of \1 is ambiguous"),
     (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
     (r" leaves ill-formed IR: variable (\w+) has been used before definition!$", r" leaves \1 undefined"),
+    (r" leaves ill-formed IR: In PrimFunc \w+ variables \((\w+)[\w, ]*\) are used, .*", r" leaves \1 undefined"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
@@ -46,7 +49,6 @@ _SHORTER = (
     (r"Code generation\b", "Codegen"),
     (r" where there is ", " to "),
     (r"LLVM's verifier: ", ""),
-    (r"does not compile: error: ", "does not compile: "),
     (r"TVMScript does not round-trip: the parser raises: ", "TVMScript is not parsed back: "),
     (r"parsed back: error: ", "parsed back: "),
     (r"got an unexpected keyword argument", "has no argument"),
@@ -74,6 +76,7 @@ _SHORTER = (
         r"extent of an IterVar is \1, its Var \2",
     ),
     (r"Trying to update var '\w+' with ", "var updated with "),
+    (r" a different (?:const bound|(?:minimum|maximum) value): original=.*$", " different bounds"),
     (r"Literal value \S+ ", "Literal "),
     (r"unsigned integer type ", ""),
     (r"ScheduleError: An error occurred in the schedule primitive ", "ScheduleError in "),

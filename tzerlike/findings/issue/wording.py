@@ -25,6 +25,26 @@ def first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
+_ADDRESS = r"0x[0-9a-f]{6,}"
+
+
+def without_addresses(text: str) -> str:
+    """What TVM says, with dots in place of objects that it prints as their address: `ir.Range(...)`."""
+    text = re.sub(rf"(\w)\({_ADDRESS}\)", r"\1(...)", text)
+    return re.sub(rf" \({_ADDRESS}\)|\b{_ADDRESS} ?", "", text)
+
+
+def compiler_words(log: str) -> str:
+    """What a CUDA compiler says of the first error: its name once, without notes on headers of this machine."""
+    error, *others = log.splitlines()
+    if others and error.removeprefix("error: ").replace('"', "") in others[0].replace('"', ""):
+        error, *others = others
+    cut = next(
+        (i for i, line in enumerate(others) if re.search(r": (?:note|error)\b|^\d+ errors? detected", line)), None
+    )
+    return "\n".join([error, *others[:cut]]).rstrip()
+
+
 _VERIFIER = "LLVM module verification failed with the following errors:"
 
 
@@ -37,6 +57,8 @@ def reason(message: str) -> str:
         said = next((line.strip() for line in message.partition(_VERIFIER)[2].splitlines() if line.strip()), "")
         return f"LLVM's verifier: {said}"
     text = re.sub(r"^\w+Error: ", "", message.partition("\n")[0].strip())
+    # An object that is printed as its address says nothing.
+    text = re.sub(rf"(?<= is false: ){_ADDRESS} .*", "", text)
     check = re.fullmatch(r"Check failed: (?:\((.*)\) is false:?|(.* \(.* vs\. .*\)) :) *(\S.*)?", text)
     return text if check is None else check[3] or f"check {check[1] or check[2]}"
 

@@ -74,7 +74,7 @@ _ARRAYS = _Arguments("{}", "{}")
 def emulated_run(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[str, NDArray[Any]]) -> Run | None:
     """The run of a kernel in tzerlike.harnesses.tir.emulator, which takes arrays; None where it cannot take them."""
     results = finding.observation.results
-    if results is None or not all(map(_plain, parameters)):
+    if results is None or not all(map(is_compact, parameters)):
         return None
     return _plain_run(parameters, arrays, results.blamed.difference, _ARRAYS)
 
@@ -83,13 +83,13 @@ def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[st
     """Return the run of wrong code on the inputs in `arrays`, the contents of inputs.npz."""
     results = finding.observation.results
     difference = None if results is None else results.blamed.difference
-    if (difference is not None and difference.nature == "outside") or not all(map(_plain, parameters)):
+    if (difference is not None and difference.nature == "outside") or not all(map(is_compact, parameters)):
         cured = _GUARDED.replace("func(*args)\n", _GUARDED_CURE)
         return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS, cured)
     return _plain_run(parameters, arrays, difference, _TENSORS)
 
 
-def _plain(parameter: Parameter) -> bool:
+def is_compact(parameter: Parameter) -> bool:
     """Whether `tvm.runtime.tensor` makes the argument of an array: compact, and one lane an element."""
     if not isinstance(parameter, BufferParameter):
         return True
@@ -102,7 +102,7 @@ def _plain_run(
     difference: Difference | None,
     form: _Arguments,
 ) -> Run:
-    names = _names(parameters)
+    names = argument_names(parameters)
     compared = _compared(parameters, arrays, difference)
     listed = sum(
         weight(arrays[f"argument{i}"]) for i, each in enumerate(parameters) if isinstance(each, BufferParameter)
@@ -116,13 +116,13 @@ def _plain_run(
         if not isinstance(parameter, BufferParameter):
             lines.append(f"{names[i]} = {number_source(values.item())}")
             continue
-        dtype = _dtype_source(parameter.dtype)
+        dtype = dtype_source(parameter.dtype)
         imports |= {"import ml_dtypes"} if "ml_dtypes" in dtype else set()
         made = array_source(values, dtype) if inline else f'DATA["argument{i}"].astype({dtype})'
         lines.append(f"{names[i]} = {form.made.format(made)}")
     compared_lines, computed = [], []
     for i in compared:
-        dtype = _dtype_source(parameters[i].dtype)
+        dtype = dtype_source(parameters[i].dtype)
         expected = array_source(arrays[f"expected{i}"], '"float64"') if inline else f'DATA["expected{i}"]'
         computed.append(f"{names[i]} = {form.made.format(f'{expected}.astype({dtype})')}")
         read = form.read.format(names[i])
@@ -131,7 +131,7 @@ def _plain_run(
     return Run(body, "", tuple(sorted(imports)), cured)
 
 
-def _names(parameters: Sequence[Parameter]) -> list[str]:
+def argument_names(parameters: Sequence[Parameter]) -> list[str]:
     """A Python name for each argument, that of the parameter where it can be."""
     names: list[str] = []
     for i, parameter in enumerate(parameters):
@@ -164,7 +164,7 @@ def _comparison(
     difference: Difference | None,
 ) -> list[str]:
     expected, bound = arrays[f"expected{position}"], arrays[f"bound{position}"]
-    kind = '"float64"' if dtype.is_float else _dtype_source(dtype)
+    kind = '"float64"' if dtype.is_float else dtype_source(dtype)
     made = array_source(expected, kind) if inline else f'DATA["expected{position}"]'
     got = f'{read}.astype("float64")' if dtype.is_float else read
     lines = [f"expected = {made}"]
@@ -190,7 +190,7 @@ def _still_differs(difference: Difference | None, position: int, bound: float) -
     return not off <= bound
 
 
-def _dtype_source(dtype: DType) -> str:
+def dtype_source(dtype: DType) -> str:
     kind = element_type(dtype)
     assert kind is not None
     return f"ml_dtypes.{kind.name}" if hasattr(ml_dtypes, kind.name) else f'"{kind.name}"'

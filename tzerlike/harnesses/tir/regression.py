@@ -21,21 +21,29 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
-from tzerlike.core.targets import kind_of_target
+from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.cuda.toolchain import CudaCompiler
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
+from tzerlike.findings.issue.results import has_no_end
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, emulated_run, run_of
 from tzerlike.harnesses.tir.parts import context_arguments
-from tzerlike.harnesses.tir.script import LOWERED, case_of, emulator_source, of_lowered_kernel, refusing_compiler
+from tzerlike.harnesses.tir.script import (
+    LOWERED,
+    case_of,
+    emulator_source,
+    nvrtc_source,
+    of_lowered_kernel,
+    refusing_compiler,
+)
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.constructed import is_calls, parts_called
 
 _ALARM = """\
-# TVM does not come back to Python here: the alarm ends the process.
+# {what} does not come back to Python here: the alarm ends the process.
 signal.alarm({seconds})
 """
 
@@ -46,11 +54,15 @@ resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
 _OFFERED = """\
 with target:
     for device in executable.mod.imports:
-        nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler={compiler})
+        nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="nvcc")
 """
 
 _WITH_NVRTC = """\
-pytest.importorskip("cuda.bindings", reason="TVM calls NVRTC with cuda-bindings")
+for device in executable.mod.imports:
+    log = nvrtc_log(device.inspect_source(), {arch})
+    if log is None:
+        pytest.skip("there is no NVRTC here")
+    assert not log, log
 """
 
 _STAND_IN = """\
@@ -115,17 +127,17 @@ def regression_test(
     elif wrong:
         run, name = run_of(finding, parameters, dict(numpy.load(io.BytesIO(archive)))), "func"
     if seen.stage is Stage.COMPILE_DEVICE:
-        run, name = _offered(), "executable"
+        run, name = _offered(finding.case.target), "executable"
     # Where results were asked for, a build ends with the look-up that generates machine code.
     lookup = bool(name) if wrong else finding.kind != "ice-on-valid" and seen.results is not None
     build, imports = build_statements(case_of(finding, baseline), name, lookup, instruments=instruments)
-    guard, guard_imports = _guard(finding.kind, limits)
+    guard, guard_imports = _guard(finding, limits)
     place = short_name(seen.culprit) or (short_name(seen.results.guilty) if seen.results else "")
 
     def written(program: ProgramPieces, check: str) -> str:
         return pytest_file(
             f"{snake_case(place) or 'compile'}_{PROBLEMS[finding.kind]}",
-            [program.inside, guard + build, check],
+            [program.inside, guard + build, check, "signal.alarm(0)\n" * ("signal.alarm(" in guard)],
             [*program.imports, *imports, *guard_imports, *run.imports],
             [run.helpers, program.outside],
         )
@@ -145,14 +157,13 @@ def _emulated(finding: Finding, parameters: Sequence[Parameter], archive: bytes)
     return Run(call + run.body, f"{helpers}\n\n{LOWERED}", (*imports, *run.imports), call + run.cured)
 
 
-def _offered() -> Run:
+def _offered(target: str) -> Run:
     """Hands the source to the compiler that refused it; another one may take it."""
-    refuser = refusing_compiler()
-    offered = _OFFERED.format(compiler=python_source(refuser))
-    imports = ["from tvm.support import nvcc"]
-    if refuser == CudaCompiler.NVRTC:
-        offered, imports = _WITH_NVRTC + offered, [*imports, "import pytest"]
-    return Run(offered, imports=tuple(imports), cured=offered)
+    if refusing_compiler() is CudaCompiler.NVCC:
+        return Run(_OFFERED, imports=("from tvm.support import nvcc",), cured=_OFFERED)
+    imports, helpers = nvrtc_source()
+    offered = _WITH_NVRTC.format(arch=python_source(arch_of_target(target)))
+    return Run(offered, helpers, (*imports, "import pytest"), cured=offered)
 
 
 def stand_in(target: str) -> ProgramPieces:
@@ -193,11 +204,13 @@ def _used(line: str, script: str) -> bool:
     return len(re.findall(rf"\b{name}\b", script)) > len(re.findall(rf"(?m)^# .*\b{name}\b", script))
 
 
-def _guard(kind: str, limits: Limits) -> tuple[str, list[str]]:
-    """What keeps a test of a hang or of a hunger for memory from taking the machine with it."""
-    if kind == "hang":
-        return _ALARM.format(seconds=math.ceil(3 * limits.seconds)), ["import signal"]
-    if kind == "oom":
+def _guard(finding: Finding, limits: Limits) -> tuple[str, list[str]]:
+    """What keeps a test of what does not end, or of a hunger for memory, from taking the machine with it."""
+    results = finding.observation.results
+    if finding.kind == "hang" or (results is not None and has_no_end(results.blamed)):
+        what = "TVM" if finding.kind == "hang" else "The function"
+        return _ALARM.format(what=what, seconds=math.ceil(3 * limits.seconds)), ["import signal"]
+    if finding.kind == "oom":
         # Address space, which an idle TVM takes some of too.
         return _MEMORY.format(bytes=f"{(limits.memory >> 30) + 4} << 30"), ["import resource"]
     return "", []

@@ -13,9 +13,10 @@ from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
+from tzerlike.execution.cuda.nvrtc import PREAMBLE
 from tzerlike.execution.cuda.toolchain import CudaCompiler, find_cuda_toolchain
 from tzerlike.findings.repro import ALWAYS_ZERO, quotable, without_idle_imports
-from tzerlike.harnesses.tir import emulator, invalid
+from tzerlike.harnesses.tir import emulator, invalid, nvrtc
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.running import (
     ON_DEVICE,
@@ -107,26 +108,27 @@ _REFUSED = """\
 Shows that a CUDA compiler refuses the source that TVM generates for a well-formed program, and exits non-zero.
 Exits 0 when it compiles. The compiler is the one that was asked: {compiler}."""
 
-_WHERE = {"nvcc": "nvcc on the PATH", "nvrtc": "NVRTC and the package cuda-bindings"}
+_WHERE = {CudaCompiler.NVCC: "nvcc on the PATH", CudaCompiler.NVRTC: "NVRTC, of CUDA or of NVIDIA's packages for pip"}
 
-_BINDINGS = """
-import sys
-
-try:
-    import cuda.bindings.nvrtc
-except ImportError:
-    print("cannot tell: TVM calls NVRTC with cuda-bindings, which is not installed")
-    sys.exit(2)
-"""
+_OFFERED_TO = {
+    CudaCompiler.NVCC: """
+        nvcc.compile_cuda(source, target_format="cubin", arch={arch!r}, compiler="nvcc")
+""",
+    CudaCompiler.NVRTC: """
+        log = nvrtc_log(source, {arch!r})
+        if log is None:
+            print("cannot tell: there is no NVRTC here")
+            sys.exit(2)
+        if log:
+            sys.exit(log)
+""",
+}
 
 _REFUSED_END = """
-from tvm.support import nvcc
-
 with tvm.target.Target(json.loads({target!r})):
     for device in build().mod.imports:
         source = device.inspect_source()
-        print(source)
-        nvcc.compile_cuda(source, target_format="cubin", arch={arch!r}, compiler={compiler!r})
+        print(source){offered}
 print("the CUDA compiler takes the source: the bug does not show")
 """
 
@@ -136,6 +138,12 @@ def emulator_source() -> tuple[list[str], str]:
     head, _, body = inspect.getsource(emulator).partition("# ---\n")[2].partition("\n_BINARY = ")
     lines = [line for line in head.splitlines() if line]
     return lines, "_BINARY = " + body.replace("  # fmt: skip\n", "\n")
+
+
+def nvrtc_source() -> tuple[list[str], str]:
+    """Return the imports that offering source to NVRTC takes, and its definitions."""
+    definition = inspect.getsource(nvrtc.nvrtc_log)
+    return ["import ctypes", "import glob", "import sys"], f'PREAMBLE = """\\\n{PREAMBLE}"""\n\n\n{definition}'
 
 
 def of_lowered_kernel(finding: Finding) -> bool:
@@ -150,10 +158,10 @@ def _of_kernel(finding: Finding) -> bool:
     return results is not None and results.blame != BASELINE and kind_of_target(finding.case.target) == "cuda"
 
 
-def refusing_compiler() -> str:
-    """The CUDA compiler that source is offered to on this machine, by the name that TVM has for it."""
+def refusing_compiler() -> CudaCompiler:
+    """The CUDA compiler that source is offered to on this machine."""
     toolchain = find_cuda_toolchain()
-    return (CudaCompiler.NVCC if toolchain is None else toolchain.compiler).value
+    return CudaCompiler.NVCC if toolchain is None else toolchain.compiler
 
 
 def repro_script(
@@ -174,7 +182,7 @@ def repro_script(
     kind, results = finding.kind, finding.observation.results
     if kind == "invalid-ir":
         return _of_invalid_ir(finding, limits, script)
-    build = build_source("build", case_of(finding, baseline))
+    build, extra = build_source("build", case_of(finding, baseline)), ""
     if of_lowered_kernel(finding):
         behaviour = _EMULATED if emulated else _LOWERED
         end = differing_end(_EMULATED_END) if emulated else _LOWERED_END
@@ -182,13 +190,17 @@ def repro_script(
     elif kind == "wrong-code":
         behaviour, end = (ON_DEVICE, ON_DEVICE_END) if _of_kernel(finding) else (WRONG, wrong_end())
     elif kind == "slow-code":
-        behaviour, end = SLOW, build_source("build_reference", _faster(finding)) + SLOW_END
+        behaviour, end = SLOW, build_source("build_reference", without_guilty(finding)) + SLOW_END
     elif kind == "ice-on-valid" and finding.observation.stage is Stage.COMPILE_DEVICE:
         target = finding.case.target
         compiler = refusing_compiler()
         behaviour = _REFUSED.format(compiler=_WHERE[compiler])
-        end = _BINDINGS if compiler == CudaCompiler.NVRTC else ""
-        end += _REFUSED_END.format(target=target, arch=arch_of_target(target), compiler=compiler)
+        offered = _OFFERED_TO[compiler].format(arch=arch_of_target(target)).rstrip("\n")
+        imports, definitions = ["from tvm.support import nvcc"], ""
+        if compiler is CudaCompiler.NVRTC:
+            imports, definitions = nvrtc_source()
+        extra = "\n".join(["import sys", *(line for line in imports if line != "import sys")])
+        end = f"\n{definitions}" * bool(definitions) + _REFUSED_END.format(target=target, offered=offered)
     elif kind == "ice-on-valid":
         behaviour, end = _RAISES, _RAISES_END
     else:
@@ -208,7 +220,7 @@ def repro_script(
     elif behaviour in (WRONG, ON_DEVICE, SLOW):
         head = head_source(finding.title, behaviour, program, limits, RUN_IMPORTS) + run_source(parameters)
     else:
-        head = head_source(finding.title, behaviour, program, limits)
+        head = head_source(finding.title, behaviour, program, limits, extra)
     return without_idle_imports(head + build + end)
 
 
@@ -220,7 +232,7 @@ def _of_invalid_ir(finding: Finding, limits: Limits, script: str) -> str:
     return without_idle_imports(head + invalid.watch_source(offence) + build + invalid.END)
 
 
-def _faster(finding: Finding) -> Case:
+def without_guilty(finding: Finding) -> Case:
     """The build that slow code is compared with, at the same level of LLVM: without the pass that is guilty."""
     case, results = finding.case, finding.observation.results
     without = () if results is None else (results.guilty,)

@@ -23,6 +23,7 @@ from tzerlike.harnesses.tir.parts import build_source, head_source, program_sour
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
 from tzerlike.harnesses.tir.regression_schedule import crash_test, primitive_test, schedule_tests
+from tzerlike.harnesses.tir.regression_speed import speed_tests
 from tzerlike.harnesses.tir.running import RUN_IMPORTS, run_source, wrong_end
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Pieces
@@ -53,6 +54,8 @@ def _unproved(finding: Finding) -> bool:
 
 def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts:
     """Return the texts of what a probe found."""
+    if finding.kind == "crash":
+        return texts_of_calls(executor, finding, finding.parts[1], look.held[CALLS])
     printed = rendered(executor, finding.case)
     program = program_source(finding.case, printed.source)
 
@@ -61,8 +64,13 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
         return head + steps + run_source(parameters) + build_source("build", finding.case) + wrong_end(modules)
 
     if finding.kind == "slow-code":
-        parameters = evidence_for(finding.case, finding.observation.results).parameters
-        return Texts(printed.script, repro_script(finding, Limits(), printed.source, parameters))
+        evidence = evidence_for(finding.case, finding.observation.results)
+        # A text that gives a program much like it will do, where that is as slow.
+        for source in dict.fromkeys((printed.script, printed.source)):
+            for timed in speed_tests(finding, source, evidence.parameters):
+                if test := proved(executor, timed, finding.case, evidence.archive):
+                    return Texts(printed.script, repro_script(finding, Limits(), source, evidence.parameters), test)
+        return Texts(printed.script, repro_script(finding, Limits(), printed.source, evidence.parameters))
     archive = look.archive or b""
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))

@@ -30,7 +30,7 @@ ONE_IN = 32
 TIMED = "timed"
 """What comes of a look where a clock has been read: no word depends on what it said."""
 
-_CONFIG = ContextConfig(options=(("tirx.disable_assert", True),))
+_CONFIG = ContextConfig()
 
 
 def wants(made: Made) -> bool:

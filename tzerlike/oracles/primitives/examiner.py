@@ -22,7 +22,7 @@ from tzerlike.oracles.primitives import CALLS, DUE, HELD, judge_primitives
 from tzerlike.oracles.primitives.due import refusal_due
 from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
+from tzerlike.oracles.schedule_calls import calls_in, fewer_calls, make_calls, read_calls
 from tzerlike.oracles.schedule_trace import record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -54,7 +54,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
     mutation = Mutation.from_json(held[HELD])
     target = kind_of_target(case.target)
     item = {"mutation": mutation.to_json(), "ir": case.ir, "target": target, "seed": case.input_seed, "layout": layout}
-    records, death = ask({**item, "calls": _calls_in(held)})
+    records, death = ask({**item, "calls": calls_in(held)})
     if death is not None or not records or "primitive" not in records[-1]:
         return Look(word="nothing wrong")
     last = records[-1]
@@ -80,18 +80,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
 
 def smaller(held: Environment) -> Iterator[Environment]:
     """The calls without some of them."""
-    return ({CALLS: calls} for calls in fewer_calls(_calls_in(held)))
-
-
-def _calls_in(held: Environment) -> list[str]:
-    """The calls that a bundle holds, none where one of them cannot be made again."""
-    lines = held.get(CALLS)
-    calls = [str(line) for line in lines] if isinstance(lines, list) else []
-    try:
-        read_calls(calls)
-    except UserError:
-        return []
-    return calls
+    return ({CALLS: calls} for calls in fewer_calls(calls_in(held)))
 
 
 class _Seen(Exception):

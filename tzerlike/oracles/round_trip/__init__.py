@@ -26,8 +26,22 @@ def judge_round_trip(case: Case, observation: Observation) -> Finding | None:
     construct = construct_of(observation)
     marks = () if construct in cause else (construct,)
     bare = (ROUND_TRIP, observation.pass_name, construct)
-    return Finding("ice-on-valid", parts, case, observation, marks=marks, bare=bare)
+    identity = (ROUND_TRIP, observation.pass_name, *become) if (become := field_changed(observation.message)) else ()
+    return Finding("ice-on-valid", parts, case, observation, marks=marks, bare=bare, identity=identity)
 
+
+def field_changed(message: str) -> tuple[str, ...]:
+    """Return which field of a statement comes back as another, and as what it does; empty where a message says none.
+
+    `dtype: int<n> becomes int<n>` at `body.seq[0].loop_var.ty.dtype` is `loop_var` and `dtype becomes int<n>`.
+    """
+    first, _, paths = message.partition("\n")
+    what, field = _BECOMES.fullmatch(first), _FIELD.search(paths)
+    return (field[1], f"{what[1]} {what[2]}") if what and field else ()
+
+
+_BECOMES = re.compile(r"(\w+): .*?\s*(becomes\b.*)")
+_FIELD = re.compile(r"(?:\.(?:body|seq|block|init|then_case|else_case)\b(?:\[\d+\])?)+\.(\w+)")
 
 _OPERAND = re.compile(r"(?:got `|')([\w.]+)['`]")
 
@@ -71,7 +85,7 @@ def _marked(message: str) -> str:
 
 _PIECE = 40
 
-_CONDITION = re.compile(r"^(?:\w+: )?Check failed: .* : ")
+_CONDITION = re.compile(r"^(?:\w+: )?Check failed: .*(?: : | is false: )")
 """In front of what a check says."""
 
 _SHORT = 120

@@ -41,7 +41,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.core.effort import Check
 from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Frame, Observation, Offence, Stage, message_template
-from tzerlike.core.refused import about_a_definition, nameless, refusal_in
+from tzerlike.core.refused import about_a_definition, failed_check, refusal_in
 from tzerlike.core.results import Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
@@ -232,12 +232,6 @@ def _is_its_own(function: str, primitive: str) -> bool:
 
 def _null_pointer(primitive: str, site: tuple[str, ...]) -> Cause:
     return Cause("crash", primitive, "a null pointer", site)
-
-
-def failed_check(message: str) -> str:
-    """Return which check failed, or what is said instead, without names: `InternalError: (it != end)`."""
-    said = refusal_in(message)
-    return f"{said.error and f'{said.error}: '}{said.condition or nameless(said.words)}"
 
 
 def _crash_of_a_primitive(seen: Observation, marks: Sequence[str]) -> Cause | None:

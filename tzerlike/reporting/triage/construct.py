@@ -6,7 +6,7 @@ import re
 
 from tzerlike.core.dtypes import parse
 from tzerlike.core.observation import Observation
-from tzerlike.oracles.round_trip import construct_of
+from tzerlike.oracles.round_trip import construct_of, field_changed
 
 _BECOMES = re.compile(r"(\w+): .+ (becomes .+)")
 _LITERAL = re.compile(r"\bLiteral value\b")
@@ -25,7 +25,9 @@ def lost_construct(seen: Observation) -> str:
     first, _, paths = seen.message.partition("\n")
     if becomes := _BECOMES.fullmatch(first):
         typed = _PATH.search(paths)
-        return f"{typed[1]}: {typed[2]}" if typed and typed[2] == becomes[1] else f"{becomes[1]} {becomes[2]}"
+        if typed and typed[2] == becomes[1]:
+            return f"{typed[1]}: {typed[2]}"
+        return " ".join(field_changed(seen.message)) or f"{becomes[1]} {becomes[2]}"
     if _LITERAL.search(seen.message):
         return "a literal that does not fit"
     if missing := _MISSING.search(seen.message):

@@ -140,7 +140,9 @@ def plainer(tree: Tree) -> Iterator[Make]:
 
 
 def _with_node(tree: Tree, site: Site, make: Make) -> Any:
-    return tree.replace(site, make())
+    # Put among other statements, what is none kills TVM.
+    node = make()
+    return None if node is None else tree.replace(site, node)
 
 
 def _all_plain(tree: Tree) -> Any:
