@@ -25,7 +25,7 @@ SECTIONS = ["Expected behavior", "Actual behavior", "Environment", "Steps to rep
 
 _FENCED = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
-_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|workspace|opt|usr|var|mnt|Users|private)/\w")
+_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|workspace|opt|usr(?!/local/cuda\b)|var|mnt|Users|private)/\w")
 _FILE = re.compile(r"attached|case\.json|module\.py|inputs\.npz|report\.md|observation\.json|reduced/")
 _NOISE = re.compile(r"\d\.\d{9}|\d\.\d{7,}e[-+]\d")
 _REDUCED = re.compile(r"reduced from (\d+) lines? to (\d+)")

@@ -21,6 +21,7 @@ from tzerlike.core.results import Ending, Results
 from tzerlike.execution.compare.enlarge import enlarged
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.compare.speed import Race
+from tzerlike.harnesses.tir.regression_speed import speed_tests
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.oracles.examiner import Look, Made
 from tzerlike.oracles.performance import PROBE, examiner, judge_performance
@@ -28,7 +29,7 @@ from tzerlike.passes.catalog import steps_of
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.forked import in_child
 from tzerlike.systems.compilation import Compilation
-from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, tvm
+from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, script_of, tvm
 from tzerlike.tir.allowlist import native
 
 PROGRAM = """
@@ -183,3 +184,23 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("without the pass ")
+
+
+def test_the_test_of_slow_code_fails_while_the_default_build_is_slower(tmp_path: Path) -> None:
+    """A pass that does nothing here; with sleeps in place of the functions one build is the slower."""
+    case = Case(program())
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", guilty="tirx.CommonSubexprElim"))
+    evidence = evidence_for(case, seen.results)
+    finding = Finding("slow-code", ("tirx.CommonSubexprElim",), case, seen)
+    ones, read = speed_tests(finding, script_of(load_ir(case.ir)), evidence.parameters)
+    assert "np.ones((8, 8)" in ones.text and 'DATA["argument0"]' in read.text
+    (tmp_path / "inputs.npz").write_bytes(evidence.archive)
+
+    def status(text: str) -> int:
+        (tmp_path / "test_regression.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "test_regression.py"]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+    began = "began = time.perf_counter()"
+    slow = read.text.replace(began, f"{began}\n        time.sleep(0.002 * (function is default))")
+    assert slow != read.text and [status(text) for text in (slow, ones.cured)] == [1, 0]

@@ -152,6 +152,15 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert reduced(outcome.value, keeps).value == outcome.value
 
 
+def test_a_program_that_its_text_gives_back_is_told_from_one_that_it_does_not() -> None:
+    """A buffer of one element is printed as a scalar, which is local memory to the parser."""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))
+    assert HARNESS.accepted(start) == {"types", "form", "text"}
+    tirx = tvm_api.tirx
+    scalar = tirx.PrimFunc([], tirx.AllocBuffer(tirx.decl_buffer([1], "int32", "A")))
+    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form"}
+
+
 def test_a_block_with_a_view_gives_no_statements_in_its_place() -> None:
     """TVM dies of a None among statements."""
     start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))

@@ -26,6 +26,7 @@ from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.findings.reduction.guilty import guilty_passes
+from tzerlike.findings.reduction.haste import hasty
 from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import reduced_in
@@ -67,9 +68,6 @@ _UNFIT = ("slow-code",)
 
 _COST = {"hang": 20, "oom": 20}
 """How many cases each look at something counts as that takes all of some limit."""
-
-_HASTE = 0.2
-"""Part of its time limit that a hang gets while it is searched for a smaller one."""
 
 
 class Reductions:
@@ -213,13 +211,13 @@ class Reductions:
         if same < times:
             return
         bundle = yield from self._holding_less(bundle)
-        limits = self._executor.limits.relaxed(_HASTE) if bundle.kind == "hang" else None
+        limits = hasty(self._executor.limits, bundle.kind)
         accepted = [bundle.stored.case]
         search = self._search(bundle, self._judge(bundle, limits), accepted.append)
         yield from _costs(search, search.steps(), cost)
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
         if keep:
-            self._save(bundle, accepted if bundle.kind == "hang" else [search.best], bundle.environment)
+            self._save(bundle, [search.best] if limits is None else accepted, bundle.environment)
         else:
             self._compare(search.best, bundle, self._judge(bundle))
         yield _WRITING * cost

@@ -69,7 +69,7 @@ class Programs(ABC):
         return iter(())
 
     def accepted(self, case: Case) -> frozenset[str]:
-        """The verifiers, by names of their own, that accept the program of a case, and survive it."""
+        """What accepts the program of a case, and survives it, by name: verifiers, the parser of its text."""
         return frozenset()
 
     def odd(self, case: Case) -> frozenset[str]:

@@ -17,6 +17,9 @@ from tzerlike.oracles.inconsistency import misused
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
+_SIZES = "buffer"
+"""The rule of the sizes of buffers."""
+
 _EXPECTED = {
     "strides": "A buffer has as many strides as dimensions, or none: `Buffer.offset_of` requires that.",
     "buffer": "A buffer is laid out by scalar integers: extents and offset are such, and no extent is negative.",
@@ -44,11 +47,18 @@ def wrong_in_words(where: str) -> str:
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
-    if found is None or misused(case):
+    if found is None or misused(case) or (found.rule == _SIZES and _may_stray(observation)):
         return None
     parts = ("ill-typed", short_name(found.pass_name), found.rule)
     seen = replace(observation, offences=(found,), backtrace=())
     return Finding("invalid-ir", parts, case, seen, finer=manners_of(found))
+
+
+def _may_stray(observation: Observation) -> bool:
+    """Whether the program was run, and is not known to be defined: what it accesses out of bounds is part of how large
+    passes make its buffers."""
+    results, rejection = observation.results, observation.rejection
+    return (results is not None and not results.defined) or (rejection is not None and not rejection.support)
 
 
 def account_of_ill_typed(found: Offence) -> Account:

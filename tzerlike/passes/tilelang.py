@@ -161,9 +161,9 @@ TILE_RULES: Final[Mapping[str, Rule]] = {
     "tl.LowerTileOp": Rule(
         needs=frozenset({F.TILES, F.LAYOUTS}),
         forbids=frozenset({F.LAUNCH}),
-        removes=frozenset({F.TILES}),
+        removes=frozenset({F.TILES, F.BF16, F.BF16_STORAGE, F.FP8, F.FP8_STORAGE}),
         adds=frozenset({F.TILED}),
-        source="pipeline: after LayoutInference, whose annotations it reads",
+        source="pipeline: after LayoutInference, whose annotations it reads; no pass legalises narrow floats for cuda",
     ),
     **dict.fromkeys(
         (

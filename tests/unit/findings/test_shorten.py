@@ -85,10 +85,37 @@ def test_what_takes_a_long_order_is_told_as_the_program_that_the_order_makes() -
     assert shortened(finding(case("a.A")), judge(lambda names: "a check" if names else ""), lambda: program) != program
 
 
-def test_a_kernel_of_tiles_is_shown_by_what_its_driver_runs_or_not_at_all() -> None:
-    driver = replace(case("", "tiles"), passes=tile_pipeline("llvm"))
-    varied = replace(driver, passes=driver.passes[:-1])
-    assert is_short(driver) and not is_short(varied)
-    short = shortened(finding(varied), lambda other: [finding(other)] if other == driver else [])
-    assert short is not None and short.case == driver
-    assert shortened(finding(varied), lambda other: []) is None
+DRIVER = replace(case("", "tiles"), passes=tile_pipeline("llvm"))
+
+
+def without(*indices: int) -> Case:
+    """The lowering of TileLang's driver without some of its passes."""
+    return replace(DRIVER, passes=tuple(spec for i, spec in enumerate(DRIVER.passes) if i not in indices))
+
+
+def test_a_kernel_of_tiles_is_shown_by_what_its_driver_runs_where_that_suffices() -> None:
+    varied = without(1, 2, 3)
+    assert is_short(DRIVER) and not is_short(varied)
+    short = shortened(finding(varied), lambda other: [finding(other)] if other == DRIVER else [])
+    assert short is not None and short.case == DRIVER
+
+
+def test_a_lowering_of_tiles_goes_back_to_the_driver_but_for_what_matters() -> None:
+    extra = parse_sequence("tl.Simplify{simplify_arguments=true}")
+    varied = replace(without(1, 3), passes=extra + without(1, 3).passes + extra)
+    missing = DRIVER.passes[3]
+    short = shortened(finding(varied), lambda other: [] if missing in other.passes[:5] else [finding(other)])
+    assert short is not None and short.case == without(3) and is_short(short.case)
+
+
+def test_a_lowering_of_tiles_that_is_too_far_from_the_driver_is_not_told() -> None:
+    varied = without(*range(MOST_PASSES + 1))
+    program = finding(case(""))
+    judge_this = judge_only(varied)
+    assert shortened(finding(varied), judge_this) is None
+    assert shortened(finding(varied), judge_this, lambda: program) is program
+
+
+def judge_only(this: Case) -> Callable[[Case], list[Finding]]:
+    """A compiler that fails on one case."""
+    return lambda other: [finding(other)] if other == this else []

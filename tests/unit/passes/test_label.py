@@ -97,6 +97,14 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
         pytest.param(DEFAULT, "", set(), STACK, False, id="memory of a size that a pass leaves open"),
         pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.SHIFTS}, SHIFTS, True, id="a shift of the program's"),
         pytest.param(DEFAULT, "tirx.NarrowDataType", {Fact.SHIFTS}, SHIFTS, False, id="a shift that TVM narrows"),
+        pytest.param(
+            FORCED + DEFAULT,
+            "tirx.ForceNarrowIndexToInt32",
+            {Fact.SHIFTS},
+            SHIFTS,
+            False,
+            id="a shift of 64 bits that TVM is told to narrow",
+        ),
         pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), NARROW, True, id="forced to be narrow"),
         pytest.param(DEFAULT, "tirx.NarrowDataType", set(), NARROW, False, id="narrow of TVM's own accord"),
         pytest.param(

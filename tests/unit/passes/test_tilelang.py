@@ -27,6 +27,13 @@ def test_what_its_driver_runs_is_legal_on_a_kernel(target: str) -> None:
     )
 
 
+def test_code_is_generated_for_narrow_floats_as_they_are_in_tiles_alone() -> None:
+    narrow = frozenset({Fact.BF16, Fact.BF16_STORAGE, Fact.FP8, Fact.FP8_STORAGE})
+    assert legal(tile_pipeline("cuda"), KERNEL | {Fact.BLOCK_BUFFERS, Fact.DEVICE_CODE} | narrow, to_code=True) is None
+    assert legal((), frozenset({Fact.TARGET, Fact.PACKED}), to_code=True) is None
+    assert legal((), frozenset({Fact.TARGET, Fact.PACKED}) | narrow, to_code=True) is not None
+
+
 def test_warps_are_specialised_from_hopper_on() -> None:
     older, newer = (tile_pipeline(f'{{"kind": "cuda", "arch": "{arch}"}}') for arch in ("sm_80", "sm_90"))
     assert {spec.name for spec in newer} - {spec.name for spec in older} == {

@@ -15,6 +15,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.programs import CaseSize, Programs
 from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.reduction.haste import hasty
 from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
 from tzerlike.findings.reduction.place import recovered
@@ -29,9 +30,6 @@ _CONFIRMING = 2.0
 
 _SAID = 1.0
 """Seconds beyond the budget that are not said."""
-
-_HASTE = 0.2
-"""Part of its time limit that a hang gets in the first search."""
 
 
 class _Patience:
@@ -121,7 +119,7 @@ def reduce_bundle(
     judge, start = judge_by(executor), first
     recorder = Recorder(bundle, judge_by(witness), environment)
     if earlier is not None and programs.size(earlier) < before and judge.keeps(earlier):
-        start = recorder.saved = earlier
+        start = earlier
 
     accepted = [start]
 
@@ -133,11 +131,9 @@ def reduce_bundle(
         task = Task(tuple(programs.reducers.values()), programs.size, lambda case: case.id, judge.keeps)
         return search(case, task, stop=patience.ended, taken=note)
 
-    asked = 0
-    if bundle.kind == "hang":
-        # Every hang takes all of its time: look for what still hangs after a part of it, and see whether it goes on.
-        hasty = ForkExecutor(lane, runner, bundle.limits.relaxed(_HASTE), executor.effort)
-        found = searched(start, judge_by(hasty))
+    asked, limits = 0, hasty(bundle.limits, bundle.kind)
+    if limits is not None:
+        found = searched(start, judge_by(ForkExecutor(lane, runner, limits, executor.effort)))
         asked = found.asked
         start = last_that(judge.keeps, accepted)
         del accepted[accepted.index(start) + 1 :]
@@ -148,7 +144,7 @@ def reduce_bundle(
         bundle = lesser
         recorder = Recorder(bundle, judge_by(witness), environment)
     # What takes all of its time may still end.
-    best = last_that(recorder.save, accepted) if bundle.kind == "hang" else outcome.value
+    best = outcome.value if limits is None else last_that(recorder.save, accepted)
     if not recorder.save(best):
         tell("flaky", None if recorder.saved is None else programs.size(recorder.saved), asked)
         return

@@ -21,7 +21,6 @@ def seconds(function):
     function({arguments})
     return time.perf_counter() - began
 
-
 samples = [[seconds(function) for function in (without, default)] for _ in range(200)]
 first, second = np.median(samples, axis=0)
 assert second < {slower} * first, f"{{first * 1e6:.1f}} us without the pass, {{second * 1e6:.1f}} us with it"
