@@ -56,7 +56,9 @@ def called(path: Path) -> list[tuple[str, list[str]]]:
     """The command lines of a page, each with what the page shows of its output; the reference has none."""
     text = path.read_text()
     found = []
-    for block in re.findall(r"^```(?:console|sh)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if language not in ("", "console", "sh"):
+            continue
         prompts = block.startswith("$ ")
         for line in block.splitlines():
             if line.startswith("$ ") or (not prompts and PROGRAM.match(line)):
@@ -73,7 +75,7 @@ def elsewhere(page: str, line: str) -> str:
 
 def commands(path: Path) -> list[str]:
     """The calls of tzerlike on a page: those that are shown, and those in the text that have options."""
-    lines = [line for line, _ in called(path)] + re.findall(r"`(tzerlike [^`]* --[^`]*)`", path.read_text())
+    lines = [line for line, _ in called(path)] + re.findall(r"`(tzerlike [a-z][^`]* --[^`]*)`", path.read_text())
     calls = [line[line.index("tzerlike ") :] for line in lines if re.match(r"(\$ )?(\.venv/bin/)?tzerlike ", line)]
     return [re.sub(r"\s+#.*| > .*", "", call).strip() for call in calls]
 
@@ -89,6 +91,13 @@ def test_every_command_in_the_documents_is_run_by_a_test(path: Path) -> None:
             assert path.stem in RUN, line
         else:
             assert re.search(rf"^(def )?{name}\b", (ROOT / place).read_text(), re.MULTILINE), f"{place}::{name}"
+
+
+def test_a_block_in_another_language_hides_no_command(tmp_path: Path) -> None:
+    """One that is closed is no beginning of another."""
+    page = tmp_path / "page.md"
+    page.write_text("```toml\n[known]\n```\n\n```\n$ tzerlike doctor\nok\n```\n\n    python scripts/speed.py\n")
+    assert called(page) == [("$ tzerlike doctor", ["ok"]), ("python scripts/speed.py", [])]
 
 
 def test_no_test_of_a_command_is_named_in_vain() -> None:

@@ -160,7 +160,8 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
         else:
             known = [*table, *groups]
             close = get_close_matches(name, known, n=3)
-            raise UserError(f"--mutators: no mutator {name!r}; " + ", ".join(["nearest:", *close] if close else known))
+            said = f"nearest: {', '.join(close)}" if close else f"there are {', '.join(known)}"
+            raise UserError(f"--mutators: no mutator {name!r}; {said}")
     if not HAS_TILES and (of_tiles := {"tiles", *OF_TILES}.intersection(names)):
         raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
     if not KNOWN_IR:
