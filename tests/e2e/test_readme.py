@@ -204,7 +204,7 @@ def is_shown(shown: list[str], said: str) -> bool:
     """Whether a page shows what comes, but for `...` and how far a reduction got in its time."""
     pattern = re.escape("\n".join(line.rstrip() for line in shown)).replace(re.escape("..."), ".*")
     if pattern.startswith("reduced:"):
-        pattern = re.sub(r"\d+", r"\\d+", pattern)
+        pattern = re.sub(r"\d+", r"\\d+", pattern).replace("reduced:", "(reduced|out of budget, best so far):", 1)
     return re.search(pattern, "\n".join(line.rstrip() for line in said.splitlines())) is not None
 
 
