@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tzerlike.systems.tvm_api import ENTRY, op_call, s_tir, structural_map, tirx, tvm
+from tzerlike.tir.scope import THREAD_BINDING
 
 Make = Callable[[Any], Any]
 
@@ -92,6 +93,10 @@ ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
     "loop up to another width": (
         "loop",
         lambda: forced("int32", lambda p: tirx.For(var("int32"), number(0), p, 0, NOTHING), var("int64")),
+    ),
+    "loop over threads of no name": (
+        "loop",
+        lambda: tirx.For(var("int32"), number(0), number(4), THREAD_BINDING, NOTHING),
     ),
     "branch on a vector": (
         "condition",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx
+from tzerlike.tir.scope import THREAD_BINDING
 from tzerlike.tir.typecheck.expressions import check_access, check_binding, lanes_of
 from tzerlike.tir.typecheck.rule import require
 
@@ -45,6 +46,8 @@ def _loop(checker: TypeChecker, node: Any) -> None:
     var = checker.stated(node.loop_var)
     bounds = {"min": node.min, "extent": node.extent, "step": node.step}
     require(_is_whole(var), "loop", f"a loop over {var or 'no dtype'}")
+    named = int(node.kind) != THREAD_BINDING or node.thread_binding is not None
+    require(named, "loop", "a loop over threads that names none")
     for name, bound in bounds.items():
         dtype = var if bound is None else checker.dtype(bound)
         require(dtype == var, "loop", f"a loop over {var} with a {name} of {dtype}")
