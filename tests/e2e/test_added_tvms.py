@@ -31,6 +31,15 @@ def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((8, 8), "int32"), n: T.int32)
 """
 """What older versions call and the latest has nodes for."""
 
+RACE = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in T.parallel(8):
+        A[0] = i
+"""
+"""A function that is one loop, whose iterations write the same element."""
+
 
 @pytest.fixture(scope="module", params=OLDER)
 def added(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
@@ -63,6 +72,13 @@ def test_a_program_is_interpreted_there(added: dict[str, str], tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["exit"], said["reference"]["verdict"], said["finding"]) == ("ok", "defined", None)
+
+
+def test_the_outermost_loop_is_looked_at_there(added: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "race.py"
+    file.write_text(RACE)
+    said = json.loads(tzerlike(added, "run", file, "--tvm", "old", "--json").stdout)
+    assert (said["reference"]["verdict"], said["reference"]["rule"]) == ("undefined", "race")
 
 
 def test_a_campaign_compares_results_and_ends_well(added: dict[str, str], tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import ROOT
+from tzerlike.core.case import Case, ContextConfig, Provenance
+from tzerlike.core.stored import StoredCase
+from tzerlike.passes.tilelang import tile_pipeline
 from tzerlike.systems import TVM
 from tzerlike.systems.builds import Store
 
@@ -110,6 +113,19 @@ def test_most_mutants_are_lowered(tile: dict[str, str], seeds: tuple[Path, dict[
     outcomes = Counter(said == "ok" for _, said in lines)
     assert len(lines) >= 100 and outcomes[True] >= 0.7 * len(lines), Counter(said for _, said in lines)
     assert len({name for name, said in lines if said == "ok"}) >= 9
+
+
+def test_what_the_drivers_own_lowering_fails_on_is_an_internal_error(
+    tile: dict[str, str], seeds: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """`ptx_wait_group(1 - i)` is left in a loop that is not unrolled, and code generation wants a number there."""
+    target = '{"kind": "cuda", "arch": "sm_80"}'
+    (program,) = [seed["ir"] for seed in seeds[1]["seeds"] if seed["name"] == "tiles.pipeline-unknown-length"]
+    case = Case(program, tile_pipeline(target), ContextConfig(pipeline="tiles"), target)
+    (tmp_path / "case.json").write_text(json.dumps(StoredCase(case, Provenance("test")).to_json()))
+    said = json.loads(command(tile, "run", "--tvm", "tile", tmp_path / "case.json", "--json").stdout)
+    assert said["message"] == "TypeError: Downcast from tirx.Sub to ir.IntImm failed."
+    assert said["finding"]["kind"] == "ice-on-valid"
 
 
 def test_a_campaign_lowers_kernels_by_their_own_pipeline(tile: dict[str, str], tmp_path: Path) -> None:

@@ -35,4 +35,11 @@ PROGRAMS: tuple[Program, ...] = (
         script(EIGHT, "A[0] = 1\nT.evaluate(A[0])"),
         ZEROS,
     ),
+    *by_text(
+        "memory of fewer strides than dimensions",
+        "unsupported",
+        script(EIGHT, 'B = T.alloc_buffer((2, 4), "int32", strides=(1,))\nA[0] = 1'),
+        script(EIGHT, 'B = T.alloc_buffer((2, 4), "int32", strides=(4, 1))\nA[0] = 1'),
+        ZEROS,
+    ),
 )

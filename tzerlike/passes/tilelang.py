@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tzerlike.core.case import PassSpec, Scalar, parse_sequence
+from tzerlike.core.case import Case, PassSpec, Scalar, parse_sequence
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.passes.facts import Fact as F
 from tzerlike.passes.rule import Rule
@@ -144,6 +144,11 @@ def tile_pipeline(target: str) -> tuple[PassSpec, ...]:
     steps = [step for step in _PIPELINES[kind_of_target(target)] if hopper or step not in _FROM_HOPPER]
     sequence = "; ".join(steps)
     return parse_sequence(sequence.replace("have_pdl=false", "have_pdl=true") if hopper else sequence)
+
+
+def is_drivers_own(case: Case) -> bool:
+    """Whether a case runs what TileLang's driver runs on tiles, and nothing else."""
+    return case.config.pipeline == "tiles" and case.passes == tile_pipeline(case.target)
 
 
 def _before_lowering(**others: Any) -> Rule:

@@ -219,7 +219,7 @@ def structural_walk(root: Any, *callbacks: Any) -> None:
                 call(node)
                 return
 
-    tirx.stmt_functor.post_order_visit(getattr(root, "body", root), visit)
+    tirx.stmt_functor.post_order_visit(root.body if isinstance(root, tirx.PrimFunc) else root, visit)
 
 
 def _entries(callbacks: tuple[Any, ...]) -> list[tuple[Any, Callable[[Any], object]]]:

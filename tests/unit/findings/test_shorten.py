@@ -116,6 +116,17 @@ def test_a_lowering_of_tiles_that_is_too_far_from_the_driver_is_not_told() -> No
     assert shortened(finding(varied), judge_this, lambda: program) is program
 
 
+def test_few_lowerings_of_tiles_are_spent_on_going_back() -> None:
+    tried: list[Case] = []
+
+    def stubborn(other: Case) -> list[Finding]:
+        tried.append(other)
+        return []
+
+    assert shortened(finding(without(*range(20))), stubborn) is None
+    assert 2 < len(tried) <= 9, "the driver's own and eight more"
+
+
 def judge_only(this: Case) -> Callable[[Case], list[Finding]]:
     """A compiler that fails on one case."""
     return lambda other: [finding(other)] if other == this else []

@@ -20,6 +20,9 @@ SHORT_KINDS = ("ice-on-valid", "invalid-ir")
 MOST_PASSES = 2
 """Passes before the default pipeline that an internal error may need, or changes of what TileLang's driver runs."""
 
+_MOST_TRIES = 8
+"""Lowerings of tiles, of some seconds each, that are spent on getting back to the driver's."""
+
 _Edit = tuple[bool, bool, PassSpec]
 """A pass: whether the driver runs it, whether the case does."""
 
@@ -69,14 +72,22 @@ def shortened(
 
 
 def _restored(finding: Finding, judge: Callable[[Case], Iterable[Finding]]) -> Finding | None:
-    """Return the finding with the fewest changes of what TileLang's driver runs, None where they are too many."""
-    edits = _edits(finding.case)
-    for index in _changes(edits):
-        in_driver, _, spec = edits[index]
-        undone = [*edits[:index], (in_driver, in_driver, spec), *edits[index + 1 :]]
-        nearer = replace(finding.case, passes=tuple(spec for _, runs, spec in undone if runs))
-        same = next((other for other in judge(nearer) if other.signature == finding.signature), None)
-        finding, edits = (finding, edits) if same is None else (same, undone)
+    """Return the finding with few changes of what TileLang's driver runs, None where they stay too many.
+
+    Changes are undone by halves, then by quarters and so on, in _MOST_TRIES lowerings at most.
+    """
+    edits, tries = _edits(finding.case), 0
+    size = len(_changes(edits)) // 2
+    while size and tries < _MOST_TRIES:
+        places = _changes(edits)
+        for start in range(0, len(places), size)[: _MOST_TRIES - tries]:
+            tries += 1
+            undo = places[start : start + size]
+            undone = [(ours, ours if i in undo else runs, spec) for i, (ours, runs, spec) in enumerate(edits)]
+            nearer = replace(finding.case, passes=tuple(spec for _, runs, spec in undone if runs))
+            same = next((other for other in judge(nearer) if other.signature == finding.signature), None)
+            finding, edits = (finding, edits) if same is None else (same, undone)
+        size //= 2
     return finding if is_short(finding.case) else None
 
 

@@ -27,7 +27,7 @@ from tzerlike.tir.interpreter.regions import Regions
 from tzerlike.tir.interpreter.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, loads, pipeline_of
 from tzerlike.tir.interpreter.threads import barrier, run_crew
 from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
-from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype
+from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype, layout_misfit
 
 
 class Flow(IntEnum):
@@ -456,9 +456,9 @@ class StatementCompiler:
 
     def allocation(self, buffer: Node, versioned: bool = False) -> Callable[[], None]:
         """The action that gives `buffer` fresh memory, of which nothing is initialised."""
-        ty, dtype = type_of(buffer), element_dtype(buffer)
-        if dtype is None:
-            return raising("unsupported", "memory for what is no buffer of numbers")
+        ty, dtype, wrong = type_of(buffer), element_dtype(buffer), layout_misfit(buffer)
+        if dtype is None or wrong:
+            return raising("unsupported", f"memory for {wrong}")
         scope = str(ty.storage_scope)
         slot = self.slots.define(buffer)
         self.regions.define(buffer)
