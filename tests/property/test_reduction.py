@@ -63,6 +63,12 @@ def main(C: T.Buffer((1,), "int64"), D: T.Buffer((3, 1, 5), "float64", strides=(
     C[0] = n[0]
     assert C[0] > T.int64(0), "positive"
 ''',
+    "stray": '''
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in range(9):
+        A[i] = i
+''',
     "bounds": '''
 @T.prim_func
 def main(A: T.Buffer((64,), "int32"), n: T.int32):
@@ -152,13 +158,14 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
     assert reduced(outcome.value, keeps).value == outcome.value
 
 
-def test_a_program_that_its_text_gives_back_is_told_from_one_that_it_does_not() -> None:
+def test_what_accepts_a_program_is_told() -> None:
     """A buffer of one element is printed as a scalar, which is local memory to the parser."""
     start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))
-    assert HARNESS.accepted(start) == {"types", "form", "text"}
+    assert HARNESS.accepted(start) == {"types", "form", "text", "meaning"}
+    assert HARNESS.accepted(case("stray")) == {"types", "form", "text"}
     tirx = tvm_api.tirx
     scalar = tirx.PrimFunc([], tirx.AllocBuffer(tirx.decl_buffer([1], "int32", "A")))
-    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form"}
+    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form", "meaning"}
 
 
 def test_a_block_with_a_view_gives_no_statements_in_its_place() -> None:

@@ -69,7 +69,7 @@ class Programs(ABC):
         return iter(())
 
     def accepted(self, case: Case) -> frozenset[str]:
-        """What accepts the program of a case, and survives it, by name: verifiers, the parser of its text."""
+        """What accepts the program of a case, and survives it, by name: verifiers, the parser, the interpreter."""
         return frozenset()
 
     def odd(self, case: Case) -> frozenset[str]:

@@ -15,8 +15,8 @@ from tzerlike.systems.tvm_api import array_items, tvm, tvm_ffi
 _WIDTH = 100
 _INDENT = 4
 _ALIGNMENT = 64
-_LINES = 200
-"""Lines of source that anybody reads."""
+_LINES = 500
+"""Lines of source that are more to a reader than JSON."""
 
 
 def constructed(module: Any) -> str:

@@ -128,6 +128,20 @@ def test_a_crash_in_a_visitor_without_a_name_tells_what_it_visited(functions: tu
 
 
 @pytest.mark.parametrize(
+    ("loop", "told"),
+    [
+        ("range(2147483646)", " on an extent of 2147483646"),
+        ("T.grid(8, T.int64(1000000), 2)", " on an extent of 1000000"),
+    ],
+)
+def test_lack_of_memory_is_told_with_the_extent_that_may_be_why(loop: str, told: str) -> None:
+    seen = Observation(Exit.OOM, Stage.BUILD, "", "tirx.UnrollLoop")
+    said = replace(subject("oom", seen), script=f"def main():\n    for i in {loop}:\n        A[99999999] = 2\n")
+    assert headline(said) == f"[Bug][TIR] UnrollLoop runs out of memory{told}"
+    assert headline(subject("oom", seen)) == "[Bug][TIR] UnrollLoop runs out of memory"
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ('identifier "x" is undefined', 'CUDA source does not compile: identifier "x" is undefined'),

@@ -71,7 +71,7 @@ def test_what_no_call_makes_has_no_source() -> None:
 
 
 def test_what_is_too_long_to_read_has_no_source() -> None:
-    stores = "".join(f"            B[v] = T.float32({number})\n" for number in range(300))
+    stores = "".join(f"            B[v] = T.float32({number})\n" for number in range(600))
     assert constructed(module_of(COPY + stores)) == ""
 
 

@@ -32,6 +32,7 @@ from tzerlike.findings.issue.wording import (
     called_operators,
     compiler_words,
     first_line,
+    huge_extent,
     most_called,
     pasted,
     rare_names,
@@ -155,10 +156,10 @@ def headline(subject: Subject) -> str:
         else:
             text = f"{place} fails: {reason(seen.refusal)}"
     else:
-        most = most_called(subject.script)
+        most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {
             "hang": f"{place} hangs{_at(subject) or (most and f' on {most}')}",
-            "oom": f"{place} runs out of memory",
+            "oom": f"{place} runs out of memory{huge and f' on an extent of {huge}'}",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)

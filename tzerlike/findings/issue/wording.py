@@ -98,6 +98,13 @@ def most_called(script: str) -> str:
 
 _SEVERAL = 4
 
+
+def huge_extent(script: str) -> str:
+    """The largest extent of a loop of TVMScript, where it has seven digits or more, else ""."""
+    loops = re.findall(r"\b(?:range|T\.(?:grid|serial|unroll|parallel|vectorized))\(([^\n]*)\):", script)
+    return str(max((int(number) for loop in loops for number in re.findall(r"\b\d{7,}\b", loop)), default=""))
+
+
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
 _NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
 """What TVMScript calls that computes nothing."""

@@ -16,8 +16,8 @@ class FindingJudge:
     """Says whether a case shows the finding of a bundle, on the inputs that its seed gives.
 
     Definedness is the oracles' to demand. What was found in the first tier stays there. What accepts the program that
-    was found, TVM's verifiers, the checker of types and the parser of its text, has to accept smaller ones, and they
-    have no odd form that it has not.
+    was found, TVM's verifiers, the checker of types, the parser of its text, the interpreter that finds it defined, has
+    to accept smaller ones, and they have no odd form that it has not.
     """
 
     def __init__(self, retrial: Retrial, bundle: Bundle, programs: Programs) -> None:

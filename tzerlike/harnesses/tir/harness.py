@@ -19,6 +19,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.results import Results
 from tzerlike.execution import fitness, origin, plainness, rejection, rendering, stages
 from tzerlike.execution.compare.evidence import Evidence
+from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
@@ -30,7 +31,7 @@ from tzerlike.mutators import attempt, make_mutators
 from tzerlike.oracles.examiner import Look
 from tzerlike.passes.naming import short_name
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.forked import in_child
+from tzerlike.processes.forked import each_in_child, in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
 from tzerlike.systems import tvm_api
 from tzerlike.tir.extents import halved
@@ -119,9 +120,16 @@ class TirHarness(CaseHarness):
             typed = is_well_typed(tvm_api.entry_of(module))
             return " ".join(["types"] * typed + ["form"] * tvm_api.well_formed(module))
 
-        # A program that a reader can paste stays one; the printer may die where the verifiers do not.
-        text, _ = in_child(lambda: "text" * rendering.render_module(case.ir).faithful)
-        return frozenset(f"{in_child(verifiers)[0] or ''} {text or ''}".split())
+        def reader() -> str:
+            return "text" * rendering.render_module(case.ir).faithful
+
+        def meaning() -> str:
+            func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
+            return "meaning" * interpret_seeded(func, case.input_seed, Effort())[2].defined
+
+        # One may die of a program that the others take.
+        words = (word or "" for word, _ in each_in_child((verifiers, reader, meaning), lambda ask: ask()))
+        return frozenset(" ".join(words).split())
 
     def odd(self, case: Case) -> frozenset[str]:
         forms, _ = in_child(lambda: "\n".join(plainness.odd_forms(case)))
