@@ -30,7 +30,7 @@ from processor import take_in_orphans
 
 from tzerlike.campaign import supervisor
 from tzerlike.campaign.directory import CampaignDir
-from tzerlike.campaign.shard import Shard
+from tzerlike.campaign.shard import Part, Shard
 from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.cli.main import main as tzerlike
 
@@ -39,13 +39,12 @@ _LOOK_EVERY = 2.0
 
 def alone(number: int, total: int, order: Sequence[str]) -> None:
     """Be a campaign of one worker that does what worker `number` of `total` does."""
-    workers = CampaignDir(Path(order[order.index("--out") + 1]))
 
-    def shard(slot: int, _: int) -> Shard:
-        workers.worker(number).mkdir(parents=True, exist_ok=True)
-        return Shard(slot, total, number, first=number)
+    class One(Part):
+        numbers = property(lambda self: range(number, number + 1))  # type: ignore[assignment]
+        shards = property(lambda self: (Shard(0, total, first=number),))  # type: ignore[assignment]
 
-    supervisor.Shard = shard  # type: ignore[misc, assignment]
+    supervisor.Part = One  # type: ignore[misc]
     sys.argv = ["tzerlike", *order]
     tzerlike()
 

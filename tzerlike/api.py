@@ -250,7 +250,8 @@ def judge(
             program = Path(scope.enter_context(tempfile.TemporaryDirectory())) / "program.py"
             program.write_text(text, encoding="utf-8")
         if not program.is_file():
-            raise UserError(f"{program}: not found")
+            what = "a directory, and no bundle" if program.is_dir() else "not found"
+            raise UserError(f"{program}: {what}; name a .py file, a case.json, a bundle or its id")
         file = {"path": str(program.resolve()), "seconds": limits.seconds, "memory": limits.memory}
         if program.suffix == ".json":
             read_case(program.resolve())

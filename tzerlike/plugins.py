@@ -35,30 +35,30 @@ class Plugin:
     harnesses: Mapping[str, HarnessRow] = field(default_factory=dict)
 
 
-def load_plugin(name: str) -> Plugin:
-    """Import the plug-in that is installed as `name`.
+def load_plugin(name: str, option: str = "--plugin") -> Plugin:
+    """Import the plug-in that is installed as `name`, which `option` asks for.
 
     UserError when there is none, when two packages have one of that name, and when it does not load.
     """
     found = sorted(entry_points(group=GROUP, name=name), key=_origin)
     if not found:
         known = sorted({entry.name for entry in entry_points(group=GROUP)})
-        raise UserError(f"--plugin: no plug-in {name!r} is installed; there are {', '.join(known) or 'none'}")
+        raise UserError(f"{option}: no plug-in {name!r} is installed; there are {', '.join(known) or 'none'}")
     if found[0].value != found[-1].value:
-        raise UserError(f"--plugin: both {_origin(found[0])} and {_origin(found[-1])} have a plug-in {name!r}")
+        raise UserError(f"{option}: both {_origin(found[0])} and {_origin(found[-1])} have a plug-in {name!r}")
     try:
         plugin = found[0].load()
     except (ImportError, AttributeError) as error:
-        raise UserError(f"--plugin: {name!r} of {_origin(found[0])} does not load: {error}") from error
+        raise UserError(f"{option}: {name!r} of {_origin(found[0])} does not load: {error}") from error
     if not isinstance(plugin, Plugin):
-        raise UserError(f"--plugin: {name!r} of {_origin(found[0])} is a {type(plugin).__name__}, not a Plugin")
+        raise UserError(f"{option}: {name!r} of {_origin(found[0])} is a {type(plugin).__name__}, not a Plugin")
     return plugin
 
 
 def harness_named(name: str) -> HarnessRow:
     """Return the row of a harness, `plugin:name` for a plug-in's; UserError that lists those that there are."""
     plugin, _, own = name.rpartition(":")
-    table: Mapping[str, HarnessRow] = load_plugin(plugin).harnesses if plugin else HARNESSES
+    table: Mapping[str, HarnessRow] = load_plugin(plugin, "--harness").harnesses if plugin else HARNESSES
     if own not in table:
         raise UserError(f"--harness: no harness {name!r}; there are {', '.join(table) or 'none'}")
     return replace(table[own], name=name)

@@ -50,7 +50,7 @@ def script(tmp_path: Path) -> Path:
         (("fuzz", "--seed", "-1"), "--seed: expected"),
         (("fuzz", "--target", "abacus"), "'abacus' is not one of 'llvm', 'cuda'"),
         (("fuzz", "--seeds", "nowhere"), "--seeds: 'nowhere' is neither"),
-        (("fuzz", "--mutators", "swap,magic"), "magic"),
+        (("fuzz", "--mutators", "swpa"), "--mutators: no mutator 'swpa'; nearest: swap"),
         (("fuzz", "--oracles", "taste"), "no oracle 'taste'"),
         (("fuzz", "--oracles", ""), "--oracles: expected"),
         (("fuzz", "--resume"), "holds no campaign"),

@@ -83,7 +83,7 @@ def test_what_the_caller_does_wrong_is_said_before_tvm_is_started(tmp_path: Path
     (tmp_path / "bundle").mkdir()
     with pytest.raises(api.UserError, match="no oracle 'taste'"):
         api.judge("text", oracles=("taste",), client=never)
-    with pytest.raises(api.UserError, match="nowhere: not found"):
+    with pytest.raises(api.UserError, match="nowhere: not found; name a"):
         api.judge(tmp_path / "nowhere", client=never)
     with pytest.raises(api.UserError, match=r"case\.json"):
         api.judge(tmp_path / "case.json", client=never)

@@ -33,6 +33,16 @@ FOUND_ELSEWHERE = "elsewhere"
 """The file of a machine's mirror that lists the signatures of bundles that others have."""
 
 
+def existing(root: Path) -> CampaignDir:
+    """Return the campaign in a directory; UserError where there is none."""
+    directory = CampaignDir(root)
+    if not root.is_dir():
+        raise UserError(f"{root}: not a campaign (no such directory)")
+    if not any(path.exists() for path in (directory.config, directory.stats, directory.findings)):
+        raise UserError(f"{root}: not a campaign (neither campaign.toml nor stats.json nor findings/)")
+    return directory
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignDir:
     """All paths of a campaign; creating one touches nothing."""

@@ -55,7 +55,7 @@ Exit status:
 \b
 Options can also be set by variables (TZERLIKE_FUZZ_BUDGET=1h for `fuzz --budget 1h`), and in tzerlike.toml or
 under [tool.tzerlike] of pyproject.toml, here or in a parent directory ([fuzz] budget = "1h"); files cannot set
---unconfined, --python and --source.
+--html, --python, --source or --unconfined.
 Completion for bash: eval "$(_TZERLIKE_COMPLETE=bash_source tzerlike)"; also zsh and fish."""
 
 _WELCOME = """\

@@ -111,9 +111,10 @@ class RichScreen(Screen):
         for key in self._keys.pressed().lower():
             self.press(key)
         width, height = self._console.size
-        help_line = KEYS if self._keys.heard else "Ctrl-C saves"
+        keys = KEYS.replace("pause", "resume") if self.wishes.pause else KEYS
+        help_line = keys if self._keys.heard else "Ctrl-C saves"
         if self._listing:
-            self._live.update(listing(view, self._lines.of(view.directory), height))
+            self._live.update(listing(view, self._lines.of(view.directory), width, height))
             return
         said = [line for line in self._reported if not line.startswith(FINDING)]
         lines = said[-1:] if height < _LOW else said[-5:]
@@ -156,9 +157,11 @@ class FindingLines:
         return [line for _, line in sorted(self._known.values(), reverse=True)]
 
 
-def listing(view: View, lines: Sequence[str], height: int) -> RenderableType:
-    """The findings as a screen of so many lines."""
+def listing(view: View, lines: Sequence[str], width: int, height: int) -> RenderableType:
+    """The findings as a screen of so many columns and lines; a narrow one has titles in the place of kinds."""
     room = height - 2
+    if width < _WIDE:
+        lines = [_SIGNED.sub(r"\1\2  ", line) for line in lines]
     shown = list(lines) if len(lines) <= room else [*lines[: room - 1], f"... and {len(lines) - room + 1} more"]
     body = Group(*(Text(line, overflow="ellipsis", no_wrap=True) for line in shown or ["none yet"]))
     findings = f"{len(lines)} finding{'' if len(lines) == 1 else 's'}"
@@ -197,8 +200,8 @@ _WIDE = 100
 _FRAME = 2
 """Lines of the frame."""
 
-_SIGNED = re.compile(r"^(tier \d  )[0-9a-f]{12}  [\w-]+ +")
-"""What a line of a finding has between its tier and its title."""
+_SIGNED = re.compile(r"^(tier \d  |        )([0-9a-f]{12})  [\w-]+ +")
+"""What a line of a finding has before its title: its tier, if it is known, its id and its kind."""
 
 
 def render(
@@ -251,8 +254,8 @@ def _facts(view: View, wide: bool) -> Table:
     share = f" of {total:,} ({stats['coverage'] / total:.2%})" if total else ""
     curve = f"  {sparkline([p.blocks for p in view.curve], 24)}" if wide else ""
     table.add_row("coverage", _cut(f"{stats['coverage']:,}{share}{_since(view, lambda p: p.blocks, 'new')}{curve}"))
-    waiting = f"   {stats['seeds_pending']:,} seeds to come" if stats["seeds_pending"] else ""
-    table.add_row("corpus", _cut(f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable tests{waiting}"))
+    waiting = f"   {stats['seeds_pending']:,} seeds left" if stats["seeds_pending"] else ""
+    table.add_row("corpus", _cut(f"{stats['corpus']:,}   {stats['valuable_tests']:,} valuable{waiting}"))
     table.add_row("valid", _cut(f"{stats['valid_rate']:.0%}   {stats['exits'].get('rejected', 0):,} rejected"))
     found = stats["findings"]
     findings = _cut(", ".join(f"{found[kind]} {kind}" for kind in kinds_in_order(found)) or "none yet")

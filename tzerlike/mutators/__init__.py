@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from random import Random
 from typing import Any
@@ -157,7 +158,10 @@ def make_mutators(names: Sequence[str] = ("all",)) -> tuple[Mutator, ...]:
         elif name in table:
             wanted.add(name)
         else:
-            raise UserError(f"unknown mutator {name!r}; known: {', '.join([*table, *groups])}")
+            known = [*table, *groups]
+            close = get_close_matches(name, known, n=3)
+            said = f"nearest: {', '.join(close)}" if close else f"there are {', '.join(known)}"
+            raise UserError(f"--mutators: no mutator {name!r}; {said}")
     if not HAS_TILES and (of_tiles := {"tiles", *OF_TILES}.intersection(names)):
         raise UserError(f"--mutators: {', '.join(sorted(of_tiles))} need TileLang's TVM")
     if not KNOWN_IR:

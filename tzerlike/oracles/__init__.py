@@ -145,7 +145,7 @@ def _probes(oracles: Iterable[Oracle]) -> tuple[Probe, ...]:
 
 def _named(names: Sequence[str]) -> list[Oracle]:
     listed = dict.fromkeys(name.partition(":")[0] for name in names if ":" in name)
-    table = extended("oracle", ORACLES, {plugin: load_plugin(plugin).oracles for plugin in listed})
+    table = extended("oracle", ORACLES, {plugin: load_plugin(plugin, "--oracles").oracles for plugin in listed})
     for name in names:
         if name not in table:
             raise UserError(f"--oracles: no oracle {name!r}; there are {', '.join(table)}")

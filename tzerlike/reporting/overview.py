@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import CampaignDir, existing
 from tzerlike.campaign.stats import CurvePoint, read_curve
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
@@ -77,8 +77,14 @@ class Overview:
         return dict(sorted(table.items(), key=lambda item: (-item[1], item[0])))
 
     def seconds(self) -> dict[str, float]:
-        """The time that stages took, those that took any, in the order in which a case goes through them."""
-        table = {name: _number(value) for name, value in self._table("stage_seconds").items()}
+        """The time that stages took, those that took any, in the order in which a case goes through them.
+
+        Files say `build_reference` for what is called the baseline build everywhere else.
+        """
+        table = {
+            name.replace("reference", "baseline").replace("_", " "): _number(value)
+            for name, value in self._table("stage_seconds").items()
+        }
         return {name: value for name, value in table.items() if value > 0}
 
     def yields(self, key: str) -> tuple[YieldRow, ...]:
@@ -131,11 +137,7 @@ class Overview:
 
 def read_overview(root: Path, steps: Steps = untold) -> Overview:
     """Read a campaign directory; UserError where it is none."""
-    directory = CampaignDir(root)
-    if not root.is_dir():
-        raise UserError(f"{root}: not a campaign (no such directory)")
-    if not any(path.exists() for path in (directory.config, directory.stats, directory.findings)):
-        raise UserError(f"{root}: not a campaign (neither campaign.toml nor stats.json nor findings/)")
+    directory = existing(root)
     notes: list[str] = []
     config = _config(directory, notes)
     findings, more = shown_findings(directory, notes, steps)

@@ -136,8 +136,8 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     if seen.results is not None:
         facts += [
             ("interpreter", " ".join(filter(None, (seen.results.verdict, seen.results.rule)))),
-            ("optimised", str(seen.results.optimised)),
-            ("baseline build", str(seen.results.baseline)),
+            ("optimised", _with_short_bound(str(seen.results.optimised))),
+            ("baseline build", _with_short_bound(str(seen.results.baseline))),
         ]
     bisection = read_bisection(path)
     blamed = (bisection.guilty if bisection is not None else "") or (seen.results.guilty if seen.results else "")
@@ -158,6 +158,11 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         tier=tier_of(whole, record),
         culprit=cut(culprit, 1, 200),
     )
+
+
+def _with_short_bound(difference: str) -> str:
+    """A difference as a reader wants it: two digits tell how far off a result may be."""
+    return re.sub(r" ± (\d+(?:\.\d+)?(?:e[+-]\d+)?)\b", lambda bound: f" ± {float(bound[1]):.2g}", difference)
 
 
 def title_of_report(path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import CampaignDir, existing
 from tzerlike.core.errors import UserError
 from tzerlike.coverage.snapshot import Identity, read_snapshot
 from tzerlike.coverage.source.places import Places, joined
@@ -36,7 +36,7 @@ class CampaignCoverage:
 
 def read_covered(root: Path) -> CampaignCoverage:
     """Read a campaign's coverage; UserError when it has none."""
-    directory = CampaignDir(root)
+    directory = existing(root)
     environment = directory.read_environment()
     library, backend = environment.get("compiler_library", ""), environment.get("coverage_backend", "")
     total = environment.get("coverage_total", 0)

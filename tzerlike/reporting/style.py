@@ -159,7 +159,7 @@ pre .add, pre .del, pre .at { display: inline-block; min-width: 100%; }
   .row, .compared .row { grid-template-columns: minmax(0, 1fr) 4.5rem; }
   .row .share, .row .counts { grid-column: 1 / -1; } .row .share { order: 9; }
   .row .n.counts { text-align: left; order: 8; }
-  div.row .counts, div.row .share { margin-left: 1.1rem; } ul.rows ul.rows { padding-left: .6rem; }
+  .row .counts, .row .share { margin-left: 1.1rem; } ul.rows ul.rows { padding-left: .6rem; }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; } .tile { padding: .6rem .7rem; }
   .card, .chart { padding: .8rem .7rem; }
   .ys { width: 2.9rem; } td.wide { width: 22%; min-width: 3rem; }

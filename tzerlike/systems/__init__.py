@@ -81,7 +81,7 @@ def system_named(name: str) -> System:
     UserError that lists those that there are.
     """
     plugin, _, own = name.rpartition(":")
-    table: Mapping[str, System] = load_plugin(plugin).systems if plugin else SYSTEMS
+    table: Mapping[str, System] = load_plugin(plugin, "--system").systems if plugin else SYSTEMS
     if own not in table:
         raise UserError(f"--system: no system {name!r}; there are {', '.join(table) or 'none'}")
     return replace(table[own], name=name)

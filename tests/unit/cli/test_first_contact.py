@@ -69,6 +69,25 @@ def test_short_options_and_variables(
     assert {name: params[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("fuzz --harness nobody:x", "--harness: no plug-in 'nobody'"),
+        ("fuzz --system nobody:x", "--system: no plug-in 'nobody'"),
+        ("run / --oracles nobody:x", "--oracles: no plug-in 'nobody'"),
+        ("run /", "/: a directory, and no bundle; name a .py file"),
+        ("report nowhere", "nowhere: not a campaign (no such directory)"),
+        ("coverage nowhere", "nowhere: not a campaign (no such directory)"),
+        ("passes list --campaign nowhere", "nowhere: not a campaign (no such directory)"),
+        ("mutators list --campaign nowhere", "nowhere: not a campaign (no such directory)"),
+    ],
+)
+def test_what_is_not_there_is_named_by_who_asks_for_it(words: str, says: str) -> None:
+    done = CliRunner().invoke(cli, words.split())
+    assert isinstance(done.exception, UserError), done.exception
+    assert str(done.exception).startswith(says)
+
+
 def test_the_prefix_of_variables_is_that_of_the_command() -> None:
     assert cli.context_settings["auto_envvar_prefix"] == "TZERLIKE"
 

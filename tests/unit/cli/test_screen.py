@@ -179,11 +179,47 @@ def test_findings_are_listed_by_title_the_newest_first(tmp_path: Path) -> None:
     lines = FindingLines().of(directory)
     assert [line.rpartition("Pass")[2] for line in lines] == ["3", "2", "1", "0"]
     console = Console(file=io.StringIO(), width=60, color_system=None)
-    console.print(listing(view(stats()), lines, 5))
+    console.print(listing(view(stats()), lines, 60, 5))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "4 findings" in text and "Pass2" in text and "... and 2 more" in text and "Pass0" not in text
     assert len(text.splitlines()) == 5
+
+
+@pytest.mark.parametrize("tier", ["tier 2", "      "])
+def test_a_narrow_list_has_room_for_titles(tier: str) -> None:
+    lines = [f"{tier}  59a70afe1b38  wrong-code    Wrong code (LowerTIRxCleanup)"]
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    console.print(listing(view(stats()), lines, 60, 20))
+    console.print(listing(view(stats()), lines, 120, 20))
+    assert isinstance(console.file, io.StringIO)
+    narrow, wide = (text for text in console.file.getvalue().splitlines() if "59a70afe1b38" in text)
+    assert f"│ {tier}  59a70afe1b38  Wrong code (LowerTIRxCleanup) " in narrow
+    assert "  wrong-code    Wrong" in wide
+
+
+def test_a_narrow_screen_says_how_many_seeds_are_left() -> None:
+    text = drawn(stats() | {"corpus": 2894, "valuable_tests": 2018, "seeds_pending": 1115}, 60)
+    assert "2,894   2,018 valuable   1,115 seeds left" in text
+
+
+def test_while_it_rests_the_screen_says_which_key_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Keys, "heard", True)
+    console = Console(file=io.StringIO(), width=80, height=24)
+    screen = RichScreen(console)
+    shown: list[str] = []
+
+    def update(drawn: Any) -> None:
+        with console.capture() as captured:
+            console.print(drawn)
+        shown.append(captured.get())
+
+    monkeypatch.setattr(screen._live, "update", update)
+    for _ in range(2):
+        screen.show(view(stats()))
+        screen.press("p")
+    assert ["p pause" in text for text in shown] == [True, False]
+    assert "p resume" in shown[1]
 
 
 def test_keys_end_pause_and_list() -> None:

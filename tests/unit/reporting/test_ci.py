@@ -245,6 +245,7 @@ def test_nothing_to_replay_is_an_error(tmp_path: Path) -> None:
         (("pr", "--carry", "{new}", "--oracles", "nobody"), "--oracles: no oracle 'nobody'"),
         (("pr", "--carry", "{new}", "--budget", "soon"), "--budget: 'soon' is not a duration"),
         (("pr", "--carry", "{new}", "--output", "{used}"), "already exists; remove it"),
+        (("batch", "--carry", "{new}", "--tvm", "nobody"), "--tvm: no build 'nobody'"),
         (("replay", "{new}"), "no such directory"),
         (("replay", "{file}"), "not a directory"),
     ],
@@ -260,3 +261,4 @@ def test_a_usage_error_is_one_line_and_leaves_no_campaign(
     assert says in str(done.exception)
     assert "\n" not in str(done.exception)
     assert not list(tmp_path.rglob("campaign.toml"))
+    assert not (tmp_path / "tzerlike-ci").exists()

@@ -36,6 +36,7 @@ from tzerlike.reporting.page import breakable, page, speeds, whole
 from tzerlike.reporting.plot import curve_chart, nice_ticks
 from tzerlike.reporting.text import summary
 
+REPORTS = Path(__file__).parents[2] / "data" / "reports"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
 
 STATS = {
@@ -124,6 +125,25 @@ def test_each_library_of_the_compiler_has_a_curve(tmp_path: Path) -> None:
     assert "Coverage of libmine.so: 0 at first, 30 after" in html and "Coverage of libtvm.so: 0 at first, 70" in html
     assert sum(tag == "figure" for tag, _ in Reader(html).tags) == 6
     assert any(line.endswith("libmine.so: 30 of 50 blocks (60.00%)") for line in summary(read_overview(directory.root)))
+
+
+def test_stages_are_named_as_in_the_documents(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "night", STATS | {"stage_seconds": {"build_reference": 2.0}})
+    overview = read_overview(directory.root)
+    assert ">build baseline<" in page(overview)
+    assert "time: build baseline 100%" in summary(overview)
+
+
+@pytest.mark.parametrize(("bound", "shown"), [("1.0764107613322527e-11", "1.1e-11"), ("0.0", "0"), ("12abc", "12abc")])
+def test_how_far_off_a_result_may_be_is_told_in_two_digits(tmp_path: Path, bound: str, shown: str) -> None:
+    directory = campaign(tmp_path / "night")
+    (report,) = REPORTS.glob("wrong-code-both-nn-rms-norm-*")
+    path = directory.findings / report.name
+    shutil.copytree(report, path)
+    for seen in (path / "observation.json", path / "reduced" / "observation.json"):
+        if seen.exists():
+            seen.write_text(re.sub(r'("bound": )"[^"]*"', rf'\1"{bound}"', seen.read_text()))
+    assert f"± {shown} (" in page(read_overview(directory.root))
 
 
 def test_a_page_has_everything_and_needs_nothing(tmp_path: Path) -> None:

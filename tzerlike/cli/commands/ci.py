@@ -92,9 +92,7 @@ def batch(carry: Path, seed: int | None, **options: Any) -> None:
 
     Carried cases are kept if they still compile and reach something that the others do not.
     """
-    state = Carry(carry)
-    state.create()
-    _run("batch", state, "builtin", secrets.randbits(32) if seed is None else seed, **options)
+    _run("batch", Carry(carry), "builtin", secrets.randbits(32) if seed is None else seed, **options)
 
 
 @ci.command()
@@ -123,7 +121,6 @@ def replay(dirs: tuple[Path, ...], expect: str, times: int, output: Path, unconf
 
     DIRS are campaigns, directories of bundles, bundles, or their ids.
     """
-    make_output(output)
     opened = partial(api.open_tvm, unconfined=unconfined)
     with progress("bundles") as steps:
         outcome = judged_replay([named(path) for path in dirs], times, expect, opened, steps)
@@ -174,6 +171,8 @@ def _run(
     )
     campaign = CampaignDir(output / "campaign")
     api.tvm_of(tvm)
+    if mode == "batch":
+        carry.create()
     make_output(output)
     differing = api.compare_builds(tvm, against) if against else None
     if differing is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tzerlike.campaign.directory import CampaignDir
+from tzerlike.campaign.directory import existing
 from tzerlike.campaign.stats import read_stats
 from tzerlike.cli.commands.shared import print_table, system_option
 from tzerlike.processes.caller import cache_directory
@@ -50,9 +50,10 @@ def mutators() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def mutators_list(campaign: Path | None, as_json: bool) -> None:
     """List the mutators, with their yields in a campaign."""
+    yields = _yields("mutators", campaign)
     from tzerlike.mutators import MUTATORS
 
-    _print_yields("mutators", [{"name": name} for name in sorted(MUTATORS)], campaign, as_json)
+    _print_yields([{"name": name} for name in sorted(MUTATORS)], yields, as_json)
 
 
 @click.group()
@@ -66,6 +67,7 @@ def passes() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def passes_list(system: str, campaign: Path | None, as_json: bool) -> None:
     """List the passes of the installed TVM: arguments, preconditions, and the yields of a campaign."""
+    yields = _yields("passes", campaign)
     choose(system)
     from tzerlike.passes.catalog import discover
     from tzerlike.passes.preconditions import rule_of
@@ -86,8 +88,8 @@ def passes_list(system: str, campaign: Path | None, as_json: bool) -> None:
                 "source": rule.source,
             }
         )
-    if campaign is not None or as_json:
-        _print_yields("passes", rows, campaign, as_json)
+    if yields is not None or as_json:
+        _print_yields(rows, yields, as_json)
         return
     for row in rows:
         click.echo(row["name"])
@@ -98,14 +100,18 @@ def passes_list(system: str, campaign: Path | None, as_json: bool) -> None:
                 click.echo(f"    {word} {', '.join(row[word])}")
 
 
-def _print_yields(table: str, rows: list[dict[str, Any]], campaign: Path | None, as_json: bool) -> None:
-    """Print rows that have a name, with that name's counters in a campaign if one is given."""
-    if campaign is not None:
-        yields: Mapping[str, Any] = read_stats(CampaignDir(campaign).stats)[table]
+def _yields(table: str, campaign: Path | None) -> Mapping[str, Any] | None:
+    """The counters of a campaign by name; None without one. What is wrong is said before anything is loaded."""
+    return None if campaign is None else read_stats(existing(campaign).stats)[table]
+
+
+def _print_yields(rows: list[dict[str, Any]], yields: Mapping[str, Any] | None, as_json: bool) -> None:
+    """Print rows that have a name, with that name's counters if there are any."""
+    if yields is not None:
         rows = [{**row, **yields.get(row["name"], {})} for row in rows]
     if as_json:
         click.echo(json.dumps(rows))
-    elif campaign is None:
+    elif yields is None:
         for row in rows:
             click.echo(row["name"])
     else:
