@@ -176,8 +176,6 @@ class Reductions:
         bundle = read_bundle(self._findings / item.bundle) if item.bundle else self._as_bundle(item)
         if bundle is None or item.tries > _TRIES or bundle.kind in _UNFIT:
             return False
-        if bundle.probe is not None and bundle.probe.not_reduced:
-            return False
         if item.bundle and not item.rough:
             return (yield from self._roughly(bundle))
         if not item.bundle and not self._can_differ(item.signature):

@@ -46,7 +46,6 @@ class Probe:
     `label` is what its looks are counted under, `examiner` the module that does the looking. `owns` says whether a
     bundle is this probe's, and `account` what a report says of its finding, both by the finding, its observation and
     the bundle's environment. `check` raises UserError where that environment lacks what a second look takes.
-    `not_reduced` says why such bundles are not reduced, "" where they are.
     """
 
     label: str
@@ -54,7 +53,6 @@ class Probe:
     owns: Callable[[Signed, Observation, Environment], bool]
     account: Callable[[Signed, Observation, Environment], Account] = lambda finding, seen, environment: Account()
     check: Callable[[Environment], None] = lambda environment: None
-    not_reduced: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def _lack(bundle: Path) -> str:
     """What a bundle's program lacks before anybody should post it; "" where it is as small as it gets."""
     if bundle.name == REDUCED or not harness_of(bundle).has_cases:
         return ""
-    probe, smaller = read_bundle(bundle).probe, reduced_in(bundle)
+    smaller = reduced_in(bundle)
     if smaller is None:
-        return "" if probe is not None and probe.not_reduced else "not reduced yet"
+        return "not reduced yet"
     return "only reduced roughly so far" if read_bundle(smaller).environment.get(ROUGHLY) else ""

@@ -119,11 +119,8 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
     if isinstance(bundle, OtherBundle):
         why = "it was reduced when it was found"
         return None, Reduction(path, bundle.harness.name, bundle.signature, "left alone", why)
-    why = bundle.probe.not_reduced if bundle.probe is not None else ""
-    if not why and path.name == REDUCED and (path.parent / "case.json").is_file():
-        why = "it is a reduced bundle"
-    if why:
-        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", why)
+    if path.name == REDUCED and (path.parent / "case.json").is_file():
+        return None, Reduction(path, bundle.kind, bundle.signature, "left alone", "it is a reduced bundle")
     return bundle, Reduction(path, bundle.kind, bundle.signature)
 
 
