@@ -167,7 +167,7 @@ TILE_RULES: Final[Mapping[str, Rule]] = {
         needs=frozenset({F.TILES, F.LAYOUTS}),
         forbids=frozenset({F.LAUNCH}),
         removes=frozenset({F.TILES, F.BF16, F.BF16_STORAGE, F.FP8, F.FP8_STORAGE}),
-        adds=frozenset({F.TILED}),
+        adds=frozenset({F.TILED, F.ND}),
         source="pipeline: after LayoutInference, whose annotations it reads; no pass legalises narrow floats for cuda",
     ),
     **dict.fromkeys(

@@ -34,6 +34,12 @@ def test_code_is_generated_for_narrow_floats_as_they_are_in_tiles_alone() -> Non
     assert legal((), frozenset({Fact.TARGET, Fact.PACKED}) | narrow, to_code=True) is not None
 
 
+def test_what_tiles_become_is_flattened_before_code_generation() -> None:
+    unflattened = tuple(spec for spec in tile_pipeline("cuda") if spec.name != "tl.FlattenBuffer")
+    violation = legal(unflattened, KERNEL | {Fact.BLOCK_BUFFERS, Fact.DEVICE_CODE}, to_code=True)
+    assert str(violation).endswith("cannot take nd-buffers")
+
+
 def test_warps_are_specialised_from_hopper_on() -> None:
     older, newer = (tile_pipeline(f'{{"kind": "cuda", "arch": "{arch}"}}') for arch in ("sm_80", "sm_90"))
     assert {spec.name for spec in newer} - {spec.name for spec in older} == {
