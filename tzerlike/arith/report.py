@@ -36,7 +36,7 @@ _SPOKEN = {
 """Checks that are not called as what they ask."""
 
 _TIERS = {
-    1: "Signed index types and small numbers are enough to show it, and TVM's passes ask the analyzer for this.",
+    1: "Signed index types and small numbers are enough to show it, and TVM itself asks the analyzer for this.",
     2: "It was only seen with numbers near the limits of a type, with constants that fold, or with a rare option.",
 }
 
@@ -114,7 +114,9 @@ _VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fai
 def _in_short(finding: Signed, case: ArithCase, seen: Observation) -> str:
     """What TVM says, or the operators, of an expression that is too long for a title."""
     text = " ".join(str(root) for root in case.problem.roots)
-    operators = list(dict.fromkeys(_OPERATORS.findall(text)))[:_FEW] or ["constants"]
+    # Functions tell more than signs.
+    operators = sorted(dict.fromkeys(_OPERATORS.findall(text)), key=lambda name: not name[0].isalpha())
+    operators = operators[:_FEW] or ["constants"]
     verb = _VERBS.get(finding.kind, "runs out of memory on")
     named = " and ".join((", ".join(operators[:-1]), operators[-1])).removeprefix(" and ")
     name = spoken(case.check)

@@ -98,6 +98,14 @@ def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] CompactBufferAllocation {told}"
 
 
+def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
+    message = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
+    for support, told in (("defined", "division by zero that nothing computes"), ("builds", "Divide by zero")):
+        rejection = Rejection("internal-error", True, support)
+        seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
+        assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
+
+
 def test_a_check_without_words_tells_what_is_rare_in_the_program() -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (p.has_value()) is false: ")
     told = replace(subject("ice-on-valid", seen), script='def main(A: T.Buffer((1,), "int8x4")):\n')

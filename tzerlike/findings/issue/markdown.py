@@ -75,6 +75,8 @@ _LOSSY = "TVM prints this program as below, but parsing that text does not give 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
 
+_UNMADE = "division by zero that nothing computes"
+
 _NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
 
 _SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
@@ -154,7 +156,9 @@ def headline(subject: Subject) -> str:
             place = "CUDA source"
             text = f"CUDA source does not compile: {first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
         else:
-            text = f"{place} fails: {reason(seen.refusal)}"
+            defined = seen.rejection is not None and seen.rejection.support == "defined"
+            unmade = defined and re.search("[Dd]ivide by zero", seen.refusal)
+            text = f"{place} fails: {_UNMADE if unmade else reason(seen.refusal)}"
     else:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {

@@ -84,7 +84,7 @@ _SHORTER = (
     (r"T\.int\d+\((-?\d+)\)", r"\1"),
     (r"could not be found", "not found"),
     (r"CUDA source does not compile: (?:identifier )?", "Bad CUDA source: "),
-    (r"(?<=\w) (?:is expected to be|must be) ", " should be "),
+    (r"(?<=\w) (?:is expected to be|should be) ", " must be "),
     (r": the function dies \((\w+)\)$", r": \1"),
     (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
     (r"(Wrong code \([^)]*\): \w+)\[[^]]*\] is wrong$", r"\1 is wrong"),
