@@ -145,6 +145,23 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
     assert "T.reads(A[0:8])" in text_without_oddities(own)
 
 
+def test_a_region_beyond_its_buffer_is_odd() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.sblock("B"):
+            v = T.axis.spatial(8, i)
+            T.reads(A[v, {low}:{high}])
+            T.writes(B[v])
+            B[v] = A[v, 3]
+"""
+    for low, high, odd in ((0, 8, False), (0, 9, True), (7, 9, True), (-1, 3, True)):
+        func = tvm_api.parse_script(text.format(low=low, high=high))
+        assert names(func) == ["a region beyond its buffer"] * odd
+        assert not odd or "T.reads(A[v, 3])" in text_without_oddities(func)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -63,6 +63,8 @@ def _realize(program: Program, site: Site) -> Odds:
     own = {key(buffer) for buffer in array_items(block.alloc_buffers)}
     if own and any(key(source_of(region)) in own for region in (*array_items(block.reads), *array_items(block.writes))):
         yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
+    if any(map(_is_beyond, (*array_items(block.reads), *array_items(block.writes)))):
+        yield "a region beyond its buffer", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
 
 
 def _loop(program: Program, site: Site) -> Odds:
@@ -171,6 +173,17 @@ def _attribute(program: Program, site: Site) -> Odds:
 
 def _assertion(program: Program, site: Site) -> Odds:
     yield "an assertion", partial(seq, [])
+
+
+def _is_beyond(region: Any) -> bool:
+    """Whether numbers say that a region is not all in its buffer."""
+    for extent, size in zip(array_items(region.region), array_items(type_of(source_of(region)).shape), strict=True):
+        numbers = (extent.min, extent.extent, size)
+        if all(type(each) is tirx.IntImm for each in numbers):
+            low, many, room = (int(each.value) for each in numbers)
+            if low < 0 or low + many > room:
+                return True
+    return False
 
 
 def _truth(predicate: Any) -> Any:
