@@ -57,7 +57,7 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path) -> None:
             if not found and " fuzz " in command:
                 found = next(path.name[-12:] for path in sorted((tmp_path / "first/findings").iterdir()))
                 (listed,) = re.findall(r"```\n\d+ findings?; tier 1 is .*?\n(.*?)```", TUTORIAL, re.DOTALL)
-                # It may find more than the page shows: the first run on a machine was seen to reach other code than later ones.
+                # It may find more: the first run on a machine was seen to reach other code than later ones.
                 assert set(listed.splitlines()) <= set(ran.stdout.splitlines()), ran.stdout
     assert "### Steps to reproduce" in (tmp_path / "issue.md").read_text()
     assert (tmp_path / "first.html").stat().st_size > 10_000
