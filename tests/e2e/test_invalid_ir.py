@@ -123,5 +123,6 @@ def test_an_ill_typed_child_is_not_taken() -> None:
 def test_a_smaller_program_has_to_be_as_well_typed_as_the_one_that_was_found() -> None:
     case = case_of(PLAIN)
     func = with_statement(tvm_api.entry_of(tvm_api.load_ir(case.ir)), ILL_TYPED["intrinsic number 0"][1]())
-    assert HARNESS.accepted(case) == {"types", "form"}
-    assert HARNESS.accepted(replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))) == {"form"}
+    assert {"types", "form"} < HARNESS.accepted(case)
+    found = HARNESS.accepted(replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func))))
+    assert "form" in found and "types" not in found

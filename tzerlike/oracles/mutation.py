@@ -107,10 +107,12 @@ def look(ask: Ask, made: Made) -> Look:
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
     """Repeat a mutation of the program of a case, or make the calls that a bundle holds."""
-    tried = repeat(ask, Mutation.from_json(held["mutation"]), case, layout, calls_in(held))
+    calls = calls_in(held)
+    tried = repeat(ask, Mutation.from_json(held["mutation"]), case, layout, calls)
     if not tried.signal:
         return Look(word="no crash")
-    return Look((tried.finding(case),), held={"mutation": held["mutation"], CALLS: list(tried.calls)})
+    made = list(tried.calls) if calls else []
+    return Look((tried.finding(case),), held={"mutation": held["mutation"], CALLS: made})
 
 
 def smaller(held: Environment) -> Iterator[dict[str, Any]]:

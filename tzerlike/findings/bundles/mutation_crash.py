@@ -43,6 +43,8 @@ def bundle_mutation(
     first = next(same, None)
     if first is None or known(finding := first.finding(stored.case)):
         return None
+    # A mutator may die beside the calls that it makes.
+    alone = repeat(ask, mutation, stored.case, calls=first.calls).signal == number
     return write_bundle(
         directory,
         finding,
@@ -50,5 +52,5 @@ def bundle_mutation(
         executor.limits,
         Confirmation(len(LAYOUTS), 1 + len(list(same))).with_tier(tier_of_look(finding, executor, programs), None),
         programs.texts_of_calls(executor, finding, first.culprit, first.calls),
-        {**environment, "mutation": mutation.to_json(), CALLS: list(first.calls)},
+        {**environment, "mutation": mutation.to_json(), CALLS: list(first.calls) * alone},
     )
