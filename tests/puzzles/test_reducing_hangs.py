@@ -76,7 +76,7 @@ class Extents(NoTexts):
         return Extent(int(case.ir.partition(":")[2]))
 
 
-@pytest.mark.parametrize("kind", ["hang", "oom"])
+@pytest.mark.parametrize("kind", [pytest.param("hang", marks=pytest.mark.long), "oom"])
 def test_the_smallest_that_shows_under_the_whole_limit_is_kept(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
