@@ -82,6 +82,7 @@ def test_bundles_are_complete_replay_and_stand_alone(campaigns: tuple[Path, Path
     assert f"{len(tests)} failed" in done.stdout and "passed" not in done.stdout
 
 
+@pytest.mark.long
 def test_another_problem_in_a_bundle_does_not_show_its_signature(
     campaigns: tuple[Path, Path], tzerlike: Command, tmp_path: Path
 ) -> None:

@@ -152,6 +152,7 @@ def test_again_it_says_the_same_and_prints_it(tzerlike: Command, bundles: dict[s
     assert "+++ after tirx.StorageRewrite" in (bundles["wrong"] / "report.md").read_text()
 
 
+@pytest.mark.long
 def test_a_reduced_case_is_taken_in_the_place_of_the_whole(
     tzerlike: Command, bundles: dict[str, Path], tmp_path: Path
 ) -> None:

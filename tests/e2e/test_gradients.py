@@ -129,7 +129,8 @@ def test_tier_one_is_gradients_in_a_pipeline_that_tvm_ships() -> None:
     assert all(case.config == ContextConfig() for case in HARNESS.carried(None, finding))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["cumsum", pytest.param("where", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["cumsum", "where"])
 def test_what_a_bundle_holds_shows_wrong_gradients_without_tzerlike(tmp_path: Path, name: str) -> None:
     """And right ones are no bug: what is right is written down under the finding of what is wrong."""
     case = _case(WRONG[name])

@@ -45,6 +45,7 @@ def test_two_machines_share_a_directory(tmp_path: Path, tzerlike: Command) -> No
     assert "1/2" in tzerlike("cluster", "status", out).stdout
 
 
+@pytest.mark.long
 def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Command) -> None:
     out = tmp_path / "campaign"
     first = tzerlike(*FUZZ, "--seed", "5", "--iterations", "2", "--shard", "1/2", "--out", out)

@@ -315,6 +315,7 @@ def test_a_resumed_campaign_of_batches_equals_one_without_a_break(tmp_path: Path
     assert state(parts)["bringing"] == state(whole)["bringing"] < 1.0
 
 
+@pytest.mark.long
 def test_a_case_that_cannot_be_recorded_costs_no_other_of_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +346,7 @@ def test_a_reporter_that_fails_does_not_lose_the_finding(clean: CampaignDir, tmp
     assert kept(faulty) == {("bundle", "TooLong" if what == "loop" else "ZeroDivisionError"): 1}
 
 
+@pytest.mark.long
 def test_a_confirmation_that_fails_is_a_fault_with_its_case_and_the_next_sight_counts(
     clean: CampaignDir, tmp_path: Path
 ) -> None:

@@ -166,6 +166,7 @@ def test_two_causes_of_one_signature_come_apart(campaign: Campaign) -> None:
     assert len(triage(collect([campaign.directory]), Known()).groups) == 2
 
 
+@pytest.mark.long
 def test_a_hang_stays_one_where_the_smallest_case_ends_after_all(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
