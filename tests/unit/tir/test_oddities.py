@@ -162,6 +162,26 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
         assert not odd or "T.reads(A[v, 3])" in text_without_oddities(func)
 
 
+def test_a_region_that_may_divide_by_zero_is_odd() -> None:
+    """TVM takes an index for a region as it stands, without the condition that guards it."""
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(("n",), "int32"), B: T.Buffer((8,), "int32")):
+    n = T.int32()
+    for i in range(8):
+        with T.sblock("B"):
+            v = T.axis.spatial(8, i)
+            T.reads({reads})
+            T.writes(B[v])
+            B[v] = T.if_then_else(0 < v and 8 // {divisor} < n, A[8 // {divisor}], 0)
+"""
+    for divisor, odd in (("v", True), ("n", False), ("2", False)):
+        func = tvm_api.parse_script(text.format(reads=f"A[8 // {divisor}]", divisor=divisor))
+        assert names(func) == ["a region that may divide by zero"] * odd
+        assert not odd or "T.reads(A[0:n])" in text_without_oddities(func)
+    assert names(tvm_api.parse_script(text.format(reads="A[0:n]", divisor="v"))) == []
+
+
 @pytest.mark.parametrize(
     "statement",
     [

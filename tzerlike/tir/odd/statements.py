@@ -30,7 +30,7 @@ from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
-from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, may_divide_by_zero, seq, substitute
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
@@ -65,6 +65,8 @@ def _realize(program: Program, site: Site) -> Odds:
         yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
     if any(map(_is_beyond, (*array_items(block.reads), *array_items(block.writes)))):
         yield "a region beyond its buffer", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
+    elif may_divide_by_zero(block):
+        yield "a region that may divide by zero", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
 
 
 def _loop(program: Program, site: Site) -> Odds:
