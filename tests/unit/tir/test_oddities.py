@@ -290,6 +290,12 @@ def test_what_no_execution_may_come_to_is_odd_even_where_none_does(value: str, l
     assert f"n > 1, {left}, 0" in text_without_oddities(func)
 
 
+def test_an_axis_is_what_it_is_bound_to_where_that_is_less_than_its_domain() -> None:
+    text = BLOCK.format(root="True", value="i - 2", predicate="i > 2").replace("A[vi]", "T.if_then_else(13 < vi, 1, A[vi])")
+    assert names(tvm_api.parse_script(text)) == [NEVER]
+    assert names(tvm_api.parse_script(text.replace("13 < vi", "12 < vi"))) == []
+
+
 def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:
     func = bare("C = T.alloc_buffer((4,), 'int32', align=2)\nC[0] = 1\nB[n] = C[0]")
     assert names(func) == ["an alignment below that of an element"]

@@ -88,10 +88,18 @@ def _span_of_variable(var: Any, site: Site) -> Span | None:
         node = above.node
         if type(node) is tirx.For and key(node.loop_var) == key(var):
             return _between(node.min, node.extent)
-        for axis in array_items(node.iter_vars) if type(node) is s_tir.SBlock else ():
+        for place, axis in enumerate(array_items(node.iter_vars) if type(node) is s_tir.SBlock else ()):
             if key(axis.var) == key(var):
-                return _between(axis.dom.min, axis.dom.extent)
+                return _within(_between(axis.dom.min, axis.dom.extent), place, above.parent)
     return None
+
+
+def _within(domain: Span | None, place: int, realize: Site | None) -> Span | None:
+    """What there is of a domain in what an axis is bound to."""
+    bound = None if realize is None else _span(array_items(realize.node.iter_values)[place], realize)
+    if domain is None or bound is None or bound[0] > domain[1] or bound[1] < domain[0]:
+        return domain
+    return max(bound[0], domain[0]), min(bound[1], domain[1])
 
 
 def _between(low: Any, extent: Any) -> Span | None:
