@@ -105,6 +105,12 @@ def huge_extent(script: str) -> str:
     return str(max((int(number) for loop in loops for number in re.findall(r"\b\d{7,}\b", loop)), default=""))
 
 
+def symbolic_thread(script: str) -> str:
+    """The virtual thread of a program of TVMScript whose extent is a name, which hardly any program has, or ""."""
+    found = re.search(r'T\.thread_binding\(([A-Za-z_]\w*), thread="(vthread[.\w]*)"', script)
+    return f" on {found[2]} of extent {found[1]}" if found else ""
+
+
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
 _NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
 """What TVMScript calls that computes nothing."""
