@@ -176,9 +176,7 @@ def main(B: T.Buffer((4,), "int32")):
 """
 
 
-def test_calls_on_a_program_that_no_schedule_takes_are_no_crash(
-    monkeypatch: pytest.MonkeyPatch, case: Case
-) -> None:
+def test_calls_on_a_program_that_no_schedule_takes_are_no_crash(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
     """A reducer may make one, of which TVM says that it is not well-formed."""
     func = tvm_api.tvm.script.from_source(OPEN, check_well_formed=False)
     used = replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))

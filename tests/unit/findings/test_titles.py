@@ -84,6 +84,22 @@ def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str)
     assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
 
 
+@pytest.mark.parametrize(
+    ("shape", "piece", "where"),
+    [
+        ("(1,)", "A ^ T.uint64(1)", " for A of shape (1,)"),
+        ("(1,)", "A[0:2] = B", ""),
+        ("(1,)", "A: T.int32", ""),
+        ("(2,)", "A ^ B", ""),
+    ],
+)
+def test_a_buffer_that_is_printed_as_a_name_is_told_with_its_shape(shape: str, piece: str, where: str) -> None:
+    message = f"no\nerror: no\n --> <str>:9:9\n 9 |  {piece}\n   |  {len(piece) * '^'}"
+    seen = Observation(Exit.OK, Stage.TEXT, message, "the parser raises")
+    told = replace(subject("ice-on-valid", seen, ("roundtrip", "x", "x")), script=f'A: T.Buffer({shape}, "uint64")')
+    assert headline(told) == f"[Bug][TIR] TVMScript is not parsed back: {piece}{where}"
+
+
 def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
     where = "S, a view of A_global_global with strides that it does not have"
     origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "view", where)
@@ -110,7 +126,10 @@ def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
         seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
     cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
-    for support, told in (("defined", "cast of -1 that nothing computes"), ("builds", "cannot make uint from negative value -1")):
+    for support, told in (
+        ("defined", "cast of -1 that nothing computes"),
+        ("builds", "cannot make uint from negative value -1"),
+    ):
         rejection = Rejection("internal-error", True, support)
         seen = Observation(Exit.REJECTED, Stage.BUILD, cast, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
@@ -210,7 +229,7 @@ def test_what_a_cuda_compiler_refuses_is_no_failed_check(said: str, told: str) -
 def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
     refused = "SourceRefused: the CUDA compiler says error: expression must be an lvalue or a function designator"
     seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, refused)
-    told = replace(subject("ice-on-valid", seen), script=SCRIPT + '    T.reinterpret("int32", T.float32(0))\n')
+    told = replace(subject("ice-on-valid", seen), script=SCRIPT + '    T.reinterpret("int32x4", T.float32(0))\n')
     assert headline(told) == "[Bug][TIR] Bad CUDA source for T.reinterpret: expression must be an lvalue"
 
 

@@ -27,6 +27,7 @@ from tzerlike.findings.issue.results import (
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
+    bare_buffer,
     bound,
     brief,
     called_operators,
@@ -34,6 +35,7 @@ from tzerlike.findings.issue.wording import (
     first_line,
     huge_extent,
     most_called,
+    never_computed,
     pasted,
     rare_names,
     reason,
@@ -133,7 +135,7 @@ def headline(subject: Subject) -> str:
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
     place = account.place or short_name(seen.pass_name) or _step(subject)
     if account.headline:
-        text = account.headline
+        text = account.headline + (bare_buffer(account.headline, subject.script) if seen.stage is Stage.TEXT else "")
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
@@ -149,13 +151,16 @@ def headline(subject: Subject) -> str:
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
-        text = f"{place} crashes ({_death(subject)}){symbolic_thread(subject.script) or _visiting(seen) or _at(subject)}"
+        text = (
+            f"{place} crashes ({_death(subject)}){symbolic_thread(subject.script) or _visiting(seen) or _at(subject)}"
+        )
     elif kind == "ice-on-valid":
         if _REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"
             text = f"CUDA source does not compile: {first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
         else:
-            text = f"{place} fails: {_unmade(seen) or reason(seen.refusal)}"
+            defined = seen.rejection is not None and seen.rejection.support == "defined"
+            text = f"{place} fails: {(defined and never_computed(seen.refusal)) or reason(seen.refusal)}"
     else:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {
@@ -165,24 +170,16 @@ def headline(subject: Subject) -> str:
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
     told = text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1)
-    named = title(label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short)
+    named = title(
+        label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
+    )
     # Why something fails comes before what it fails on.
     return named if ": " in named else title(label, text, short)
 
 
-def _unmade(seen: Observation) -> str:
-    """What TVM refuses to fold though a program that has no undefined behavior never computes it."""
-    if seen.rejection is None or seen.rejection.support != "defined":
-        return ""
-    if re.search("[Dd]ivide by zero", seen.refusal):
-        return "division by zero that nothing computes"
-    negative = re.search(r"cannot make uint from negative value (-[\w.]+)", seen.refusal)
-    return f"cast of {negative[1]} that nothing computes" if negative else ""
-
-
 def _for_what(subject: Subject) -> str:
-    """The one thing that CUDA source is generated for in a program and in few others."""
-    named = rare_names(subject.script)
+    """The one function that CUDA source is generated for in a program and in few others."""
+    named = [name for name in rare_names(subject.script) if name.startswith("T.")]
     return f" for {named[0]}" if len(named) == 1 else ""
 
 

@@ -14,6 +14,7 @@ from tzerlike.tir.odd.program import (
     ACCESSES,
     BOUNDS,
     NEVER,
+    REPEATS,
     UNSIGNED,
     UNSTORED,
     UNUSED,
@@ -30,7 +31,19 @@ from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
-from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, may_divide_by_zero, seq, substitute
+from tzerlike.tir.tree import (
+    Site,
+    Tree,
+    accessed_by,
+    dtype_of,
+    is_jump,
+    key,
+    left_early,
+    loop_with,
+    may_divide_by_zero,
+    seq,
+    substitute,
+)
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
@@ -93,7 +106,7 @@ def _loop(program: Program, site: Site) -> Odds:
         elif int(node.kind) not in (SERIAL, UNROLLED):
             yield "a parallel loop of the host", serial
     if only_repeats(program.tree, site):
-        yield "a loop that only repeats itself", partial(substitute, node.body, {key(node.loop_var): node.min})
+        yield REPEATS, partial(substitute, node.body, {key(node.loop_var): node.min})
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)
