@@ -52,7 +52,7 @@ def refused_constant(frames: Sequence[Frame]) -> tuple[str, bool]:
     caller = next((name for name in names[place + 1 :] if not is_shared(name) or _analyses(name)), "")
     if not (is_shared(asked) and (_simplifies([caller]) or _analyses(caller))):
         return asked, False
-    return (caller if re.match(under_test().code.intervals, caller) else asked), True
+    return f"{asked} for {caller}" if re.match(under_test().code.intervals, caller) else asked, True
 
 
 def _simplifies(caller: Sequence[str]) -> bool:
