@@ -99,7 +99,12 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         removes=_BLOCKS | _facts(F.THREAD_LOOPS),
         source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, InjectSoftwarePipeline",
     ),
-    "s_tir.LowerThreadAllreduce": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
+    "s_tir.LowerThreadAllreduce": Rule(
+        needs=_facts(F.TARGET),
+        forbids=_facts(F.BLOCKS),
+        source="check: requires the target attribute, and of a view the allocation, which it does not see in a block; "
+        "pipeline: after LowerOpaqueBlock",
+    ),
     "s_tir.LowerVtcmAlloc": _ANYWHERE,
     "s_tir.ManifestSharedMemoryLocalStage": _ANYWHERE,
     "s_tir.MergeSharedMemoryAllocations": _ANYWHERE,
