@@ -331,6 +331,12 @@ def legal(passes: Iterable[PassSpec], facts: Facts, *, to_code: bool = False) ->
     return None
 
 
+def left_for_code(passes: tuple[PassSpec, ...], facts: Facts) -> bool:
+    """Whether a lowering of one's own leaves what code generation does not take, as bfloat16 is."""
+    violation = legal(passes, facts, to_code=True)
+    return violation is not None and violation.index == len(passes)
+
+
 def composed(passes: Iterable[PassSpec], *, to_code: bool = False) -> Rule | None:
     """Return the rule that stands for a whole sequence, or None where no program makes it legal.
 
