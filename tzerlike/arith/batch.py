@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, rewritten, run_analysis
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.observed import PROVABLE, observed_claims
-from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.arith.reduce import made_eager, made_total, reduce, total
 from tzerlike.arith.tier import is_plain
 from tzerlike.core.observation import Stage
 from tzerlike.core.rng import rng_for
@@ -185,10 +185,15 @@ def _below(problem: Problem, name: str, checks: Checks) -> Iterator[tuple[str, P
 def _alike(check: Analysis, first: AnalysisOutcome) -> Callable[[Problem], bool]:
     """Whether the check goes wrong on a problem in the same way as it did first, and the problem is total."""
 
+    # A third of what a reduction asks it has asked before.
+    @cache
     def alike(problem: Problem) -> bool:
-        if not check.applies(problem) or not total(problem, eager=first.wrong is None):
+        if not check.applies(problem):
             return False
-        outcome = run_analysis(Table.of(problem), check)
+        table = Table.of(problem)
+        if not table.grid.total(made_eager(problem) if first.wrong is None else problem):
+            return False
+        outcome = run_analysis(table, check)
         if first.wrong is not None:
             return outcome.wrong is not None
         return outcome.refused and outcome.error_parts == first.error_parts
