@@ -17,7 +17,7 @@ from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.events import event_lines
 
 FUZZ = ("fuzz", "--harness", "arith", "--seed", "3", "--ui", "none")
-ITERATIONS = 600
+ITERATIONS = 240
 
 CONTRACT = {
     "elapsed_s", "iterations", "iterations_per_s", "valid_rate", "coverage", "coverage_total", "coverage_backend",

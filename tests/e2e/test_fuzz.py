@@ -91,7 +91,7 @@ def test_a_killed_campaign_resumes_with_all_that_it_had(
     root = tmp_path / "c"
     moments = random.Random(int(jobs))
     process = start(*FUZZ, "--harness", harness, "--budget", "1h", "--jobs", jobs, "--out", root)
-    for _ in range(3):
+    for _ in range(2):
         before = corpus_files(root)
         wait_for_more(root, process, len(before) + 5)
         time.sleep(moments.random() * 1.5)

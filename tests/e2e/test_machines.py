@@ -68,6 +68,7 @@ def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Comma
     assert "this machine cannot join: its cpu is" in done.stderr and "the campaign's is Another" in done.stderr
 
 
+@pytest.mark.long
 def test_a_machine_says_what_it_is_before_it_prepares_seeds(tmp_path: Path, tzerlike: Command) -> None:
     """So that a cluster refuses one with another TVM at once."""
     directory = CampaignDir(tmp_path / "campaign")

@@ -103,6 +103,7 @@ def test_a_campaign_that_was_ended_goes_on_and_bundles_nothing_twice(campaign: C
     assert len(found) == len(set(found))
 
 
+@pytest.mark.long
 @OF_RAY
 def test_a_campaign_on_ray_in_short(tmp_path: Path, tzerlike: Command) -> None:
     """What a change is tried with; the rest is long."""

@@ -108,6 +108,14 @@ NOBODYS = {
     "an alignment of a dimension that there is not": program(
         SQUARES, ALIGNED.replace("[0, 0, 16, 1]", "[0, 2, 16, 1]"), "(s_tir=True)"
     ),
+    "a division by zero beside what the interpreter does not model": program(
+        INTS,
+        'C = T.decl_buffer((32,), "int8", data=A.data)\n'
+        "if T.max(T.uint16(7), T.uint16(1)) > T.truncmod(T.uint16(9), T.uint16(0)):\n    B[0] = A[0]",
+    ),
+    "an infinity as an integer": program(
+        'B: T.Buffer((4,), "uint8")', 'B[0] = T.Cast("uint8", T.Add(T.float32("-inf"), T.float32(1)))'
+    ),
     "an element of float8 that there is not": program(FROM_FLOAT8, BIND_FLOAT8.replace("A[i]", "A[i + 1]")),
 }
 

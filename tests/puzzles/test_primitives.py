@@ -175,9 +175,8 @@ def test_what_is_wrong_with_a_primitive_is_found_in_its_tier(monkeypatch: pytest
         assert tier_of_look(finding, executor, HARNESS) == tier
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("one stride for two dimensions", marks=pytest.mark.long), "nothing to cache"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["one stride for two dimensions", "nothing to cache"])
 def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     text, steps, _, parts = WRONG[name]
     (tmp_path / "findings").mkdir()

@@ -118,6 +118,21 @@ for i in range(4):
     )
 
 
+def divided(otherwise: str) -> str:
+    """A block whose declared region has no value when its axis is 0; what it then stores is `otherwise`."""
+    return blocks(
+        EIGHT,
+        f"""
+for i in range(4):
+    with T.sblock("copy"):
+        v = T.axis.spatial(4, i)
+        T.reads(A[4 // v])
+        T.writes(B[v])
+        B[v] = T.if_then_else(v > 1, A[T.min(4 // v, 7)], T.if_then_else(v > 0, A[4 // v], {otherwise}))
+""",
+    )
+
+
 def nested(reads: str, value: str) -> str:
     """A block in another one, which declares to read A alone."""
     return blocks(
@@ -146,6 +161,9 @@ BLOCKS = (
         nested("A[T.min(B[0], 0) : 8]", "A[7 - vi]"),
         COUNT,
         ZEROS,
+    ),
+    *by_text(
+        "a read where the declared region has no value", "block-region", divided("A[0]"), divided("0"), COUNT, ZEROS
     ),
     *by_text("an axis past its domain", "block-domain", shifted("4", "i + 1"), shifted("5", "i + 1"), COUNT, ZEROS),
     *by_text(

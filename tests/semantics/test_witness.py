@@ -106,6 +106,21 @@ for i in range(2):
         ([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]], [0, 0, 0, 0]),
         [304, 704, 1104, 1504],
     ),
+    "a declared region without a value": (
+        blocks(
+            EIGHT,
+            """
+for i in range(4):
+    with T.sblock("copy"):
+        v = T.axis.spatial(4, i)
+        T.reads(A[4 // v])
+        T.writes(B[v])
+        B[v] = T.if_then_else(v > 0, A[4 // v], -1)
+""",
+        ),
+        (COUNT, ZEROS),
+        [-1, 4, 2, 1, 0, 0, 0, 0],
+    ),
     "memory of its own, and a view of it": (
         script(
             EIGHT,

@@ -27,7 +27,7 @@ from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_t
 from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.given import GivenPasses
-from tzerlike.passes.label import Label, divides_by_zero, label
+from tzerlike.passes.label import Label, blames_a_value, divides_by_zero, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.tilelang import is_drivers_own
 from tzerlike.processes.channel import Channel
@@ -118,7 +118,7 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         rejection = replace(rejection, support="defined" if tiles_fit(tvm_api.entry_of(module)) else "")
     elif (verdict := verdict_of(case, module, effort)) == Verdict.DEFINED:
         rejection = replace(rejection, support="defined")
-    elif verdict != Verdict.UNDEFINED:
+    elif verdict != Verdict.UNDEFINED and not blames_a_value(item["message"]):
         channel.enter_stage(Stage.BUILD_BASELINE)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         builds, sources = _builds(case, module, channel, effort.baseline)

@@ -15,8 +15,9 @@ from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
 from tzerlike.oracles.protocol import Account, Environment, Probe
+from tzerlike.passes.facts import facts_of
 from tzerlike.passes.naming import short_name
-from tzerlike.passes.preconditions import out_of_place
+from tzerlike.passes.preconditions import left_for_code, out_of_place
 from tzerlike.systems import under_test
 
 TOP_FRAMES = 3
@@ -36,8 +37,14 @@ _NOT_THE_COMPILER = (
 
 
 def judge_crash(case: Case, observation: Observation) -> Finding | None:
-    """Return the finding of an observation that ended in a crash, a time-out or out of memory of the compiler."""
+    """Return the finding of an observation that ended in a crash, a time-out or out of memory of the compiler.
+
+    Code generation may crash on what a lowering of the case's own leaves: no pipeline would give it that.
+    """
     if observation.stage in _NOT_THE_COMPILER or out_of_place(observation.pass_name):
+        return None
+    generating = observation.exit is Exit.CRASH and observation.stage is Stage.BUILD and not observation.culprit
+    if generating and case.config.pipeline == "none" and left_for_code(case.passes, facts_of(case.ir)):
         return None
     where = _place(observation)
     if observation.exit is Exit.CRASH:

@@ -109,6 +109,11 @@ class Excuse:
 
 
 _DIVIDES: Final = "Divide by zero"
+_A_VALUE: Final = re.compile(
+    r"divide by zero|exceeds (range|minimum|maximum) of|below minimum of|is negative for unsigned|"
+    r"make uint from negative|Cannot convert (infinity|-?nan) to",
+    re.IGNORECASE,
+)
 _NARROWING: Final = ("NarrowDataType", "ForceNarrowIndexToInt32")
 
 EXCUSES: Final = (
@@ -169,6 +174,14 @@ def label(passes: Sequence, facts: Facts, failing: str, message: str) -> Label:
 def divides_by_zero(message: str) -> bool:
     """Whether TVM refuses a program for a division by zero, be it one that nothing computes."""
     return _DIVIDES in message
+
+
+def blames_a_value(message: str) -> bool:
+    """Whether TVM says that a constant which it computed does not fit its type, or that a divisor is zero.
+
+    The program's own values may be to blame: it takes one that is known to be defined to say that they are not.
+    """
+    return _A_VALUE.search(message) is not None
 
 
 def missing_support(message: str) -> bool:

@@ -99,7 +99,12 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         removes=_BLOCKS | _facts(F.THREAD_LOOPS),
         source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, InjectSoftwarePipeline",
     ),
-    "s_tir.LowerThreadAllreduce": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
+    "s_tir.LowerThreadAllreduce": Rule(
+        needs=_facts(F.TARGET),
+        forbids=_facts(F.BLOCKS),
+        source="check: requires the target attribute, and of a view the allocation, which it does not see in a block; "
+        "pipeline: after LowerOpaqueBlock",
+    ),
     "s_tir.LowerVtcmAlloc": _ANYWHERE,
     "s_tir.ManifestSharedMemoryLocalStage": _ANYWHERE,
     "s_tir.MergeSharedMemoryAllocations": _ANYWHERE,
@@ -324,6 +329,12 @@ def legal(passes: Iterable[PassSpec], facts: Facts, *, to_code: bool = False) ->
         if found is not None:
             return Violation(index + 1, "code generation", *found)
     return None
+
+
+def left_for_code(passes: tuple[PassSpec, ...], facts: Facts) -> bool:
+    """Whether a lowering of one's own leaves what code generation does not take, as bfloat16 is."""
+    violation = legal(passes, facts, to_code=True)
+    return violation is not None and violation.index == len(passes)
 
 
 def composed(passes: Iterable[PassSpec], *, to_code: bool = False) -> Rule | None:

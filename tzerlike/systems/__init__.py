@@ -48,6 +48,7 @@ TVM = System(
         constants=r"tvm::(IntImm::IntImm|FloatImm::FloatImm|prim::MakeConstScalar|ffi::BigInt|ffi::details::int_ops::)",
         simplifiers=r"tvm::sym::\w+Simplifier::(operator|EnterConstraint)",
         analysis=r"tvm::sym::",
+        intervals=r"tvm::sym::IntSetAnalyzer::",
         arithmetic=r"<tvm::ExprMutator, tvm::prim::(Add|Sub|Mul|Div|Mod|FloorDiv|FloorMod|Min|Max|Cast)Node>",
     ),
     # with a newer ffi, saving IR as JSON dies

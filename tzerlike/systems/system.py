@@ -18,7 +18,8 @@ class Code:
     goes through: in a signature they would hide one failure behind another. `shared` matches the names of functions
     that passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
     `constants` matches those that make a constant, `simplifiers` those by which simplification is entered, `analysis`
-    those of the analyzer, and `arithmetic` is found in those that visit a node of arithmetic.
+    those of the analyzer, `intervals` those of its sets, and `arithmetic` is found in those that visit a node of
+    arithmetic.
     """
 
     library: str
@@ -30,6 +31,7 @@ class Code:
     constants: str = r"(?!)"
     simplifiers: str = r"(?!)"
     analysis: str = r"(?!)"
+    intervals: str = r"(?!)"
     arithmetic: str = r"(?!)"
 
     def owns(self, frame: Frame) -> bool:

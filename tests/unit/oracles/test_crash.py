@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Exit, Frame, Observation, Stage, message_template
 from tzerlike.oracles import make_oracles
 from tzerlike.oracles.crash import judge_crash
-from tzerlike.systems import TVM
+from tzerlike.systems import TVM, tvm_api
 
 CASE = Case("{}")
 
@@ -48,6 +48,26 @@ def test_kinds(exit_: Exit, kind: str) -> None:
 
 def test_a_pass_crashes_alike_in_a_sequence_and_in_the_default_pipeline() -> None:
     assert signature(SEGFAULT) == signature(replace(SEGFAULT, stage=Stage.BUILD))
+
+
+LOWERED = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((4,), "{dtype}")):
+    T.evaluate(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "pipeline", "found"),
+    [("float32", "none", True), ("bfloat16", "none", False), ("bfloat16", "default", True)],
+)
+def test_code_generation_may_crash_on_what_no_pipeline_leaves_it(dtype: str, pipeline: str, found: bool) -> None:
+    ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(LOWERED.format(dtype=dtype))))
+    passes = parse_sequence("tirx.BindTarget; tirx.FlattenBuffer; tirx.MakePackedAPI")
+    case = Case(ir, passes, ContextConfig(pipeline=pipeline))
+    assert (judge_crash(case, replace(SEGFAULT, stage=Stage.BUILD, pass_name="")) is not None) == found
+    assert judge_crash(case, replace(SEGFAULT, stage=Stage.BUILD)) is not None
 
 
 @pytest.mark.parametrize(

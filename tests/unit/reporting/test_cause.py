@@ -125,6 +125,9 @@ def test_a_constant_that_does_not_fit_is_the_fault_of_who_asks_for_it() -> None:
     own = (CAST, "tvm::prim::detail::BinaryOpMatchTypes(tvm::PrimExpr&, tvm::PrimExpr&, tvm::Span)", "tvm::mul(x)")
     region = "tvm::sym::EstimateRegionUpperBound(x)"
     assert cast == ice("a.B", unsigned, UNSIGNED, CAST, "tvm::operator-(tvm::PrimExpr)", region)
+    bound = ice("a.B", unsigned, UNSIGNED, CAST, "tvm::sym::IntSetAnalyzer::operator()(tvm::PrimExpr const&)")
+    assert cast != bound == ice("a.C", below, FLOAT_IMM, CAST, "tvm::sym::IntSetAnalyzer::operator()(x)")
+    assert bound != ice("a.B", below, FLOAT_IMM, "tvm::sym::IntSetAnalyzer::operator()(x)")
     for asked in (own, (*own, NARROW, region), (CAST, visits.format("tirx::StmtExprMutator", "tirx::For"))):
         assert ice("a.B", unsigned, UNSIGNED, *asked) not in (cast, ice("a.C", unsigned, UNSIGNED, *asked))
     assert cast != ice("a.B", below, FLOAT_IMM, NARROW)

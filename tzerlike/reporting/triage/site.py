@@ -3,7 +3,8 @@
 A function stands for all of its overloads. Visitors, which every pass goes through, do not tell. Nor does the function
 that makes a constant, where that does not fit its type: which bound it exceeds, and which type has it, is the
 program's. Who asked for it is at fault, and where that is a simplifier, or the visit of an arithmetic node, it is the
-simplification that all passes share. So it is where the folding of casts asked on their behalf, or on the analyzer's.
+simplification that all passes share. So it is where the folding of casts asked on their behalf, or on the analyzer's;
+but for the analysis of sets, where it is the bound of an interval that does not fit, and no constant of the program.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 
 from tzerlike.core.frames import function_name
 from tzerlike.core.observation import Frame
@@ -49,8 +49,10 @@ def refused_constant(frames: Sequence[Frame]) -> tuple[str, bool]:
     )
     if re.fullmatch(code.simplifiers, asked) or _simplifies(names[makers : makers + 1]):
         return SIMPLIFICATION, True
-    callers = (name for name in names[place + 1 :] if not is_shared(name) or _analyses(name))
-    return asked, is_shared(asked) and any(_simplifies([name]) or _analyses(name) for name in islice(callers, 1))
+    caller = next((name for name in names[place + 1 :] if not is_shared(name) or _analyses(name)), "")
+    if not (is_shared(asked) and (_simplifies([caller]) or _analyses(caller))):
+        return asked, False
+    return f"{asked} for {caller}" if re.match(under_test().code.intervals, caller) else asked, True
 
 
 def _simplifies(caller: Sequence[str]) -> bool:

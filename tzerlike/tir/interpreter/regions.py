@@ -14,6 +14,7 @@ from typing import Any
 from tzerlike.systems.tvm_api import array_items, source_of, structural_equal, tirx, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.state import Node, Slots, shown_name
+from tzerlike.tir.interpreter.verdict import RULES, Verdict
 
 _REDUCTION = 2
 """tirx.IterVar's iter_type of an axis of reduction."""
@@ -130,11 +131,19 @@ class Regions:
 
         def run() -> None:
             for slot, regions in compiled:
-                frame[slot] = [
-                    [(low, low + extent()) for low, extent in ((m(), e) for m, e in region)] for region in regions
-                ]
+                frame[slot] = [bounds for region in regions if (bounds := _valued(region)) is not None]
 
         return run
+
+
+def _valued(region: list[tuple[Thunk, Thunk]]) -> Bounds | None:
+    """The bounds of a declared region; None where they have no value: such a region holds nothing."""
+    try:
+        return [(low, low + extent()) for low, extent in ((least(), size) for least, size in region)]
+    except BrokenRule as broken:
+        if RULES[broken.rule][0] is not Verdict.UNDEFINED:
+            raise
+        return None
 
 
 def _reduces(block: Node) -> bool:

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,12 @@ static void say(const char *word, const char *what) {
   fclose(file);
   _exit(3);
 }
-static void undefined(const char *rule) { say("undefined", rule); }
+static int declaring;  // a declared region is being evaluated: without a value it holds nothing
+static jmp_buf no_value;
+static void undefined(const char *rule) {
+  if (declaring) longjmp(no_value, 1);
+  say("undefined", rule);
+}
 static void unknown(const char *what) { say("unknown", what); }
 
 // Memory that nobody has written holds one of two patterns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -213,8 +214,7 @@ class Statements(Expressions):
             self._allocate(var)
         for match in block.list("match_buffers"):
             source = match.at("source")
-            (region,) = self._regions([source]).values()
-            self.buffers.match(match.at("buffer"), self.buffers.of(source.at("source")), region[0])
+            self.buffers.match(match.at("buffer"), self.buffers.of(source.at("source")), self._bounds(source))
         init = block.optional("init")
         if init is not None:
             with self.text.block(f"if ({' && '.join(starts) or 1})"):
@@ -223,13 +223,21 @@ class Statements(Expressions):
         self.buffers.frames, self.nested = frames, nested
 
     def _regions(self, regions: Sequence[Node]) -> Mapping[int, list[Region]]:
+        """The declared regions by the place of their buffer; one whose bounds have no value holds nothing."""
         found: dict[int, list[Region]] = {}
         for region in regions:
-            bounds = [
-                (self._index(extent.at("min")), self._index(extent.at("extent"))) for extent in region.list("region")
-            ]
-            found.setdefault(region.at("source").place, []).append(bounds)
+            kept = [(self.text.name(), self.text.name()) for _ in region.list("region")]
+            for name in itertools.chain.from_iterable(kept):
+                self.text.line(f"volatile int64_t {name} = 0;")
+            with self.text.block("if ((declaring = !_setjmp(no_value)))"):
+                for (least, extent), (low, size) in zip(kept, self._bounds(region), strict=True):
+                    self.text.line(f"{least} = {low}, {extent} = {size};")
+            self.text.line("declaring = 0;")
+            found.setdefault(region.at("source").place, []).append(kept)
         return found
+
+    def _bounds(self, region: Node) -> Region:
+        return [(self._index(extent.at("min")), self._index(extent.at("extent"))) for extent in region.list("region")]
 
     def _index(self, node: Node) -> str:
         return self.text.value("int64_t", self.whole(node))
