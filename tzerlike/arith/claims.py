@@ -20,7 +20,14 @@ from tzerlike.arith.model import Expr, Problem
 _JUDGED = 64
 """Suspicious assignments of one claim that the judge looks at."""
 
-_FALSE = {"==": np.not_equal, "!=": np.equal, "<": np.greater_equal, "<=": np.greater, ">": np.less_equal, ">=": np.less}
+_FALSE = {
+    "==": np.not_equal,
+    "!=": np.equal,
+    "<": np.greater_equal,
+    "<=": np.greater,
+    ">": np.less_equal,
+    ">=": np.less,
+}
 """Where a relation does not hold."""
 
 _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
