@@ -87,7 +87,8 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
         if outcome.wrong is not None or outcome.refused:
             tally.suspected[name] += 1
             hint = _hint(table, name, checks[name], outcome)
-            channel.add_result({"record": "suspicion", "iteration": iteration, "check": name, "hint": hint})
+            suspicion = {"iteration": iteration, "check": name, "hint": hint, "problem": table.problem.to_json()}
+            channel.add_result({"record": "suspicion", **suspicion})
 
     with ExitStack() as scope:
         channel.note_pass(f"{iteration} {CONSTRAINTS}")
@@ -121,23 +122,24 @@ def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) ->
     return f"{name} {' '.join(root.op for root in problem.roots)}"
 
 
-def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
-    """Reduce a suspicion with fresh analyzers and lay down the finding; nothing where it does not hold up.
+def reduce_each(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
+    """Reduce suspicions in turn with fresh analyzers and lay down a record of each, with the finding if it holds up.
 
     It does not where a fresh analyzer gives another answer, or where nothing is wrong on a total part of the problem.
     """
     channel.enter_stage(Stage.ANALYZE)
-    channel.note_pass(item["check"])
-    signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
-    problem = Problem.from_json(item["problem"])
-    found = minimal(problem, item["check"], checks)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    if found is not None:
-        name, smallest = found
-        finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]), checks[name])
-        assert finding is not None
-        record = {"record": "reduced", "check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
+    for suspicion in item["suspicions"]:
+        channel.note_pass(suspicion["check"])
+        signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
+        found = minimal(Problem.from_json(suspicion["problem"]), suspicion["check"], checks)
+        record: dict[str, Any] = {"record": "reduced", "found": None}
+        if found is not None:
+            name, smallest = found
+            finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]), checks[name])
+            assert finding is not None
+            record["found"] = {"check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
         channel.add_result(record)
+    signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
@@ -245,7 +247,7 @@ def lay_down_claims(item: Mapping[str, Any], channel: Channel, seconds: float) -
 JOBS: Mapping[str, Job] = {
     "arith-scan": scan,
     "arith-claims": lay_down_claims,
-    "arith-reduce": reduce_one,
+    "arith-reduce": reduce_each,
     "arith-examine": examine_one,
     "arith-examine-in-turn": examine_in_turn,
 }
