@@ -162,3 +162,24 @@ def test_a_strangers_program_that_does_not_load_is_no_crash(monkeypatch: pytest.
     with planted(monkeypatch, die) as executor:
         tried = repeat(ask_for(PROBE, executor.call), mutation(case), broken)
     assert (tried.signal, tried.calls) == (0, ())
+
+
+OPEN = """
+@T.prim_func(s_tir=True)
+def main(B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("b"):
+            v = T.axis.spatial(4, i)
+            T.reads()
+            T.writes(B[i])
+            B[i] = v
+"""
+
+
+def test_calls_on_a_program_that_no_schedule_takes_are_no_crash(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    """A reducer may make one, of which TVM says that it is not well-formed."""
+    func = tvm_api.tvm.script.from_source(OPEN, check_well_formed=False)
+    used = replace(case, ir=tvm_api.dump_ir(tvm_api.module_of(func)))
+    with planted(monkeypatch, die) as executor:
+        tried = repeat(ask_for(PROBE, executor.call), mutation(case), used, calls=CALLS)
+    assert (tried.signal, tried.calls) == (0, ())

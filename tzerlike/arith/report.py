@@ -95,7 +95,7 @@ def _in_words(wrong: Counterexample, case: ArithCase) -> Counterexample:
 
 
 def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counterexample | None) -> str:
-    subject = " and ".join(_bare(str(root)) for root in case.problem.roots)
+    subject = " and ".join(_bare(_SPREAD.sub(r"\1", str(root))) for root in case.problem.roots)
     name = spoken(case.check)
     if wrong is not None and len(case.problem.roots) == 1:
         text = f"{name} gives {wrong.got}, not {wrong.expected}, for {subject}{_where(wrong)}"
@@ -107,6 +107,9 @@ def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counte
     why = f"{text}: {reason(seen.message)}" if finding.kind == "ice-on-valid" else text
     return why if len(why) <= _ROOM else text
 
+
+_SPREAD = re.compile(r"\bBroadcast\((-?\d+), \d+\)")
+"""A number in all lanes of a vector."""
 
 _VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
 

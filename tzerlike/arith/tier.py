@@ -10,8 +10,9 @@ from tzerlike.arith.cause import QUOTIENTS, divides_by_negative
 from tzerlike.arith.model import Expr, Problem, Variable, scalar, walk
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 
-_UNASKED = ("rewrite_simplify_extended", "iter_map_simplify")
-"""What no pass asks unless it is told to: the one with its extensions, the other without its checks."""
+_UNASKED = ("rewrite_simplify_extended", "iter_map_simplify", "normalize_to_iter_sum")
+"""What no pass asks unless it is told to: the first with its extensions, the second without its checks, the third for
+strides alone, in schedule rules and sharding."""
 
 _INDICES = ("int32", "int64", "bool")
 _LARGEST = 1 << 15

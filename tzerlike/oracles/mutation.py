@@ -9,6 +9,7 @@ import contextlib
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -87,11 +88,16 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         stir(item["layout"])
         record_schedule_calls(lambda line: channel.add_result({"call": line}))
         if item["calls"]:
-            schedule = tvm_api.s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none")
+            schedule = ask_compiler(partial(_schedule_of, func))
             with contextlib.suppress(UserError):
                 ask_compiler(lambda: make_calls(schedule, read_calls(item["calls"])))
         else:
             ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
+
+
+def _schedule_of(func: Any) -> Any:
+    """The schedule of a program; what TVM raises where it takes the program for ill-formed."""
+    return tvm_api.s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none")
 
 
 def wants(made: Made) -> bool:

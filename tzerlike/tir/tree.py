@@ -184,11 +184,12 @@ def refresh_regions(block: Node) -> Node:
     if declares_nothing(block):
         return block
     accessed, inner = _accessed_buffers(block)
+    sizes = _sizes(accessed)
     reads, writes = s_tir.analysis.get_sblock_read_write_region(block, {buffer: buffer for buffer in accessed})
     return s_tir.SBlock(
         block.iter_vars,
-        [_visible(region, inner) for region in array_items(reads)],
-        [_visible(region, inner) for region in array_items(writes)],
+        [_visible(region, inner, sizes) for region in array_items(reads)],
+        [_visible(region, inner, sizes) for region in array_items(writes)],
         block.name_hint,
         block.body,
         block.init,
@@ -198,22 +199,57 @@ def refresh_regions(block: Node) -> Node:
     )
 
 
-def _visible(region: Node, inner: set[int]) -> Node:
+def _visible(region: Node, inner: set[int], sizes: set[int]) -> Node:
     """`region`, or all of its buffer where its bounds speak of what is defined in the block's body (`inner`).
 
-    The analysis takes bounds as they stand in the body, a Let or a load from a buffer of the body's own included.
+    The analysis takes bounds as they stand in the body, a Let or a load from a buffer of the body's own included, and
+    divisions without the conditions that they stand under: all of the buffer as well where one may be by 0.
     """
-    used: list[Node] = []
-    callbacks = ((tirx.Var, used.append), (tvm.ir.TensorLoad, lambda load: used.append(source_of(load))))
-    for extent in array_items(region.region):
-        for bound in (extent.min, extent.extent):
-            if type(bound) is not tirx.IntImm:
-                structural_walk(bound, callbacks)
-    if not any(key(var) in inner for var in used):
+    bounds = _bounds(region)
+    if not any(key(var) in inner for var in _used_by(bounds)) and not _divided_by(bounds) - sizes:
         return region
     shape = array_items(type_of(source_of(region)).shape)
     whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent) for extent in shape]
     return tirx.BufferRegion(source_of(region), whole)
+
+
+def may_divide_by_zero(block: Node) -> bool:
+    """Whether a region that a block declares is divided by what varies: neither a number nor a size of a buffer."""
+    regions = [*array_items(block.reads), *array_items(block.writes)]
+    divided = [_divided_by(_bounds(region)) for region in regions]
+    return any(divided) and any(by - _sizes(_accessed_buffers(block)[0]) for by in divided)
+
+
+def _bounds(region: Node) -> list[Node]:
+    return [bound for extent in array_items(region.region) for bound in (extent.min, extent.extent)]
+
+
+def _sizes(buffers: Sequence[Node]) -> set[int]:
+    """The keys of the variables in shapes, which no buffer has 0 of."""
+    return {key(var) for buffer in buffers for var in _used_by(array_items(type_of(buffer).shape))}
+
+
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+
+
+def _divided_by(exprs: Sequence[Node]) -> set[int]:
+    """The keys of what stands in divisors."""
+    divisors: list[Node] = []
+    callbacks = tuple((kind, lambda node: divisors.append(node.b)) for kind in _DIVISIONS)
+    for expr in exprs:
+        if type(expr) is not tirx.IntImm:
+            structural_walk(expr, callbacks)
+    return {key(var) for var in _used_by(divisors)}
+
+
+def _used_by(exprs: Sequence[Node]) -> list[Node]:
+    """The variables in expressions, and the buffers that they load from."""
+    used: list[Node] = []
+    callbacks = ((tirx.Var, used.append), (tvm.ir.TensorLoad, lambda load: used.append(source_of(load))))
+    for expr in exprs:
+        if type(expr) is not tirx.IntImm:
+            structural_walk(expr, callbacks)
+    return used
 
 
 def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:

@@ -44,6 +44,13 @@ def test_operators_that_truncate_are_spelled_out_and_truth_is_a_word() -> None:
     assert text.startswith("# [Bug][Arith] int_set crashes on Select(True, truncmod(x, x), x)\n")
 
 
+def test_a_number_in_all_lanes_is_told_as_the_number() -> None:
+    two = const(2, "int32")
+    ramp, lanes = Expr("Ramp", "int32x2", (X.node, two)), Expr("Broadcast", "int32x2", (two,))
+    text = told("wrong-code", "rewrite_simplify", Expr("Div", "int32x2", (ramp, lanes)), OFF)
+    assert text.startswith("# [Bug][Arith] rewrite_simplify is wrong about truncdiv(Ramp(x, 2, 2), 2) at x = 1\n")
+
+
 def test_a_long_test_comes_after_what_it_asks() -> None:
     helper = "def value_of(expr):\n" + "    expr += 1\n" * 60
     body = "    x = 1\n    result = analyzer.simplify(\n        x,\n    )\n    assert (\n        result == x\n    )\n"

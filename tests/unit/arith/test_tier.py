@@ -65,5 +65,5 @@ def test_what_no_program_has_is_of_the_second(name: str) -> None:
 
 
 def test_what_no_pass_asks_for_is_of_the_second() -> None:
-    for check in ("rewrite_simplify_extended", "iter_map_simplify"):
+    for check in ("rewrite_simplify_extended", "iter_map_simplify", "normalize_to_iter_sum"):
         assert tier_of_problem(check, PLAIN["an index"]) == 2

@@ -24,6 +24,7 @@ from tzerlike.findings.reduction.record import Recorder
 from tzerlike.findings.retrial import Retrial
 from tzerlike.findings.tiers import tier_of_case
 from tzerlike.oracles.examiner import Look
+from tzerlike.tir.odd.program import REPEATS
 
 LIMITS = Limits(1.0, 1 << 30)
 
@@ -67,6 +68,19 @@ def judge(found: Bundle, programs: Named, written: int = FIRST_TIER) -> FindingJ
 def test_a_smaller_program_is_no_odder(tmp_path: Path, smaller: str, kept: bool) -> None:
     found = bundle(tmp_path, "large constant extreme", SECOND_TIER)
     assert judge(found, Odd()).keeps(Case(smaller)) is kept
+
+
+class Repeating(Named):
+    """Small programs repeat themselves."""
+
+    def odd(self, case: Case) -> frozenset[str]:
+        return frozenset([REPEATS] if case.ir == "small" else [])
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("crash", False), ("oom", True)])
+def test_loops_that_only_repeat_themselves_may_take_all_memory(tmp_path: Path, kind: str, kept: bool) -> None:
+    found = replace(bundle(tmp_path, "large", SECOND_TIER), kind=kind)
+    assert judge(found, Repeating()).keeps(Case("small")) is kept
 
 
 @pytest.mark.parametrize(("tier", "kept"), [(FIRST_TIER, False), (SECOND_TIER, True), (0, True)])

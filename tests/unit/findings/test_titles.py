@@ -72,11 +72,32 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
             "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
             "TVMScript does not round-trip: dtype int32 becomes nothing",
         ),
+        (
+            "another program comes back",
+            "dtype: int<n> becomes int<n>\n<root>.body.loop_var.ty.dtype: int16\n<root>.body.loop_var.ty.dtype: int32",
+            "TVMScript round trip: loop variable's dtype int16 becomes int32",
+        ),
     ],
 )
 def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str) -> None:
     seen = Observation(Exit.OK, Stage.TEXT, message, how)
     assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "piece", "where"),
+    [
+        ("(1,)", "A ^ T.uint64(1)", " for A of shape (1,)"),
+        ("(1,)", "A[0:2] = B", ""),
+        ("(1,)", "A: T.int32", ""),
+        ("(2,)", "A ^ B", ""),
+    ],
+)
+def test_a_buffer_that_is_printed_as_a_name_is_told_with_its_shape(shape: str, piece: str, where: str) -> None:
+    message = f"no\nerror: no\n --> <str>:9:9\n 9 |  {piece}\n   |  {len(piece) * '^'}"
+    seen = Observation(Exit.OK, Stage.TEXT, message, "the parser raises")
+    told = replace(subject("ice-on-valid", seen, ("roundtrip", "x", "x")), script=f'A: T.Buffer({shape}, "uint64")')
+    assert headline(told) == f"[Bug][TIR] TVMScript is not parsed back: {piece}{where}"
 
 
 def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
@@ -104,6 +125,45 @@ def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
         rejection = Rejection("internal-error", True, support)
         seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
+    cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
+    for support, told in (
+        ("defined", "cast of -1 that nothing computes"),
+        ("builds", "cannot make uint from negative value -1"),
+    ):
+        rejection = Rejection("internal-error", True, support)
+        seen = Observation(Exit.REJECTED, Stage.BUILD, cast, "s_tir.StmtSimplify", rejection=rejection)
+        assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
+
+
+def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
+    message = "InternalError: Check failed: (value.ty() == var->ty.as_or_throw<PrimType>()) is false: "
+    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.P", backtrace=frames("tvm::prim::Let::Let(x)"))
+    assert headline(subject("ice-on-valid", seen)) == "[Bug][TIR] P fails on Let: check value.ty() == var->ty"
+    other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x)"))
+    assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails: check value.ty() == var->ty"
+
+
+def test_a_short_shape_is_told_without_the_name_of_its_buffer() -> None:
+    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "shape", "p0_global of shape (2, 2147483647)")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.FlattenBuffer", origin=origin)
+    told = "[Bug][TIR] CompactBufferAllocation leaves a buffer of shape (2, 2147483647)"
+    assert headline(subject("ice-on-valid", seen)) == told
+
+
+def test_wrong_code_of_a_pass_with_a_long_name_is_told_with_its_values() -> None:
+    seen = wrong("optimised")
+    assert seen.results is not None
+    seen = replace(seen, results=replace(seen.results, guilty="PlanAndUpdateBufferAllocationLocation"))
+    told = "[Bug][TIR] Wrong code (PlanAndUpdateBufferAllocationLocation): 8 instead of 7"
+    assert headline(subject("wrong-code", seen)) == told
+
+
+@pytest.mark.parametrize(("extent", "where"), [("n", " on vthread.x of extent n"), ("2", "")])
+def test_a_crash_of_a_program_with_as_many_virtual_threads_as_a_name_says_tells_it(extent: str, where: str) -> None:
+    seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "s_tir.InjectVirtualThread", 11)
+    loop = f'    for i in T.thread_binding({extent}, thread="vthread.x"):\n'
+    told = replace(subject("crash", seen), script=SCRIPT + loop)
+    assert headline(told) == f"[Bug][TIR] InjectVirtualThread crashes (SIGSEGV){where}"
 
 
 def test_a_check_without_words_tells_what_is_rare_in_the_program() -> None:
@@ -164,6 +224,13 @@ def test_what_a_cuda_compiler_refuses_is_no_failed_check(said: str, told: str) -
     message = f"SourceRefused: the CUDA compiler says error: {said}\nkernels.cu(1): error: no"
     seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, message, rejection=Rejection("internal-error"))
     assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] {told}"
+
+
+def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
+    refused = "SourceRefused: the CUDA compiler says error: expression must be an lvalue or a function designator"
+    seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, refused)
+    told = replace(subject("ice-on-valid", seen), script=SCRIPT + '    T.reinterpret("int32x4", T.float32(0))\n')
+    assert headline(told) == "[Bug][TIR] Bad CUDA source for T.reinterpret: expression must be an lvalue"
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,26 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
         assert not odd or "T.reads(A[v, 3])" in text_without_oddities(func)
 
 
+def test_a_region_that_may_divide_by_zero_is_odd() -> None:
+    """TVM takes an index for a region as it stands, without the condition that guards it."""
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(("n",), "int32"), B: T.Buffer((8,), "int32")):
+    n = T.int32()
+    for i in range(8):
+        with T.sblock("B"):
+            v = T.axis.spatial(8, i)
+            T.reads({reads})
+            T.writes(B[v])
+            B[v] = T.if_then_else(0 < v and 8 // {divisor} < n, A[8 // {divisor}], 0)
+"""
+    for divisor, odd in (("v", True), ("n", False), ("2", False)):
+        func = tvm_api.parse_script(text.format(reads=f"A[8 // {divisor}]", divisor=divisor))
+        assert names(func) == ["a region that may divide by zero"] * odd
+        assert not odd or "T.reads(A[0:n])" in text_without_oddities(func)
+    assert names(tvm_api.parse_script(text.format(reads="A[0:n]", divisor="v"))) == []
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -189,6 +209,8 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
         "B[n] = T.BitwiseOr(0, A[n])",
         "for i in range(4):\n    B[i] = T.if_then_else(0 <= i and i < 4, A[i], 0)",
         "for i in range(4):\n    B[i] = T.if_then_else(i > 0, A[n // i], 0)",
+        "for i in range(20):\n    if i < 16:\n        B[i] = A[i]",
+        "for i in range(20):\n    B[n] = B[n] + T.if_then_else(i < 16, A[i], 0)",
     ],
 )
 def test_what_people_write(statement: str) -> None:
@@ -207,6 +229,7 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
+        ("for i in range(17):\n    B[n] = B[n] + A[i]", "an index outside of its buffer", "B[n] + A[0]"),
         ("B[n] = T.Add(3, 4)", "an unfolded constant", "B[n] = 7"),
         ("if T.bool(False):\n    B[n] = 1", "a constant condition", "B[n] = 1"),
         ("B[n] = T.Select(T.Not(T.bool(False)), 5, 1)", "a constant condition", "B[n] = 5"),
@@ -268,6 +291,14 @@ def test_what_no_execution_may_come_to_is_odd_even_where_none_does(value: str, l
     func = bare(f"B[n] = T.if_then_else(n > 1, {value}, 0)")
     assert names(func) == ["what no execution may come to"]
     assert f"n > 1, {left}, 0" in text_without_oddities(func)
+
+
+def test_an_axis_is_what_it_is_bound_to_where_that_is_less_than_its_domain() -> None:
+    text = BLOCK.format(root="True", value="i - 2", predicate="i > 2").replace(
+        "A[vi]", "T.if_then_else(13 < vi, 1, A[vi])"
+    )
+    assert names(tvm_api.parse_script(text)) == [NEVER]
+    assert names(tvm_api.parse_script(text.replace("13 < vi", "12 < vi"))) == []
 
 
 def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:

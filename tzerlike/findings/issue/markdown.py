@@ -27,6 +27,7 @@ from tzerlike.findings.issue.results import (
 from tzerlike.findings.issue.subject import Guilt, Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
+    bare_buffer,
     bound,
     brief,
     called_operators,
@@ -34,10 +35,12 @@ from tzerlike.findings.issue.wording import (
     first_line,
     huge_extent,
     most_called,
+    never_computed,
     pasted,
     rare_names,
     reason,
     short_numbers,
+    symbolic_thread,
     without_addresses,
 )
 from tzerlike.findings.repro import manner_of, quotable
@@ -74,8 +77,6 @@ _LOSSY = "TVM prints this program as below, but parsing that text does not give 
 
 _REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
-
-_UNMADE = "division by zero that nothing computes"
 
 _NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
 
@@ -134,7 +135,7 @@ def headline(subject: Subject) -> str:
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
     place = account.place or short_name(seen.pass_name) or _step(subject)
     if account.headline:
-        text = account.headline
+        text = account.headline + (bare_buffer(account.headline, subject.script) if seen.stage is Stage.TEXT else "")
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
@@ -150,15 +151,16 @@ def headline(subject: Subject) -> str:
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
-        text = f"{place} crashes ({_death(subject)}){_visiting(seen) or _at(subject)}"
+        text = (
+            f"{place} crashes ({_death(subject)}){symbolic_thread(subject.script) or _visiting(seen) or _at(subject)}"
+        )
     elif kind == "ice-on-valid":
         if _REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"
             text = f"CUDA source does not compile: {first_line(seen.refusal).partition(_REFUSED_SOURCE)[2]}"
         else:
             defined = seen.rejection is not None and seen.rejection.support == "defined"
-            unmade = defined and re.search("[Dd]ivide by zero", seen.refusal)
-            text = f"{place} fails: {_UNMADE if unmade else reason(seen.refusal)}"
+            text = f"{place} fails: {(defined and never_computed(seen.refusal)) or reason(seen.refusal)}"
     else:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {
@@ -167,22 +169,36 @@ def headline(subject: Subject) -> str:
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
-    named = title(label, text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1), short)
+    told = text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1)
+    named = title(
+        label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
+    )
     # Why something fails comes before what it fails on.
     return named if ": " in named else title(label, text, short)
 
 
+def _for_what(subject: Subject) -> str:
+    """The one function that CUDA source is generated for in a program and in few others."""
+    named = [name for name in rare_names(subject.script) if name.startswith("T.")]
+    return f" for {named[0]}" if len(named) == 1 else ""
+
+
 def _on_operators(subject: Subject) -> str:
-    """The operators of a model that calls few, unless what is said names one; and what few programs have, where code
-    generation fails a check that has no words."""
+    """The operators of a model that calls few, unless what is said names one; where a check has no words, the node that
+    cannot be made, and what few programs have where it is one of code generation."""
+    wordless = reason(subject.seen.refusal).startswith("check ")
     if subject.case.harness == GRAPH:
         named = called_operators(subject.script)
+    elif made := wordless and _MADE.match(next(iter(trace(subject.seen.backtrace)), "")):
+        named = [made[1]]
     else:
-        wordless = not subject.seen.pass_name and reason(subject.seen.refusal).startswith("check ")
-        named = rare_names(subject.script) if wordless else []
+        named = rare_names(subject.script) if wordless and not subject.seen.pass_name else []
     said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
     return "" if said or not named else f" on {' and '.join(named)}"
 
+
+_MADE = re.compile(r"(?:\w+::)+(\w+)::\1$")
+"""A constructor."""
 
 _STAGES = {
     Stage.LOAD: "Loading a module",

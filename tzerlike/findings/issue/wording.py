@@ -63,6 +63,24 @@ def reason(message: str) -> str:
     return text if check is None else check[3] or f"check {check[1] or check[2]}"
 
 
+def bare_buffer(headline: str, script: str) -> str:
+    """The parameter of one element that a piece of TVMScript in a title has without its index, as TVM prints it."""
+    piece = headline.partition(": ")[2]
+    for name in re.findall(r"(\w+): T\.Buffer\(\(1,\)", script):
+        if re.search(rf"(?<![\w.]){name}(?![\w\[:(])", piece):
+            return f" for {name} of shape (1,)"
+    return ""
+
+
+def never_computed(message: str) -> str:
+    """What TVM would compute, which it refuses to, of a program that never does since it has no undefined behavior;
+    "" where it says another thing."""
+    if re.search("[Dd]ivide by zero", message):
+        return "division by zero that nothing computes"
+    negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
+    return f"cast of {negative[1]} that nothing computes" if negative else ""
+
+
 _USUAL = frozenset(
     name
     for line in (
@@ -103,6 +121,12 @@ def huge_extent(script: str) -> str:
     """The largest extent of a loop of TVMScript, where it has seven digits or more, else ""."""
     loops = re.findall(r"\b(?:range|T\.(?:grid|serial|unroll|parallel|vectorized))\(([^\n]*)\):", script)
     return str(max((int(number) for loop in loops for number in re.findall(r"\b\d{7,}\b", loop)), default=""))
+
+
+def symbolic_thread(script: str) -> str:
+    """The virtual thread of a program of TVMScript whose extent is a name, which hardly any program has, or ""."""
+    found = re.search(r'T\.thread_binding\(([A-Za-z_]\w*), thread="(vthread[.\w]*)"', script)
+    return f" on {found[2]} of extent {found[1]}" if found else ""
 
 
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")

@@ -10,6 +10,7 @@ from tzerlike.core.finding import FIRST_TIER, Finding
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.retrial import Retrial
+from tzerlike.tir.odd.program import REPEATS
 
 
 class FindingJudge:
@@ -40,7 +41,8 @@ class FindingJudge:
 
     @cached_property
     def _odd(self) -> frozenset[str]:
-        return self._programs.odd(self._start)
+        # What takes all memory does so whatever its loops compute.
+        return self._programs.odd(self._start) | ({REPEATS} if self._bundle.kind == "oom" else set())
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""

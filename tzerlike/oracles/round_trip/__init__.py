@@ -70,6 +70,8 @@ def _in_words(seen: Observation) -> str:
     values = [line.partition(": ")[2] or "nothing" for line in told]
     if len(values) == _BEFORE_AND_AFTER and re.search(r" becomes\b", change):
         change = " becomes ".join(values)
+    if field_changed(seen.message)[:1] == ("loop_var",):
+        place = f"loop variable's {place}"
     return f"TVMScript does not round-trip: {place} {change}".rstrip()
 
 

@@ -9,15 +9,29 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, structural_equal, structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.dtypes import largest_float
 from tzerlike.tir.odd.program import ACCESSES, BOUNDS, NEVER, UNFOLDED, UNUSED, Odds, Program, within
-from tzerlike.tir.odd.unreachable import never_holds, only_zero
+from tzerlike.tir.odd.unreachable import never_holds, only_zero, span_of
 from tzerlike.tir.reducers.program import number
-from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, accessed_by, dtype_of, key, substitute
+from tzerlike.tir.tree import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISON,
+    LOGIC,
+    Kind,
+    Site,
+    accessed_by,
+    dtype_of,
+    key,
+    left_early,
+    substitute,
+)
 
 EXTREME = 1 << 20
 """As an index or a divisor, such a number is one of the edges that a fuzzer goes for."""
+
+OUTSIDE = "an index outside of its buffer"
 
 _SIMPLER = "an expression that is one of its operands, or a number"
 
@@ -138,10 +152,31 @@ def _integer(program: Program, site: Site) -> Odds:
     if site.role == "indices" and above is not None and type(above.node) in ACCESSES:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
         if not within(site.node, number(site.dtype, 0), extent):
-            yield "an index outside of its buffer", partial(number, site.dtype, 0)
+            yield OUTSIDE, partial(number, site.dtype, 0)
     calculates = above is not None and type(above.node) in ARITHMETIC
     if abs(int(site.node.value)) >= EXTREME and (_in_index_or_divisor(site) or (calculates and _in_condition(site))):
         yield "an extreme constant", partial(number, site.dtype, 2)
+
+
+def _variable(program: Program, site: Site) -> Odds:
+    """A loop's variable as an index, where the loop runs beyond the buffer and no condition is in between."""
+    above = site.parent
+    if site.role != "indices" or above is None or type(above.node) not in ACCESSES or _is_guarded(program, site):
+        return
+    extent, span = array_items(type_of(accessed_by(above.node)).shape)[site.index], span_of(site.node, site)
+    if span is not None and type(extent) is tirx.IntImm and not 0 <= span[0] <= span[1] < int(extent.value):
+        yield OUTSIDE, partial(number, site.dtype, 0)
+
+
+def _is_guarded(program: Program, site: Site) -> bool:
+    """Whether a condition or a jump may keep an expression from being calculated in all rounds of the loops around."""
+    return any(
+        type(above.node) in (tirx.IfThenElse, tirx.Select, tirx.While, *LOGIC)
+        or (type(above.node) is tvm.ir.Call and _is_choice(above.node))
+        or (type(above.node) is s_tir.SBlockRealize and not is_fixed(above.node.predicate))
+        or (type(above.node) is tirx.For and left_early(program.tree, above))
+        for above in site.ancestors()
+    )
 
 
 def is_fixed(node: Any) -> bool:
@@ -226,6 +261,7 @@ RULES: Mapping[type, Callable[[Program, Site], Odds]] = {
     tirx.Cast: _cast,
     tirx.Ramp: _ramp,
     tirx.IntImm: _integer,
+    tirx.Var: _variable,
     **dict.fromkeys(LOGIC, _logic),
     **dict.fromkeys(ARITHMETIC + BITWISE + COMPARISON, _binary),
 }

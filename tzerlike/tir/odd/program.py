@@ -12,6 +12,7 @@ from tzerlike.tir.tree import Site, Tree, declares_nothing
 
 UNSIGNED = "an unsigned loop"
 NEVER = "what no execution may come to"
+REPEATS = "a loop that only repeats itself"
 UNFOLDED = "an unfolded constant"
 UNUSED = "an unused name"
 UNSTORED = "a value that nobody uses"

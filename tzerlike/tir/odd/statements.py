@@ -14,6 +14,7 @@ from tzerlike.tir.odd.program import (
     ACCESSES,
     BOUNDS,
     NEVER,
+    REPEATS,
     UNSIGNED,
     UNSTORED,
     UNUSED,
@@ -30,7 +31,19 @@ from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
-from tzerlike.tir.tree import Site, Tree, accessed_by, dtype_of, is_jump, key, left_early, loop_with, seq, substitute
+from tzerlike.tir.tree import (
+    Site,
+    Tree,
+    accessed_by,
+    dtype_of,
+    is_jump,
+    key,
+    left_early,
+    loop_with,
+    may_divide_by_zero,
+    seq,
+    substitute,
+)
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
@@ -65,6 +78,8 @@ def _realize(program: Program, site: Site) -> Odds:
         yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
     if any(map(_is_beyond, (*array_items(block.reads), *array_items(block.writes)))):
         yield "a region beyond its buffer", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
+    elif may_divide_by_zero(block):
+        yield "a region that may divide by zero", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
 
 
 def _loop(program: Program, site: Site) -> Odds:
@@ -91,7 +106,7 @@ def _loop(program: Program, site: Site) -> Odds:
         elif int(node.kind) not in (SERIAL, UNROLLED):
             yield "a parallel loop of the host", serial
     if only_repeats(program.tree, site):
-        yield "a loop that only repeats itself", partial(substitute, node.body, {key(node.loop_var): node.min})
+        yield REPEATS, partial(substitute, node.body, {key(node.loop_var): node.min})
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
     rest = _hints(node.annotations)

@@ -21,13 +21,13 @@ def never_holds(predicate: Any, site: Site) -> bool:
         return never_holds(predicate.a, site) and never_holds(predicate.b, site)
     if kind not in _RULED_OUT:
         return False
-    first, second = _span(predicate.a, site), _span(predicate.b, site)
+    first, second = span_of(predicate.a, site), span_of(predicate.b, site)
     return first is not None and second is not None and _RULED_OUT[kind](first, second)
 
 
 def only_zero(node: Any, site: Site) -> bool:
     """Whether an integer at `site` is 0 for all that the loops and blocks around count, as far as spans tell."""
-    return _span(node, site) == (0, 0)
+    return span_of(node, site) == (0, 0)
 
 
 _RULED_OUT: dict[type, Callable[[Span, Span], bool]] = {
@@ -39,7 +39,8 @@ _RULED_OUT: dict[type, Callable[[Span, Span], bool]] = {
 }
 
 
-def _span(node: Any, site: Site) -> Span | None:
+def span_of(node: Any, site: Site) -> Span | None:
+    """The least and the greatest that an integer at `site` can be; None where the loops around do not tell."""
     kind = type(node)
     if kind is tirx.IntImm:
         return int(node.value), int(node.value)
@@ -47,7 +48,7 @@ def _span(node: Any, site: Site) -> Span | None:
         return _span_of_variable(node, site)
     if kind not in _SPANS:
         return None
-    first, second = _span(node.a, site), _span(node.b, site)
+    first, second = span_of(node.a, site), span_of(node.b, site)
     return None if first is None or second is None else _SPANS[kind](first, second)
 
 
@@ -88,10 +89,18 @@ def _span_of_variable(var: Any, site: Site) -> Span | None:
         node = above.node
         if type(node) is tirx.For and key(node.loop_var) == key(var):
             return _between(node.min, node.extent)
-        for axis in array_items(node.iter_vars) if type(node) is s_tir.SBlock else ():
+        for place, axis in enumerate(array_items(node.iter_vars) if type(node) is s_tir.SBlock else ()):
             if key(axis.var) == key(var):
-                return _between(axis.dom.min, axis.dom.extent)
+                return _within(_between(axis.dom.min, axis.dom.extent), place, above.parent)
     return None
+
+
+def _within(domain: Span | None, place: int, realize: Site | None) -> Span | None:
+    """What there is of a domain in what an axis is bound to."""
+    bound = None if realize is None else span_of(array_items(realize.node.iter_values)[place], realize)
+    if domain is None or bound is None or bound[0] > domain[1] or bound[1] < domain[0]:
+        return domain
+    return max(bound[0], domain[0]), min(bound[1], domain[1])
 
 
 def _between(low: Any, extent: Any) -> Span | None:
