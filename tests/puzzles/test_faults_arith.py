@@ -85,7 +85,8 @@ def test_each_costs_one_iteration(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_look_at_a_suspicion_that_fails_ends_that_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
-    root = campaign(tmp_path / "c", monkeypatch, {}, problem_of=fault)
+    failing = type("Failing", (of_worker.SuspicionQueue,), {"due": fault})
+    root = campaign(tmp_path / "c", monkeypatch, {}, SuspicionQueue=failing)
     state = read_json(root / "workers/0/state.json")
     assert state["iterations"] == ITERATIONS
     assert sum(state["faults"].values()) == sum(state["hints"].values()) > 0

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from tzerlike.arith.generate import random_problem
 from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, rewritten, run_analysis
 from tzerlike.arith.model import Problem, walk
 from tzerlike.arith.observed import PROVABLE, observed_claims
-from tzerlike.arith.reduce import made_total, reduce, total
+from tzerlike.arith.reduce import made_eager, made_total, reduce, total
 from tzerlike.arith.tier import is_plain
 from tzerlike.core.observation import Stage
 from tzerlike.core.rng import rng_for
@@ -87,7 +87,8 @@ def _scan_one(table: Table, iteration: int, channel: Channel, checks: Checks, ta
         if outcome.wrong is not None or outcome.refused:
             tally.suspected[name] += 1
             hint = _hint(table, name, checks[name], outcome)
-            channel.add_result({"record": "suspicion", "iteration": iteration, "check": name, "hint": hint})
+            suspicion = {"iteration": iteration, "check": name, "hint": hint, "problem": table.problem.to_json()}
+            channel.add_result({"record": "suspicion", **suspicion})
 
     with ExitStack() as scope:
         channel.note_pass(f"{iteration} {CONSTRAINTS}")
@@ -121,23 +122,24 @@ def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) ->
     return f"{name} {' '.join(root.op for root in problem.roots)}"
 
 
-def reduce_one(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
-    """Reduce a suspicion with fresh analyzers and lay down the finding; nothing where it does not hold up.
+def reduce_each(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
+    """Reduce suspicions in turn with fresh analyzers and lay down a record of each, with the finding if it holds up.
 
     It does not where a fresh analyzer gives another answer, or where nothing is wrong on a total part of the problem.
     """
     channel.enter_stage(Stage.ANALYZE)
-    channel.note_pass(item["check"])
-    signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
-    problem = Problem.from_json(item["problem"])
-    found = minimal(problem, item["check"], checks)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    if found is not None:
-        name, smallest = found
-        finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]), checks[name])
-        assert finding is not None
-        record = {"record": "reduced", "check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
+    for suspicion in item["suspicions"]:
+        channel.note_pass(suspicion["check"])
+        signal.setitimer(signal.ITIMER_PROF, 4 * seconds)
+        found = minimal(Problem.from_json(suspicion["problem"]), suspicion["check"], checks)
+        record: dict[str, Any] = {"record": "reduced", "found": None}
+        if found is not None:
+            name, smallest = found
+            finding = found_in(name, smallest, run_analysis(Table.of(smallest), checks[name]), checks[name])
+            assert finding is not None
+            record["found"] = {"check": name, "problem": smallest.to_json(), "finding": asdict(finding)}
         channel.add_result(record)
+    signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def minimal(problem: Problem, name: str, checks: Checks) -> tuple[str, Problem] | None:
@@ -185,10 +187,15 @@ def _below(problem: Problem, name: str, checks: Checks) -> Iterator[tuple[str, P
 def _alike(check: Analysis, first: AnalysisOutcome) -> Callable[[Problem], bool]:
     """Whether the check goes wrong on a problem in the same way as it did first, and the problem is total."""
 
+    # A third of what a reduction asks it has asked before.
+    @cache
     def alike(problem: Problem) -> bool:
-        if not check.applies(problem) or not total(problem, eager=first.wrong is None):
+        if not check.applies(problem):
             return False
-        outcome = run_analysis(Table.of(problem), check)
+        table = Table.of(problem)
+        if not table.grid.total(made_eager(problem) if first.wrong is None else problem):
+            return False
+        outcome = run_analysis(table, check)
         if first.wrong is not None:
             return outcome.wrong is not None
         return outcome.refused and outcome.error_parts == first.error_parts
@@ -240,7 +247,7 @@ def lay_down_claims(item: Mapping[str, Any], channel: Channel, seconds: float) -
 JOBS: Mapping[str, Job] = {
     "arith-scan": scan,
     "arith-claims": lay_down_claims,
-    "arith-reduce": reduce_one,
+    "arith-reduce": reduce_each,
     "arith-examine": examine_one,
     "arith-examine-in-turn": examine_in_turn,
 }

@@ -91,6 +91,8 @@ def _made(node: Expr) -> Any:
         return _constant(node.value, node.dtype)
     if op == "Var":
         return variable_named(node.value, node.dtype)
+    if len(node.args) == 2 and op != "Ramp":
+        return _constructor(op)(_made(node.args[0]), _made(node.args[1]), None)
     args = [_made(arg) for arg in node.args]
     if op in ("Ramp", "Broadcast"):
         return _constructor(op)(*args, _constant(lanes(node.dtype), "int32"), None)

@@ -61,6 +61,11 @@ def sym() -> Any:
     return tvm_api.part("sym")
 
 
+@cache
+def _infinity() -> int:
+    return int(sym().ConstIntBound.POS_INF)
+
+
 def pose(problem: Problem, scope: ExitStack) -> Question:
     """Return the question with a fresh analyzer; leaving `scope` leaves the constraints."""
     analyzer = sym().Analyzer()
@@ -131,11 +136,10 @@ def _same(question: Question, result: Any) -> tuple[Claim, ...]:
 
 def _const_int_bound(question: Question) -> tuple[Claim, ...]:
     bound = question.analyzer.const_int_bound(question.expr)
-    low, high = int(bound.min_value), int(bound.max_value)
-    infinity = int(sym().ConstIntBound.POS_INF)
+    infinity = _infinity()
     root = question.problem.root
-    ends = ((">=", low, -infinity), ("<=", high, infinity))
-    return tuple(Claim(root, relation, const(end, "int64")) for relation, end, open_ in ends if end != open_)
+    ends = ((">=", int(bound.min_value), -infinity), ("<=", int(bound.max_value), infinity))
+    return tuple([Claim(root, relation, const(end, "int64")) for relation, end, open_ in ends if end != open_])
 
 
 def _modular_set(question: Question) -> tuple[Claim, ...]:

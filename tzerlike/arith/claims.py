@@ -20,6 +20,16 @@ from tzerlike.arith.model import Expr, Problem
 _JUDGED = 64
 """Suspicious assignments of one claim that the judge looks at."""
 
+_FALSE = {
+    "==": np.not_equal,
+    "!=": np.equal,
+    "<": np.greater_equal,
+    "<=": np.greater,
+    ">": np.less_equal,
+    ">=": np.less,
+}
+"""Where a relation does not hold."""
+
 _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -69,7 +79,7 @@ def refute(problem: Problem, grid: AssignmentGrid, counted: Mask, claims: Sequen
     for claim in claims:
         if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
             return _wrong_dtype(grid, counted, claim)
-        for index in np.flatnonzero(_suspicious(grid, counted, claim))[:_JUDGED]:
+        for index in _suspicious(grid, counted, claim).nonzero()[0][:_JUDGED]:
             found = judge_claim(problem, claim, grid.assignment(int(index)))
             if found is not None:
                 return found
@@ -146,7 +156,10 @@ def _suspicious(grid: AssignmentGrid, counted: Mask, claim: Claim) -> Mask:
     left, right = grid.evaluate(claim.left), grid.evaluate(claim.right)
     if right.bad is None and _plain(claim, left, right):
         return _NOWHERE
-    wrong = _violated(claim, left, right) & counted
+    wrong = _violated(claim, left, right)
+    if not np.count_nonzero(wrong):
+        return _NOWHERE
+    wrong = wrong & counted
     for given in claim.given:
         right = grid.evaluate(given.right)
         fits = ~_violated(given, grid.evaluate(given.left), right)
@@ -168,5 +181,5 @@ def _violated(claim: Claim, left: Column, right: Column) -> Mask:
         kind = object if claim.modulus >= 1 << 62 else np.int64
         wrong = ((left.values.astype(kind) - right.values.astype(kind)) % claim.modulus != 0).astype(np.bool_)
     else:
-        wrong = ~_RELATIONS[claim.relation](left.values, right.values)
+        wrong = _FALSE[claim.relation](left.values, right.values)
     return flat(wrong) if right.bad is None else flat(wrong) | right.bad

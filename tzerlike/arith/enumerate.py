@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -48,6 +48,22 @@ def _constant(value: int) -> Column:
     return Column(np.array([value], np.int64), value, value, None)
 
 
+@lru_cache(maxsize=32)
+def _everywhere(size: int) -> Mask:
+    mask = np.ones(size, np.bool_)
+    mask.flags.writeable = False
+    return mask
+
+
+@lru_cache(maxsize=32)
+def _axis(values: tuple[int, ...], before: int, behind: int) -> Column:
+    """A variable's column, where `before` assignments of the variables ahead of it each take in its values, and each
+    value `behind` assignments of those that follow."""
+    spread = np.empty((before, len(values), behind), np.int64)
+    spread[:] = np.array(values, np.int64)[:, None]
+    return Column(spread.ravel(), min(values), max(values), None)
+
+
 @dataclass(frozen=True, slots=True)
 class AssignmentGrid:
     """All assignments of some variables. Each expression is evaluated once; what is constant has one column entry."""
@@ -58,13 +74,13 @@ class AssignmentGrid:
 
     @classmethod
     def of(cls, variables: tuple[Variable, ...]) -> AssignmentGrid:
-        size = repeat = prod(len(variable.values) for variable in variables)
+        size = prod(len(variable.values) for variable in variables)
         columns: dict[str, Column] = {}
+        before = 1
         for variable in variables:
-            period = repeat
-            repeat //= len(variable.values)
-            values = np.tile(np.repeat(np.array(variable.values, np.int64), repeat), size // period)
-            columns[variable.name] = Column(values, min(variable.values), max(variable.values), None)
+            count = len(variable.values)
+            columns[variable.name] = _axis(variable.values, before, size // (before * count))
+            before *= count
         return cls(size, columns)
 
     def evaluate(self, node: Expr) -> Column:
@@ -89,7 +105,8 @@ class AssignmentGrid:
             return _ramp(args[0], args[1], node.dtype)
         bad = None
         for arg in args:
-            bad = _either(bad, arg.bad)
+            if arg.bad is not None:
+                bad = arg.bad if bad is None else bad | arg.bad
         if op == "Cast":
             return _fitted(args[0].values, args[0].low, args[0].high, node.dtype, bad)
         return _OPERATIONS[op](node.dtype if op not in _COMPARING else node.args[0].dtype, bad, *args)
@@ -106,10 +123,22 @@ class AssignmentGrid:
                 offending |= root.bad & held
         return held, offending
 
+    def total(self, problem: Problem) -> bool:
+        """Whether the problem is defined wherever its constraints hold, and they hold somewhere."""
+        held, offending = self.held(problem)
+        return bool(np.count_nonzero(held)) and not np.count_nonzero(offending)
+
     def defined(self, problem: Problem) -> Mask:
         """Where all roots and constraints are defined and all constraints true."""
-        held, offending = self.held(problem)
-        return held & ~offending
+        defined = _everywhere(self.size)
+        for constraint in map(self.evaluate, problem.constraints):
+            defined = defined & (constraint.values != 0)
+            if constraint.bad is not None:
+                defined = defined & ~constraint.bad
+        for root in map(self.evaluate, problem.roots):
+            if root.bad is not None:
+                defined = defined & ~root.bad
+        return defined
 
     def assignment(self, index: int) -> dict[str, int]:
         return {name: int(column.values[index]) for name, column in self.columns.items()}
@@ -126,45 +155,59 @@ def flat(mask: Mask) -> Mask:
     return mask if mask.ndim == 1 else np.asarray(mask.any(axis=0))
 
 
+@cache
+def _range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of a lane that an array holds."""
+    least, greatest = limits(dtype)
+    return least, min(greatest, _INT64[1])
+
+
+def _ends(values: Ints) -> tuple[int, int]:
+    # In NumPy min and max take three times as long for arrays as short as these.
+    return values.item(values.argmin()), values.item(values.argmax())
+
+
 def _fitted(values: Ints, low: int, high: int, dtype: str, bad: Mask | None) -> Column:
     """Check against the range of `dtype` values that lie within low and high, both within int64."""
-    least, greatest = limits(dtype)
-    greatest = min(greatest, _INT64[1])
+    least, greatest = _range(dtype)
     if least <= low and high <= greatest:
         return Column(values, low, high, bad)
     out = (values < least) | (values > greatest)
-    if out.any():
+    if np.count_nonzero(out):
         values = np.where(out, min(max(0, least), greatest), values)
         bad = _either(bad, flat(out))
-    return Column(values, int(values.min()), int(values.max()), bad)
+    return Column(values, *_ends(values), bad)
 
 
 def _exact(
     operation: Callable[[Any, Any], Any], a: Column, b: Column, low: int, high: int, dtype: str, bad: Mask | None
 ) -> Column:
     """`operation` on values whose results lie within low and high; in Python integers where int64 may not hold them."""
+    least, greatest = _range(dtype)
+    if least <= low and high <= greatest:
+        return Column(operation(a.values, b.values), low, high, bad)
     if _INT64[0] <= low and high <= _INT64[1]:
         return _fitted(operation(a.values, b.values), low, high, dtype, bad)
     values = operation(a.values.astype(object), b.values.astype(object))
     out = ((values < _INT64[0]) | (values > _INT64[1])).astype(np.bool_)
-    if out.any():
+    if np.count_nonzero(out):
         bad = _either(bad, flat(out))
         values = np.where(out, 0, values)
     values = values.astype(np.int64)
-    return _fitted(values, int(values.min()), int(values.max()), dtype, bad)
+    return _fitted(values, *_ends(values), dtype, bad)
 
 
 def _add(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
-    return _exact(lambda x, y: x + y, a, b, a.low + b.low, a.high + b.high, dtype, bad)
+    return _exact(np.add, a, b, a.low + b.low, a.high + b.high, dtype, bad)
 
 
 def _sub(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
-    return _exact(lambda x, y: x - y, a, b, a.low - b.high, a.high - b.low, dtype, bad)
+    return _exact(np.subtract, a, b, a.low - b.high, a.high - b.low, dtype, bad)
 
 
 def _mul(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return _exact(lambda x, y: x * y, a, b, min(corners), max(corners), dtype, bad)
+    return _exact(np.multiply, a, b, min(corners), max(corners), dtype, bad)
 
 
 def _divisor(a: Column, b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, Mask | None]:
@@ -172,13 +215,13 @@ def _divisor(a: Column, b: Column, dtype: str, bad: Mask | None) -> tuple[Ints, 
     values = b.values
     if b.low <= 0 <= b.high:
         zero = values == 0
-        if zero.any():
+        if np.count_nonzero(zero):
             values = np.where(zero, 1, values)
             bad = _either(bad, flat(zero))
     least = limits(dtype)[0]
     if least < 0 and a.low == least and b.low <= -1 <= b.high:
         over = (a.values == least) & (values == -1)
-        if over.any():
+        if np.count_nonzero(over):
             values = np.where(over, 1, values)
             bad = _either(bad, flat(np.atleast_1d(over)))
     return values, bad
@@ -215,7 +258,7 @@ def _truncmod(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
 
 
 def _bounded(values: Ints, bad: Mask | None) -> Column:
-    return Column(values, int(values.min()), int(values.max()), bad)
+    return Column(values, *_ends(values), bad)
 
 
 def _min(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
@@ -238,7 +281,7 @@ def _left(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:
     amount, bad = _amount(b, dtype, bad)
     most = 1 << int(amount.max())
     low, high = min(a.low, a.low * most), max(a.high, a.high * most)
-    return _exact(lambda x, y: x << y, a, b._replace(values=amount), low, high, dtype, bad)
+    return _exact(np.left_shift, a, b._replace(values=amount), low, high, dtype, bad)
 
 
 def _right(dtype: str, bad: Mask | None, a: Column, b: Column) -> Column:

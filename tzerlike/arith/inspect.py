@@ -7,6 +7,8 @@ import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
+
 from tzerlike.arith.bridge import Unmakeable, Unreadable
 from tzerlike.arith.checks import Analysis, Question, pose
 from tzerlike.arith.claims import Counterexample, refute
@@ -55,6 +57,9 @@ class AnalysisOutcome:
         return (message_template(self.error), *(frame.function for frame in frames[:_TOP_FRAMES]))
 
 
+_SILENT, _RIGHT = AnalysisOutcome(), AnalysisOutcome(claimed=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A problem with its values at all assignments, and the assignments that count."""
@@ -70,7 +75,7 @@ class Table:
 
     @property
     def defined(self) -> bool:
-        return bool(self.counted.any())
+        return bool(np.count_nonzero(self.counted))
 
 
 def run_analysis(table: Table, check: Analysis) -> AnalysisOutcome:
@@ -106,7 +111,10 @@ def answer(table: Table, question: Question, check: Analysis) -> AnalysisOutcome
         if not raised_in_analysis(error):
             raise
         return _refused(error)
-    return AnalysisOutcome(bool(claims), refute(table.problem, table.grid, table.counted, claims) if claims else None)
+    if not claims:
+        return _SILENT
+    wrong = refute(table.problem, table.grid, table.counted, claims)
+    return _RIGHT if wrong is None else AnalysisOutcome(True, wrong)
 
 
 def rewritten(check: Analysis, problem: Problem) -> Expr | None:
@@ -139,5 +147,6 @@ def _refused(error: Exception) -> AnalysisOutcome:
     """MemoryError when that is what TVM says."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
         raise MemoryError from error
-    names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if "::" in frame.name]
+    frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    names = [name for name in frames if "::" in name]
     return AnalysisOutcome(error=f"{type(error).__name__}: {error}", frames=tuple(reversed(names))[:_FRAMES])

@@ -121,7 +121,8 @@ def walk(node: Expr) -> Iterator[Expr]:
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed(top.args))
+        if top.args:
+            stack.extend(top.args[::-1])
 
 
 @dataclass(frozen=True, slots=True)

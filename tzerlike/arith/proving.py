@@ -12,6 +12,7 @@ import msgspec
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.model import Problem
 from tzerlike.arith.proof.client import ProofClient
+from tzerlike.arith.suspicions import SuspicionQueue
 from tzerlike.arith.worker import ArithWorker
 from tzerlike.findings.faults.bundle import Occasion
 
@@ -64,7 +65,8 @@ class ProvingWorker(ArithWorker):
         if answer.wrong is not None:
             tried = problem.trying(answer.wrong.assignment)
             hint = f"{record['check']} {' '.join(root.op for root in problem.roots)} refuted"
-            self.suspect({**record, "problem": tried.to_json(), "hint": hint})
+            suspicion = {**record, "problem": tried.to_json(), "hint": hint}
+            self.suspect(suspicion, SuspicionQueue(self.executor, [suspicion], self.state.hints))
 
     @property
     def _rules(self) -> str:

@@ -45,10 +45,12 @@ def total(problem: Problem, *, eager: bool = False) -> bool:
 
     With `eager` the branches of if_then_else that are not taken have to be defined too.
     """
-    if eager:
-        problem = _changed(problem, _eager)
-    held, offending = AssignmentGrid.of(problem.variables).held(problem)
-    return bool(held.any()) and not offending.any()
+    return AssignmentGrid.of(problem.variables).total(made_eager(problem) if eager else problem)
+
+
+def made_eager(problem: Problem) -> Problem:
+    """The problem with a Select, which evaluates both of its branches, for each if_then_else."""
+    return _changed(problem, _eager)
 
 
 def _eager(node: Expr) -> Expr:
@@ -101,8 +103,12 @@ def reduce_by(problem: Problem, first: Callable[[Iterator[Problem]], Problem | N
 
     def candidates() -> Iterator[Problem]:
         nonlocal left
+        count = len(_nodes(problem))
+        whole = size(problem)
         for candidate in _smaller(problem):
-            if size(candidate) < size(problem):
+            # Most are told apart by the first number of their size already.
+            nodes = len(_nodes(candidate))
+            if nodes < count or (nodes == count and size(candidate) < whole):
                 if left == 0:
                     return
                 left -= 1
@@ -113,9 +119,13 @@ def reduce_by(problem: Problem, first: Callable[[Iterator[Problem]], Problem | N
     return problem
 
 
+def _nodes(problem: Problem) -> list[Expr]:
+    return [node for root in (*problem.roots, *problem.constraints) for node in walk(root)]
+
+
 def size(problem: Problem) -> tuple[int | list[int], ...]:
     """The total order: nodes, variables, kinds of operators and dtypes, domains, magnitudes."""
-    nodes = [node for root in (*problem.roots, *problem.constraints) for node in walk(root)]
+    nodes = _nodes(problem)
     used = {node.dtype for node in nodes} | {v.dtype for v in problem.variables}
     return (
         len(nodes),

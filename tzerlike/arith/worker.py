@@ -19,6 +19,7 @@ from tzerlike.arith.finding import found_dead, observed
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
+from tzerlike.arith.suspicions import Suspicion, SuspicionQueue
 from tzerlike.arith.tier import tier_of_problem
 from tzerlike.campaign.shard_worker import ShardWorker
 from tzerlike.campaign.state import Yield
@@ -37,11 +38,6 @@ _CONFIRMATIONS = 2
 _HANG_FACTOR = 3.0
 _DEATH_TRIES = 1500
 _GROUP = 40
-
-_ALWAYS = 4
-_SELDOM = 64
-"""Of the suspicions that look alike, the first so many are reduced, and then one in so many: a wrong rule that fires at
-every hundredth expression would otherwise take up most of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,9 @@ class ArithWorker(ShardWorker):
         item = {"seed": self.config.seed, "worker": self.number, "start": start, "count": count}
         records, death = self.executor.attempt("arith-scan", item)
         self.state.seconds["run"] += time.perf_counter() - began
-        waiting: list[Mapping[str, Any]] = []
+        suspicions = [record for record in records if record["record"] == "suspicion"]
+        queue = SuspicionQueue(self.executor, suspicions, self.state.hints)
+        waiting: list[Suspicion] = []
         for record in records:
             if record["record"] == "suspicion":
                 waiting.append(record)
@@ -91,7 +89,7 @@ class ArithWorker(ShardWorker):
             # A chunk is booked whole, so that what is saved meanwhile can be gone on from.
             for suspicion in waiting:
                 self.notes.beat(suspicion["iteration"], "suspect")
-                self.faults.keep(partial(self.suspect, suspicion), "suspect", Occasion(suspicion["iteration"]))
+                self.faults.keep(partial(self.suspect, suspicion, queue), "suspect", Occasion(suspicion["iteration"]))
             waiting.clear()
             self.count(record)
         self.events.add({"t": round(self.budget.elapsed(), 3), "i": start, "n": self.state.iterations - start})
@@ -158,25 +156,18 @@ class ArithWorker(ShardWorker):
             problem = reduce_by(problem, first_to_die, _DEATH_TRIES)
         self.report(check, problem, iteration, limits)
 
-    def suspect(self, record: Mapping[str, Any]) -> None:
-        """Reduce and report a suspicion; of those that look alike, the first few and then one in many.
-
-        It is about its `problem`, or else about that of its iteration.
-        """
-        self.state.hints[record["hint"]] += 1
-        seen = self.state.hints[record["hint"]]
-        if seen > _ALWAYS and seen % _SELDOM:
+    def suspect(self, suspicion: Suspicion, queue: SuspicionQueue) -> None:
+        """Report what a suspicion comes down to, if it is its turn."""
+        self.state.hints[suspicion["hint"]] += 1
+        if not queue.due(suspicion):
             return
         began = time.perf_counter()
-        problem = record.get("problem") or problem_of(self.config.seed, self.number, record["iteration"]).to_json()
-        item = {"problem": problem, "check": record["check"]}
-        records, death = self.executor.call("arith-reduce", item, self.executor.limits.relaxed(4.0))
-        if death is None and records:
-            (reduced,) = records
-            smallest = Problem.from_json(reduced["problem"])
-            tier = tier_of_problem(reduced["check"], smallest)
-            if self.is_new(msgspec.convert(reduced["finding"], Signed), tier):
-                self.report(reduced["check"], smallest, record["iteration"], self.executor.limits)
+        found, death = queue.of(suspicion)
+        if found is not None:
+            smallest = Problem.from_json(found["problem"])
+            tier = tier_of_problem(found["check"], smallest)
+            if self.is_new(msgspec.convert(found["finding"], Signed), tier):
+                self.report(found["check"], smallest, suspicion["iteration"], self.executor.limits)
         else:
             self.state.unconfirmed["died in reduction" if death is not None else "not total"] += 1
         self.state.seconds["oracle"] += time.perf_counter() - began

@@ -11,7 +11,5 @@ def rng_for(root_seed: int, *path: int | str) -> Random:
     paths that differ anywhere give unrelated streams. Each element is encoded
     with its type, so `1` and `"1"` are different elements.
     """
-    digest = hashlib.blake2b(digest_size=32)
-    for element in (root_seed, *path):
-        digest.update(f"{type(element).__name__}:{element!r};".encode())
-    return Random(int.from_bytes(digest.digest(), "little"))
+    text = "".join([f"{type(element).__name__}:{element!r};" for element in (root_seed, *path)])
+    return Random(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=32).digest(), "little"))

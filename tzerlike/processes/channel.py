@@ -112,7 +112,7 @@ class Channel:
 
     def note_pass(self, name: str) -> None:
         data = name.encode()[: _PASS_SIZE - 1]
-        struct.pack_into(f"<B{len(data)}s", self.memory, _PASS, len(data), data)
+        self.memory[_PASS : _PASS + 1 + len(data)] = bytes((len(data),)) + data
 
     def beat(self, iteration: int, doing: str) -> None:
         """Said by the worker as it goes on to something else: it is alive, and this is what it does."""
