@@ -20,6 +20,10 @@ JudgeCase = Callable[[Case], Iterable[Finding]]
 """Runs a case once and returns what is found."""
 
 
+ACCEPTING = frozenset(("types", "form", "text", "meaning"))
+"""What may accept a program."""
+
+
 class CaseSize(Protocol):
     """The size of a case, in a total order; `numbers` are what people count of it."""
 
@@ -68,8 +72,11 @@ class Programs(ABC):
         """Yield cases of programs like that of `case` with nothing odd about their form, where something is."""
         return iter(())
 
-    def accepted(self, case: Case) -> frozenset[str]:
-        """What accepts the program of a case, and survives it, by name: verifiers, the parser, the interpreter."""
+    def accepted(self, case: Case, asked: frozenset[str] = ACCEPTING) -> frozenset[str]:
+        """What accepts the program of a case, and survives it, by name: verifiers, the parser, the interpreter.
+
+        Others than those `asked` need not be among them.
+        """
         return frozenset()
 
     def odd(self, case: Case) -> frozenset[str]:

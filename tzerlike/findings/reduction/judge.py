@@ -62,9 +62,9 @@ class FindingJudge:
             # programs kill them, and that is still less than a run.
             return (
                 (found := self.finding(case, first)) is not None
-                and self._accepted <= self._programs.accepted(case)
+                and self._accepted <= self._programs.accepted(case, self._accepted)
                 and self._programs.odd(case) <= self._odd
-                and (self.retrial.tier(found) == FIRST_TIER or not self.first_tier)
+                and (not self.first_tier or self.retrial.tier(found) == FIRST_TIER)
                 and all(self.finding(case, layout) is not None for layout in others)
             )
         except UserError:

@@ -23,7 +23,7 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis import job
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
-from tzerlike.findings.programs import JudgeCase
+from tzerlike.findings.programs import ACCEPTING, JudgeCase
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.tir import texts
 from tzerlike.harnesses.tir.pairs import TirPairs
@@ -114,7 +114,7 @@ class TirHarness(CaseHarness):
     def smaller(self, case: Case) -> Iterator[Case]:
         return (replace(case, ir=ir) for ir in halved(case.ir))
 
-    def accepted(self, case: Case) -> frozenset[str]:
+    def accepted(self, case: Case, asked: frozenset[str] = ACCEPTING) -> frozenset[str]:
         def verifiers() -> str:
             module = tvm_api.load_ir(case.ir)
             typed = is_well_typed(tvm_api.entry_of(module))
@@ -127,8 +127,9 @@ class TirHarness(CaseHarness):
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
             return "meaning" * interpret_seeded(func, case.input_seed, Effort())[2].defined
 
-        # One may die of a program that the others take.
-        words = (word or "" for word, _ in each_in_child((verifiers, reader, meaning), lambda ask: ask()))
+        # One may die of a program that the others take. The interpreter takes longest, for loops that run long.
+        judges = (verifiers, reader, meaning) if "meaning" in asked else (verifiers, reader)
+        words = (word or "" for word, _ in each_in_child(judges, lambda ask: ask()))
         return frozenset(" ".join(words).split())
 
     def odd(self, case: Case) -> frozenset[str]:
