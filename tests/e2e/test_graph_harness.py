@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -21,8 +21,9 @@ from tests.models import case_of, disagreements, observed
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import ILL_FORMED, Exit, Offence
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.execution.executor import ForkExecutor
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -46,7 +47,7 @@ from tzerlike.harnesses.graph.passes import (
 )
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.regression import regression_test
-from tzerlike.harnesses.graph.texts import repro_script, wrong_output
+from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
 from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
@@ -316,6 +317,22 @@ def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() ->
     assert [one.searched for one in made.pop("drawn-values")] == [False]
     kept = [one for models in made.values() for one in models]
     assert kept and all(one.searched for one in kept)
+
+
+def test_a_model_that_takes_all_memory_has_a_test_with_a_limit(tmp_path: Path) -> None:
+    """ConvertLayout takes it for a squeeze of all dimensions; of what is right the test passes under the limit."""
+    squeeze = Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),))
+    model = Model((Origin(TensorType((1, 1), "float16")),), (squeeze,), (1,))
+    case = case_of(model, "relax.ConvertLayoutOfConvolutions")
+    finding = Finding("oom", ("oom",), case, Observation(Exit.OOM, Stage.PASSES, "", "relax.ConvertLayout"))
+    written = texts(cast("ForkExecutor", None), finding, Limits()).test
+    (tmp_path / "test_it.py").write_text(written)
+    (tmp_path / "test_cured.py").write_text(regression_test(finding, model, script_of_model(model), None).cured)
+    for name, status in (("it", 1), ("cured", 0)):
+        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / f"test_{name}.py")]
+        done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == status, done.stdout
+        assert "bad_alloc" in done.stdout or not status
 
 
 def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:

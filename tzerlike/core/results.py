@@ -78,6 +78,8 @@ class Difference:
     kept: Whole = 0
 
     def __str__(self) -> str:
+        if self.nature == "outside":
+            return f"something is written outside of {self.name}"
         place = f"{self.name}[{', '.join(map(str, self.index))}]"
         return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
 

@@ -207,6 +207,8 @@ def test_lack_of_memory_is_told_with_the_extent_that_may_be_why(loop: str, told:
     said = replace(subject("oom", seen), script=f"def main():\n    for i in {loop}:\n        A[99999999] = 2\n")
     assert headline(said) == f"[Bug][TIR] UnrollLoop runs out of memory{told}"
     assert headline(subject("oom", seen)) == "[Bug][TIR] UnrollLoop runs out of memory"
+    model = replace(subject("oom", seen), case=Case("{}", harness="graph"), script=CONCAT)
+    assert headline(model) == "[Bug][Relax] UnrollLoop runs out of memory on concat"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,12 @@ def found(observation: Observation) -> Finding:
     return finding
 
 
+def test_what_is_written_around_a_buffer_has_no_element_to_tell() -> None:
+    around = Difference(1, "B", "int32", (), "", "", "", 1, 12, "outside")
+    assert str(Ran(Ending.DIFFERS, difference=around)) == "differs: something is written outside of B"
+    assert str(WRONG) == "differs: B[2, 0] is 8, not 7 ± 0.0 (3 of 12 elements)"
+
+
 @pytest.mark.parametrize(
     ("reference", "optimised", "blame"),
     [

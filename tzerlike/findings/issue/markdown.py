@@ -165,7 +165,7 @@ def headline(subject: Subject) -> str:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {
             "hang": f"{place} hangs{_at(subject) or (most and f' on {most}')}",
-            "oom": f"{place} runs out of memory{huge and f' on an extent of {huge}'}",
+            "oom": f"{place} runs out of memory{(huge and f' on an extent of {huge}') or _on_operators(subject)}",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)

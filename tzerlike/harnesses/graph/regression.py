@@ -39,6 +39,9 @@ inputs = [
 got = {result}
 """
 
+_LIMITED = "resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n"
+"""What models are built in takes a part of such a limit, and what fuzzing limits memory to is less."""
+
 _OTHER_MODEL = """\
 @I.ir_module
 class Module:
@@ -65,7 +68,7 @@ class Module:
 
 
 def regression_test(finding: Finding, model: Model, script: str, expected: ExpectedOutput | None) -> Regression:
-    """Return the test of a finding, an empty one where there is none: one that takes all of the time or the memory.
+    """Return the test of a finding, an empty one where there is none: one that takes all of the time.
 
     `script` is source that defines `Module`, `expected` the output that is wrong, where one is.
     """
@@ -86,7 +89,9 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
     build = _under(case, completed(case.passes, model), f"built = {build_source(case.passes, 'mod')}\n")
     others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
-    if finding.kind in ("crash", "ice-on-valid"):
+    if finding.kind == "oom":
+        build = _LIMITED + build
+    if finding.kind in ("crash", "ice-on-valid", "oom"):
         return Regression(written(start, build), written("mod = Module\n", build, program=others))
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
@@ -169,6 +174,7 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "zlib": "import zlib",
         "tvm_ffi": "import tvm_ffi",
         "ml_dtypes": "import ml_dtypes",
+        "resource": "import resource",
         "T": "from tvm.script import tirx as T",
         "tirx": "from tvm import tirx",
         "relax": "from tvm import relax",
