@@ -429,7 +429,18 @@ def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> N
     ],
 )
 def test_what_does_not_end_is_told_with_what_it_was_compared_to(stored: str, told: str) -> None:
-    assert told in report(subject("hang", Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")))
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")
+    assert told in report(replace(subject("hang", seen), script="def main():\n    for i in range(4):\n        pass\n"))
+
+
+def test_no_loops_are_told_of_a_program_that_has_none() -> None:
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, "does not end within 60 s of processor time, with all loops small")
+    assert "is still running after 60 s of CPU time.\n" in report(subject("hang", seen))
+
+
+def test_what_takes_all_memory_is_told_with_the_limit() -> None:
+    text = report(replace(subject("oom", OF_EACH_KIND["oom"]), memory=2 << 30))
+    assert "The pass `tirx.UnrollLoop`, in the default pipeline, needs more than 2 GiB of memory.\n" in text
 
 
 def test_what_a_pass_leaves_is_told_in_words() -> None:

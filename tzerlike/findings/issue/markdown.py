@@ -355,9 +355,9 @@ def _actual(subject: Subject) -> list[str]:
             report = seen.message.partition("\n")[2]
             lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
     elif kind == "hang":
-        lines = [f"{_place(subject)} {_without_end(seen)}."]
+        lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
-        lines = [f"{_place(subject)} runs out of memory."]
+        lines = [f"{_place(subject)} {_too_much(subject.memory)}."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
@@ -370,10 +370,15 @@ def _actual(subject: Subject) -> list[str]:
     return lines
 
 
-def _without_end(seen: Observation) -> str:
+def _too_much(limit: int) -> str:
+    return f"needs more than {limit / 2**30:.3g} GiB of memory" if limit else "runs out of memory"
+
+
+def _without_end(subject: Subject) -> str:
     """The evidence that something is without end, which bundles of before do not have."""
+    seen = subject.seen
     if seen.message.startswith("does not end"):
-        said = seen.message
+        said = seen.message if " for " in subject.script else seen.message.removesuffix(", with all loops small")
         for stored, told in _ENDLESS:
             said = re.sub(stored, told, said)
         return said + (". All sampled stacks have the frames below in common" * bool(seen.backtrace))
