@@ -11,7 +11,7 @@ import pytest
 
 from tests.subjects import OFF, subject, wrong
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.finding import SECOND_TIER
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.markdown import headline, report
@@ -413,6 +413,12 @@ def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> N
     listed = replace(told, test="", script="# %0: float32[1] = input\n", original_lines=9)
     assert "In the notation of tzerlike it is:\n\n```\n# %0: float32[1] = input\n```" in report(listed)
     assert "reduced from" not in report(replace(told, script="", original_lines=9))
+
+
+def test_closures_are_said_to_be_made_functions_first() -> None:
+    test = "def test_x():\n    mod = relax.transform.LambdaLift()(mod)\n"
+    told = replace(subject("oom", OF_EACH_KIND["oom"], test=test), tier=FIRST_TIER)
+    assert "options, behind `LambdaLift`, which closures need, shows it.\n" in report(told)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,8 @@ def _takes(subject: Subject) -> str:
     if subject.seen.stage is Stage.MUTATE:
         return "A legal schedule is enough to show it." if subject.tier == FIRST_TIER else ""
     if subject.tier == FIRST_TIER:
-        return "The default pipeline with default options shows it."
+        lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
+        return f"The default pipeline with default options{lifted} shows it."
     results = subject.seen.results
     of_baseline = subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
     taken = [
@@ -128,6 +129,9 @@ def _takes(subject: Subject) -> str:
         *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
     ]
     return f"It was only seen with {' and '.join(taken) or 'an unusual program'}."
+
+
+_LIFTED = "relax.transform.LambdaLift()(mod)"
 
 
 def headline(subject: Subject) -> str:
@@ -415,6 +419,7 @@ _LEFT = (
         r"^(\w+) of (\w+), which meant (\w+) and means (\w+)$",
         r"\1 of the block \2, whose index now stands for \4, not \3",
     ),
+    (r"^Relax that its verifier refuses$", "ill-formed Relax"),
 )
 """What observations say of the program that a pass leaves, and how a report says it."""
 
@@ -422,12 +427,16 @@ _LEFT = (
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     said = _left(origin)
-    where = code(said) if said else ""
+    where = said if not said or origin.rule == _IN_WORDS else code(said)
     if origin.check == NOT_KEPT:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
     wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, "is ill-typed")
     return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}."
+
+
+_IN_WORDS = "well-formed"
+"""The rule whose breach is told in words, without a piece of the program."""
 
 
 def _place(subject: Subject) -> str:
