@@ -28,6 +28,9 @@ _ALWAYS = (
 )
 """What tells nothing, or the same thing twice, however short a title is."""
 
+_SYMBOLIC = r"(?!-?\d)[^,()]*(?:\((?:[^()]|\([^()]*\))*\))?[^,()]*"
+"""An extent that is no number, with parentheses within parentheses at most."""
+
 _SHORTER = (
     (r" leaves ill-formed Relax that .*", " leaves ill-formed Relax"),
     (r" type mismatch: expected .*, given (\S+)$", r" type mismatch: given \1"),
@@ -47,11 +50,7 @@ _SHORTER = (
     (r" leaves ill-typed IR: ", " leaves IR with "),
     (r"\b(?:tirx|prim)\.(?=[a-z])", ""),
     (r" leaves IR with \w+ of shape (\([^()]{,24}\))$", r" leaves a buffer of shape \1"),
-    (
-        r" leaves IR with \w+ of shape \((?:-?\d+, )*((?!-?\d)[^,()]*(?:\((?:[^()]|\([^()]*\))*\))?[^,()]*)"
-        r"(?:, -?\d+)*,?\)$",
-        r" leaves an extent of \1",
-    ),
+    (rf" leaves IR with \w+ of shape \((?:-?\d+, )*({_SYMBOLIC})(?:, -?\d+)*,?\)$", r" leaves an extent of \1"),
     (r" leaves IR with (\w+) of shape \(.{30,}", r" leaves IR with bad extents of \1"),
     (r" leaves IR with (T\.\w+)\(.*", r" leaves IR with \1"),
     (r" of \w+(?:, \w+)* typed ", " typed "),
