@@ -415,6 +415,13 @@ def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> N
     assert "reduced from" not in report(replace(told, script="", original_lines=9))
 
 
+def test_a_long_line_that_a_parser_points_at_is_cut_with_what_points() -> None:
+    said = f"no\nerror: no\n --> <str>:9:9\n 9 |  T.float64({300 * '1'})\n   |  {300 * '^'}"
+    seen = Observation(Exit.OK, Stage.TEXT, said, "the parser raises")
+    text = report(subject("ice-on-valid", seen, ("roundtrip", "the parser raises", "x")))
+    assert f" 9 |  T.float64({88 * '1'} ...\n   |  {98 * '^'} ...\n" in text
+
+
 def test_closures_are_said_to_be_made_functions_first() -> None:
     test = "def test_x():\n    mod = relax.transform.LambdaLift()(mod)\n"
     told = replace(subject("oom", OF_EACH_KIND["oom"], test=test), tier=FIRST_TIER)

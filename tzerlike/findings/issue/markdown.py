@@ -340,7 +340,11 @@ def _actual(subject: Subject) -> list[str]:
         said = said or account.actual
         lines = [f"{code(account.place)} {said}" if account.place else said]
         if account.quoted and not above:
-            quoted = plain_calls(account.quoted) if account.language == "python" else account.quoted
+            quoted = (
+                plain_calls(account.quoted)
+                if account.language == "python"
+                else _POINTED_AT.sub(r"\1 ...", account.quoted)
+            )
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
     elif kind == "wrong-code":
         lines = results_in_words(subject)
@@ -376,6 +380,10 @@ def _actual(subject: Subject) -> list[str]:
 
 def _too_much(limit: int) -> str:
     return f"needs more than {limit / 2**30:.3g} GiB of memory" if limit else "runs out of memory"
+
+
+_POINTED_AT = re.compile(r"^( *\d* +\|.{100}).+$", re.MULTILINE)
+"""A long line of a program that a parser shows, and the line below it that points at a part."""
 
 
 def _without_end(subject: Subject) -> str:
