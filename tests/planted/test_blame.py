@@ -96,7 +96,8 @@ def test_known_bugs_are_named(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "told"), [("A[(7 - i) // 2]", "sym.iter_map_simplify"), ("A[i % 4]", ""), ("A[N[0] - N[0]]", "")]
+    ("index", "told"),
+    [("A[(7 - i) // 2]", "sym.iter_map_simplify"), ("A[i % 4]", ""), ("A[N[0] - N[0]]", ""), ("A[8 // (i - 3)]", "")],
 )
 def test_what_misleads_flattening_is_named_where_it_is_wrong_about_an_index(index: str, told: str) -> None:
     from tzerlike.execution.diagnosis.iterators import misled

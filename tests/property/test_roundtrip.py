@@ -62,6 +62,16 @@ def test_an_extent_that_comes_back_simplified_is_no_fault() -> None:
     assert round_trip(module_of(tirx.PrimFunc([], loop))) is not None
 
 
+def test_an_extent_that_tvm_cannot_simplify_comes_back_as_another() -> None:
+    """Simplified, it has a constant that its dtype does not hold."""
+    beyond = tirx.Cast("float32", tirx.Cast("float8_e5m2", tirx.FloatImm("float32", -3e38)))
+    none = tirx.Min(tirx.FloatImm("float32", 0.0), tirx.FloatImm("float32", 0.0))
+    extent = tirx.Cast("int32", tirx.Mul(beyond, none))
+    loop = tirx.For(tirx.Var("j", "int32"), 0, extent, tirx.ForKind.SERIAL, tirx.Evaluate(0))
+    fault = round_trip(module_of(tirx.PrimFunc([], loop)))
+    assert fault is not None and fault.stage == UNEQUAL
+
+
 def test_numbers_that_change_are_one_cause() -> None:
     causes = set()
     for number in (3, 4):

@@ -11,7 +11,8 @@ import pytest
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Rejection
+from tzerlike.core.results import Ending, Rejection
+from tzerlike.core.stored import stored_case
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.offences import FormWatch
 from tzerlike.findings.defining import CANDIDATES, defined_finding, doubtful
@@ -153,6 +154,16 @@ def test_it_is_reported_in_its_tier(real: ForkExecutor, name: str) -> None:
 @pytest.mark.parametrize("name", NOBODYS)
 def test_its_like_that_is_nobodys_bug_is_not(real: ForkExecutor, name: str) -> None:
     assert found(real, NOBODYS[name]) is None
+
+
+def test_what_both_builds_die_of_is_not_held_against_the_baseline_alone(real: ForkExecutor) -> None:
+    (bundle,) = (DATA / "reports").glob("wrong-code-reference-canonicalizeloop-died-*")
+    case = stored_case(bundle / "case.json").case
+    (seen,) = real.run([case], count=False)
+    assert seen.results is not None
+    assert (seen.results.baseline.ending, seen.results.optimised.ending) == (Ending.DIED, Ending.DIED)
+    (finding,) = judged(make_oracles(("inconsistency",)), case, seen)
+    assert finding.signature == bundle.name.rpartition("-")[2], "of bundles that are older"
 
 
 def test_the_pass_that_makes_ill_formed_ir_is_to_blame_for_the_error_behind_it() -> None:

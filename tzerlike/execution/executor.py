@@ -152,6 +152,7 @@ class ForkExecutor:
         if case.harness != TIR:
             return seen
         stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
+            ("other build", self._other_build),
             ("thorough run", self._thorough),
             ("weighing", partial(weighed, self.call)),
             ("origin", partial(with_origin, self.call)),
@@ -162,6 +163,17 @@ class ForkExecutor:
             after = contained(partial(stage, case, seen, limits, effort), doing)
             seen = replace(seen, faults=(*seen.faults, after)) if isinstance(after, Fault) else after
         return seen
+
+    def _other_build(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Run the other build, in a child of its own, of a program whose baseline build took the first along."""
+        results = seen.results
+        if results is None or not results.defined or results.optimised.ending is not Ending.NOT_RUN:
+            return seen
+        if not results.baseline.ending.wrong:
+            return seen
+        (alone,) = self._run_child([case], False, limits, effort, spared=True)
+        other = alone.sound().results
+        return seen if other is None else replace(seen, results=replace(results, optimised=other.optimised))
 
     def _thorough(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run a case again whose builds disagree over the interpreter's step budget, to its end."""
@@ -262,14 +274,16 @@ class ForkExecutor:
         except Garbled as error:
             return records, self._written_over(error, 0, runs=False)
 
-    def _run_child(self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort) -> list[Observation]:
+    def _run_child(
+        self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort, *, spared: bool = False
+    ) -> list[Observation]:
         known = [not effort.inputs and _inputs_key(case) in self._baselines for case in cases]
         self._lane.channel.lay_request(
             {
                 "count": count,
                 "effort": effort.to_json(),
                 "baselines": known,
-                "spared": [count and index > 0 and _spares_baseline(case) for index, case in enumerate(cases)],
+                "spared": [spared or (count and at > 0 and _spares_baseline(case)) for at, case in enumerate(cases)],
                 "cases": [case.to_json() for case in cases],
             }
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import LEFTOVER, Observation, Stage, message_template
-from tzerlike.core.results import Ran
+from tzerlike.core.results import BASELINE, Ending, Ran
 from tzerlike.core.targets import kind_of_target
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.preconditions import OF_DEVICE_MEMORY, legal
@@ -42,7 +42,10 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     results = observation.results
     if results is None or not results.blame or observation.stage is Stage.MUTATE:
         return None
-    where, how = (results.blame, *((results.guilty,) if results.guilty else ())), manner(results.blamed)
+    # The other build of one that dies is run since scheme 7: no signature has a part of how that ended.
+    fatal = results.baseline.ending is Ending.DIED
+    blame, blamed = (BASELINE, results.baseline) if fatal else (results.blame, results.blamed)
+    where, how = (blame, *((results.guilty,) if results.guilty else ())), manner(blamed)
     # What a pass has left says whose work was not done; the signature had no part of it when that was not noted.
     deed = () if results.deed[:1] == (LEFTOVER,) else results.deed
     bare = (*where, *(without_dtype(how) if deed else how))

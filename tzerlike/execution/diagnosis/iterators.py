@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from itertools import islice, product
 from typing import Any
 
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, part, source_of, tirx, tvm, type_of
 from tzerlike.tir.tree import Site, Tree, key, substitute, variables_in
 
@@ -55,21 +58,23 @@ def _indices(node: Any) -> Iterator[Any]:
 
 def _simplified(index: Any, extents: Mapping[Any, Any], loops: Mapping[int, Any]) -> Any | None:
     ranges = {var: tvm.ir.Range.from_min_extent(loops[key(var)].min, extent) for var, extent in extents.items()}
-    try:
-        return part("sym").iter_map_simplify([index], ranges)[0]
-    except tvm.error.TVMError:
-        return None
+    with suppress(CompilerRefused):
+        return ask_compiler(lambda: part("sym").iter_map_simplify([index], ranges)[0])
+    return None
 
 
 def _differ(first: Any, second: Any, loops: Mapping[int, Any]) -> bool:
-    """Whether two expressions have other values at one of the first points of the loops."""
+    """Whether two expressions have other values at one of the first points of the loops that TVM can put in."""
     simplify = part("sym").Analyzer().simplify
     each = [range(int(loop.min), int(loop.min) + int(loop.extent)) for loop in loops.values()]
     for point in islice(product(*each), _POINTS):
         at = {
             name: tirx.IntImm(str(type_of(loops[name].loop_var).dtype), n) for name, n in zip(loops, point, strict=True)
         }
-        values = [simplify(substitute(expr, at)) for expr in (first, second)]
+        try:
+            values = [ask_compiler(partial(simplify, substitute(expr, at))) for expr in (first, second)]
+        except CompilerRefused:
+            continue
         if all(type(value) is tirx.IntImm for value in values) and int(values[0].value) != int(values[1].value):
             return True
     return False
