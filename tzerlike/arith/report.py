@@ -12,7 +12,7 @@ from typing import Any
 from tzerlike.arith.case import ArithCase
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import AnalysisOutcome
-from tzerlike.arith.model import Variable
+from tzerlike.arith.model import Expr, Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
@@ -98,14 +98,27 @@ def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counte
     subject = " and ".join(_bare(_SPREAD.sub(r"\1", str(root))) for root in case.problem.roots)
     name = spoken(case.check)
     if wrong is not None and len(case.problem.roots) == 1:
-        text = f"{name} gives {wrong.got}, not {wrong.expected}, for {subject}{_where(wrong)}"
-        short = f"{name} is wrong about {subject}{_where(wrong)}"
-        return text if len(text) <= _ROOM else short if len(short) <= _ROOM else f"{name} is wrong about {subject}"
+        texts = [
+            f"{name} gives {wrong.got}, not {wrong.expected}, for {subject}{_where(wrong)}",
+            *_rewritten(name, subject, case.problem.roots[0], wrong),
+            f"{name} is wrong about {subject}{_where(wrong)}",
+        ]
+        return next((text for text in texts if len(text) <= _ROOM), f"{name} is wrong about {subject}")
     if wrong is not None:
         return f"{name} is wrong about {subject}"
     text = f"{name} {_VERBS.get(finding.kind, 'runs out of memory on')} {subject}"
     why = f"{text}: {reason(seen.message)}" if finding.kind == "ice-on-valid" else text
     return why if len(why) <= _ROOM else text
+
+
+def _rewritten(name: str, subject: str, root: Expr, wrong: Counterexample) -> list[str]:
+    """What an expression becomes that is rewritten, the longest words first; nothing of one that is bounded."""
+    start = f"{root} == "
+    result = _bare(wrong.claim.removeprefix(start))
+    if not wrong.claim.startswith(start) or " where " in result or "(mod " in result:
+        return []
+    turned = f"{name} turns {subject} into {result}"
+    return [f"{turned}{_where(wrong)}", turned, f"{name}: {subject} -> {result}"]
 
 
 _SPREAD = re.compile(r"\bBroadcast\((-?\d+), \d+\)")

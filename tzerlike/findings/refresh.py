@@ -68,6 +68,7 @@ def _subject(path: Path) -> Subject:
         held=bundle.environment,
         inputs=inputs_text(_arrays(best / "inputs.npz"), _script(best)),
         files={name: read_bytes(best / name, SCRIPT_BYTES) for name in _READ if (best / name).exists()},
+        memory=bundle.limits.memory,
         repro=_text(best / "repro.py") if (best / "repro.py").exists() else "",
     )
 

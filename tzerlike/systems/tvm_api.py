@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -178,7 +179,11 @@ def expression_constructor(name: str) -> Any:
 
 def script_of(module: Any) -> str:
     """Return the TVMScript text of an IRModule or PrimFunc."""
-    return str(module.script())
+    return _INNER_IMPORT.sub("", str(module.script()))
+
+
+_INNER_IMPORT = re.compile(r"^ +# from tvm\.script import .*\n(?: *\n)*", re.MULTILINE)
+"""What TVM prints above a function within another one."""
 
 
 def parse_script(text: str) -> Any:

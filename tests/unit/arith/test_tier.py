@@ -41,6 +41,7 @@ FAR = {
     "a range at the edge": of(MOD, Variable("x", "int32", (LIMIT - 1, LIMIT))),
     "an unbound variable": of(MOD, Variable("x", "int32", (-LIMIT, 0, 1), "nothing")),
     "no variable": Problem((), (made("Mod", -1, 2),)),
+    "a variable that nothing uses": of(made("Min", RAMP._replace(args=(const(2, "int32"), const(-1, "int32"))), TWOS)),
     "constants alone below": of(made("Add", X.node, made("LShift", 0, 0))),
     "a product that is nothing": of(made("Mod", made("Mul", X.node, 0), 2)),
     "a factor of one": of(made("Mod", made("Mul", 1, X.node), 2)),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.subjects import OFF, subject, wrong
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.finding import SECOND_TIER
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.markdown import headline, report
@@ -415,6 +415,19 @@ def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> N
     assert "reduced from" not in report(replace(told, script="", original_lines=9))
 
 
+def test_a_long_line_that_a_parser_points_at_is_cut_with_what_points() -> None:
+    said = f"no\nerror: no\n --> <str>:9:9\n 9 |  T.float64({300 * '1'})\n   |  {300 * '^'}"
+    seen = Observation(Exit.OK, Stage.TEXT, said, "the parser raises")
+    text = report(subject("ice-on-valid", seen, ("roundtrip", "the parser raises", "x")))
+    assert f" 9 |  T.float64({88 * '1'} ...\n   |  {98 * '^'} ...\n" in text
+
+
+def test_closures_are_said_to_be_made_functions_first() -> None:
+    test = "def test_x():\n    mod = relax.transform.LambdaLift()(mod)\n"
+    told = replace(subject("oom", OF_EACH_KIND["oom"], test=test), tier=FIRST_TIER)
+    assert "options, behind `LambdaLift`, which closures need, shows it.\n" in report(told)
+
+
 @pytest.mark.parametrize(
     ("stored", "told"),
     [
@@ -429,7 +442,18 @@ def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> N
     ],
 )
 def test_what_does_not_end_is_told_with_what_it_was_compared_to(stored: str, told: str) -> None:
-    assert told in report(subject("hang", Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")))
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, stored, "tirx.UnrollLoop")
+    assert told in report(replace(subject("hang", seen), script="def main():\n    for i in range(4):\n        pass\n"))
+
+
+def test_no_loops_are_told_of_a_program_that_has_none() -> None:
+    seen = Observation(Exit.TIMEOUT, Stage.BUILD, "does not end within 60 s of processor time, with all loops small")
+    assert "is still running after 60 s of CPU time.\n" in report(subject("hang", seen))
+
+
+def test_what_takes_all_memory_is_told_with_the_limit() -> None:
+    text = report(replace(subject("oom", OF_EACH_KIND["oom"]), memory=2 << 30))
+    assert "The pass `tirx.UnrollLoop`, in the default pipeline, needs more than 2 GiB of memory.\n" in text
 
 
 def test_what_a_pass_leaves_is_told_in_words() -> None:

@@ -10,7 +10,7 @@ from tests.subjects import OFF, SCRIPT, frames, subject, wrong
 from tzerlike.core.case import Case
 from tzerlike.core.observation import ILL_FORMED, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
-from tzerlike.findings.issue.markdown import headline
+from tzerlike.findings.issue.markdown import headline, report
 from tzerlike.findings.issue.titles import title
 
 CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
@@ -143,10 +143,44 @@ def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
     assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails: check value.ty() == var->ty"
 
 
-def test_a_short_shape_is_told_without_the_name_of_its_buffer() -> None:
-    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "shape", "p0_global of shape (2, 2147483647)")
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        ("(2, 2147483647)", "a buffer of shape (2, 2147483647)"),
+        ("(1, 4, T.min(64, n0 * 2))", "an extent of T.min(64, n0 * 2)"),
+        ("(1, 1, T.min(5, T.max(n0, 1)))", "an extent of T.min(5, T.max(n0, 1))"),
+        ("(n * 858993459 + 429496729, 4)", "an extent of n * 858993459 + 429496729"),
+        ("(T.min(64, n0 * 2), T.min(64, n0 * 2))", "IR with bad extents of p0_global"),
+    ],
+)
+def test_a_shape_is_told_without_the_name_of_its_buffer_where_it_is_short(shape: str, told: str) -> None:
+    origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "shape", f"p0_global of shape {shape}")
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.FlattenBuffer", origin=origin)
-    told = "[Bug][TIR] CompactBufferAllocation leaves a buffer of shape (2, 2147483647)"
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] CompactBufferAllocation leaves {told}"
+
+
+def test_ill_formed_relax_is_told_with_who_fails_on_it() -> None:
+    origin = Offence(NOT_KEPT, "KillAfterLastUse", "well-formed", "Relax that its verifier refuses")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "VMShapeLower", origin=origin)
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"))
+    assert headline(told) == "[Bug][Relax] KillAfterLastUse leaves ill-formed Relax that VMShapeLower fails on"
+    assert "`KillAfterLastUse`: it leaves ill-formed Relax. Without that pass there is no failure." in report(told)
+    longer = replace(told, seen=replace(seen, pass_name="StaticPlanBlockMemory"))
+    assert headline(longer) == "[Bug][Relax] KillAfterLastUse leaves ill-formed Relax"
+
+
+def test_a_type_that_does_not_fit_is_told_where_the_one_expected_is_long() -> None:
+    said = 'ValueError: Argument 0 type mismatch: expected R.Tensor((1, 9), dtype="bool"), given R.Any'
+    seen = Observation(Exit.REJECTED, Stage.BUILD, said, "LowerRuntimeBuiltin")
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"))
+    assert headline(told) == "[Bug][Relax] LowerRuntimeBuiltin fails: Argument 0 type mismatch: given R.Any"
+
+
+def test_a_failed_proof_is_told_without_its_expressions() -> None:
+    said = "The padding factor (T.int64(2) + A[2]) * T.int64(2) is not divisible by T.int64(2) + A[2] for the split x"
+    message = f"InternalError: Check failed: (CanProveDivisible(info.padding_factor, divisor)) is false: {said}"
+    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.CompactBufferAllocation")
+    told = "[Bug][TIR] CompactBufferAllocation fails: the padding factor is not divisible"
     assert headline(subject("ice-on-valid", seen)) == told
 
 

@@ -30,3 +30,23 @@ def test_nobody_looks_at_the_frames_of_whoever_asks(monkeypatch: pytest.MonkeyPa
     with pytest.raises(tvm_api.tvm.error.DiagnosticError):
         parse_script(PROGRAM.format(value="no_such_name"))
     assert inspect.stack is stack
+
+
+CLOSURE = """
+# from tvm.script import relax as R
+@R.function
+def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+    @R.function
+    def inner(y: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return y
+
+    z: R.Tensor((1,), "float32") = inner(x)
+    return z
+"""
+
+
+def test_a_function_within_another_is_printed_without_imports() -> None:
+    function = parse_script(CLOSURE)
+    text = tvm_api.script_of(function)
+    assert text.count("from tvm.script import relax") == 1
+    tvm_api.tvm.ir.assert_structural_equal(parse_script(text), function)

@@ -110,6 +110,7 @@ def write_bundle(
         repro=texts.repro,
         inputs="" if inputs is None else inputs_text(arrays_in(inputs, directory / "inputs.npz"), texts.script),
         files={name: text.encode() if isinstance(text, str) else text for name, text in read.items()},
+        memory=limits.memory,
     )
     files: dict[str, str | bytes] = {
         **read,

@@ -120,7 +120,8 @@ def _takes(subject: Subject) -> str:
     if subject.seen.stage is Stage.MUTATE:
         return "A legal schedule is enough to show it." if subject.tier == FIRST_TIER else ""
     if subject.tier == FIRST_TIER:
-        return "The default pipeline with default options shows it."
+        lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
+        return f"The default pipeline with default options{lifted} shows it."
     results = subject.seen.results
     of_baseline = subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
     taken = [
@@ -128,6 +129,9 @@ def _takes(subject: Subject) -> str:
         *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
     ]
     return f"It was only seen with {' and '.join(taken) or 'an unusual program'}."
+
+
+_LIFTED = "relax.transform.LambdaLift()(mod)"
 
 
 def headline(subject: Subject) -> str:
@@ -336,7 +340,11 @@ def _actual(subject: Subject) -> list[str]:
         said = said or account.actual
         lines = [f"{code(account.place)} {said}" if account.place else said]
         if account.quoted and not above:
-            quoted = plain_calls(account.quoted) if account.language == "python" else account.quoted
+            quoted = (
+                plain_calls(account.quoted)
+                if account.language == "python"
+                else _POINTED_AT.sub(r"\1 ...", account.quoted)
+            )
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
     elif kind == "wrong-code":
         lines = results_in_words(subject)
@@ -355,9 +363,9 @@ def _actual(subject: Subject) -> list[str]:
             report = seen.message.partition("\n")[2]
             lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
     elif kind == "hang":
-        lines = [f"{_place(subject)} {_without_end(seen)}."]
+        lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
-        lines = [f"{_place(subject)} runs out of memory."]
+        lines = [f"{_place(subject)} {_too_much(subject.memory)}."]
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
@@ -370,10 +378,19 @@ def _actual(subject: Subject) -> list[str]:
     return lines
 
 
-def _without_end(seen: Observation) -> str:
+def _too_much(limit: int) -> str:
+    return f"needs more than {limit / 2**30:.3g} GiB of memory" if limit else "runs out of memory"
+
+
+_POINTED_AT = re.compile(r"^( *\d* +\|.{100}).+$", re.MULTILINE)
+"""A long line of a program that a parser shows, and the line below it that points at a part."""
+
+
+def _without_end(subject: Subject) -> str:
     """The evidence that something is without end, which bundles of before do not have."""
+    seen = subject.seen
     if seen.message.startswith("does not end"):
-        said = seen.message
+        said = seen.message if " for " in subject.script else seen.message.removesuffix(", with all loops small")
         for stored, told in _ENDLESS:
             said = re.sub(stored, told, said)
         return said + (". All sampled stacks have the frames below in common" * bool(seen.backtrace))
@@ -410,6 +427,7 @@ _LEFT = (
         r"^(\w+) of (\w+), which meant (\w+) and means (\w+)$",
         r"\1 of the block \2, whose index now stands for \4, not \3",
     ),
+    (r"^Relax that its verifier refuses$", "ill-formed Relax"),
 )
 """What observations say of the program that a pass leaves, and how a report says it."""
 
@@ -417,12 +435,16 @@ _LEFT = (
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     said = _left(origin)
-    where = code(said) if said else ""
+    where = said if not said or origin.rule == _IN_WORDS else code(said)
     if origin.check == NOT_KEPT:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
     wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, "is ill-typed")
     return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}."
+
+
+_IN_WORDS = "well-formed"
+"""The rule whose breach is told in words, without a piece of the program."""
 
 
 def _place(subject: Subject) -> str:

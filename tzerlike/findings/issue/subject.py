@@ -33,7 +33,7 @@ class Subject:
     `inputs` is what the program ran on and what it computes, "" where that is long; `files` are those of the bundle
     that its scripts read, by name.
     `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `held` is what the bundle of the program that is
-    shown has in its environment.
+    shown has in its environment. `memory` is the limit in bytes that it ran under, 0 where it is not known.
     """
 
     finding: Signed
@@ -54,3 +54,4 @@ class Subject:
     inputs: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict)
     held: Mapping[str, Any] = field(default_factory=dict)
+    memory: int = 0

@@ -24,10 +24,17 @@ _ALWAYS = (
     (r" leaves ill-formed IR: variable (\w+) has been used before definition!$", r" leaves \1 undefined"),
     (r" leaves ill-formed IR: In PrimFunc \w+ variables \((\w+)[\w, ]*\) are used, .*", r" leaves \1 undefined"),
     (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
+    (r" leaves IR that ([^:]+ (?:fails|crashes) on): ill-formed Relax$", r" leaves ill-formed Relax that \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
 
+_SYMBOLIC = r"(?!-?\d)[^,()]*(?:\((?:[^()]|\([^()]*\))*\))?[^,()]*"
+"""An extent that is no number, with parentheses within parentheses at most."""
+
 _SHORTER = (
+    (r" leaves ill-formed Relax that .*", " leaves ill-formed Relax"),
+    (r" type mismatch: expected .*, given (\S+)$", r" type mismatch: given \1"),
+    (r": The padding factor .* is not divisible by .*", ": the padding factor is not divisible"),
     (
         r" leaves ill-formed IR: Load/Store of buffer (\w+) *occurred before its declaration$",
         r" leaves a use of \1 before its declaration",
@@ -43,6 +50,7 @@ _SHORTER = (
     (r" leaves ill-typed IR: ", " leaves IR with "),
     (r"\b(?:tirx|prim)\.(?=[a-z])", ""),
     (r" leaves IR with \w+ of shape (\([^()]{,24}\))$", r" leaves a buffer of shape \1"),
+    (rf" leaves IR with \w+ of shape \((?:-?\d+, )*({_SYMBOLIC})(?:, -?\d+)*,?\)$", r" leaves an extent of \1"),
     (r" leaves IR with (\w+) of shape \(.{30,}", r" leaves IR with bad extents of \1"),
     (r" leaves IR with (T\.\w+)\(.*", r" leaves IR with \1"),
     (r" of \w+(?:, \w+)* typed ", " typed "),
