@@ -108,6 +108,14 @@ for i in T.parallel(8):
         COUNT,
         ZEROS,
     ),
+    *by_text(
+        "an argument of what does nothing",
+        "division-by-zero",
+        script(EIGHT, "B[0] = A[1]\nT.evaluate(T.start_profile_intrinsic(T.Div(1, A[0])))"),
+        script(EIGHT, "B[0] = A[1]\nT.evaluate(T.start_profile_intrinsic(T.Div(1, A[1])))"),
+        COUNT,
+        ZEROS,
+    ),
 )
 
 SYNC = 'T.evaluate(T.tvm_storage_sync("shared"))'

@@ -71,6 +71,11 @@ def test_more_threads_than_a_block_has_are_over_the_budget(more: str) -> None:
     assert "threads" in judgement.where
 
 
+@pytest.mark.parametrize(("divisor", "rule"), [("A[1]", ""), ("A[0]", "division-by-zero")])
+def test_the_arguments_of_a_barrier_are_computed(divisor: str, rule: str) -> None:
+    assert judged(FLAT.replace('"shared"', f'"shared", T.bool(False), T.Div(1, {divisor})')).rule == rule
+
+
 WAITS = """
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):

@@ -46,6 +46,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Cannot find function .* global registry": "a runtime without the device that the program asks for",
     "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
     "Cannot allocate global memory when targeting CUDA": "kernels get global memory as arguments",
+    "Predicated buffer (load|store) is not supported": "code generation in C has no predicated accesses",
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
     r"Unresolved call .*\.(start|end)_profile_intrinsic\b": "profiling is Hexagon's",

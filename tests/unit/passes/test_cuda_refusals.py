@@ -20,6 +20,10 @@ from tzerlike.passes.label import documented
         ),
         "InternalError: Cannot convert type T.float32x7 to CUDA type",
         (
+            "InternalError: Check failed: (!op->op.same_as(tirx::builtin::masked_store())) is false: Predicated buffer "
+            "store is not supported."
+        ),
+        (
             "ValueError: Cross-thread reduction cannot be applied to the block p0_red because the block violates the "
             "condition #3."
         ),

@@ -187,14 +187,26 @@ class StatementCompiler:
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
         if name in _NOTHING:
-            return (lambda: Flow.NEXT), 0
+            return self._computed(node, arguments, lambda: None)
         if name == "tirx.tvm_storage_sync":
             named: Any = arguments[0] if arguments else None
             scope = str(named.value) if type(named) is tvm.ir.StringImm else "some"
             if not scope.startswith("shared"):
                 return self._refused(node, f"a barrier for {scope} memory")
-            return self._simple(node, lambda: barrier(self.state), 1), 1
+            return self._computed(node, arguments, lambda: barrier(self.state))
         action, cost = self.expression(value)
+        return self._simple(node, action, cost), cost
+
+    def _computed(self, node: Node, arguments: list[Node], then: Callable[[], object]) -> tuple[Action, int | None]:
+        """What is computed of the arguments of a call, and then done: what is no number is no value either."""
+        numbers = [self.expression(argument) for argument in arguments if dtype_of(argument) is not None]
+        cost = 1 + sum(cost for _, cost in numbers)
+
+        def action() -> None:
+            for number, _ in numbers:
+                number()
+            then()
+
         return self._simple(node, action, cost), cost
 
     def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Action, int | None]:

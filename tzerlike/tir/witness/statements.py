@@ -65,6 +65,9 @@ class Statements(Expressions):
         value = node.at("value")
         name = value.operator() if value.kind == "ir.Call" else ""
         if name in _NOTHING:
+            for argument in value.list("args"):
+                if argument.at("ty").kind == "ir.PrimType":
+                    self.lanes(argument)
             return
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             self._jump("break" if name == "tirx.break_loop" else "continue")
