@@ -109,7 +109,8 @@ def test_reduced_bundles_are_small_and_of_the_same_finding_whatever_the_jobs(
     assert (crash["after"]["statements"], crash["after"]["passes"]) == (1, 1)
     for path in bundles:
         small = path / "reduced"
-        assert {file.name for file in small.iterdir()} >= {file.name for file in path.iterdir()} - {"reduced"}
+        files = {file.name for file in path.iterdir()}
+        assert {file.name for file in small.iterdir()} >= files - {"reduced", "bisect.json"}
         assert not [file for file in path.iterdir() if file.name.startswith(".")]
     shown = tzerlike("replay", *(path / "reduced" for path in bundles), "--times", "3")
     assert [line[:9] for line in shown.stdout.splitlines()] == ["shows 3/3"] * 2
@@ -159,6 +160,7 @@ def test_a_budget_that_is_used_up_leaves_the_best_so_far_and_what_does_not_show_
     assert wrong["after"] == wrong["before"]
     small = json.loads((bundles[0] / "reduced" / "observation.json").read_text())
     assert small["signature"] == wrong["signature"]
+    assert "### Where it goes wrong" in (bundles[0] / "report.md").read_text(), "wrong code is bisected as well"
     assert not (bundles[1] / "reduced").exists()
 
 

@@ -41,7 +41,7 @@ def is_plain(problem: Problem) -> bool:
     """Whether a program may contain the expressions, and loops and shapes bound the variables like that."""
     expressions = (*problem.roots, *problem.constraints)
     return (
-        any(node.op == "Var" for root in problem.roots for node in walk(root))
+        any(node.op in ("Var", "Ramp") for root in problem.roots for node in walk(root))
         and all(map(_is_sensible, problem.variables))
         and all(_is_written(node) for expression in expressions for node in walk(expression))
         and not any(expression.op == "IntImm" for expression in expressions)

@@ -22,6 +22,7 @@ MOD = made("Mod", X.node, 2)
 BYTE = Variable("x", "int8", (0, 1))
 LIMIT = (1 << 31) - 1
 RAMP = Expr("Ramp", "int32x4", (X.node, const(2, "int32")))
+LANES = RAMP._replace(args=(const(2, "int32"), const(-1, "int32")))
 TWOS = Expr("Broadcast", "int32x4", (const(2, "int32"),))
 
 PLAIN = {
@@ -30,6 +31,7 @@ PLAIN = {
     "a stepped one": of(MOD, Variable("x", "int32", (0, 2, 4), "steps")),
     "a vector": of(Expr("Div", "int32x4", (RAMP, TWOS))),
     "of two widths": of(made("Add", Expr("Cast", "int64", (X.node,)), Expr("Cast", "int64", (MOD,)), dtype="int64")),
+    "the lanes of a loop": Problem((), (Expr("Div", "int32x4", (LANES, TWOS)),)),
     "a shift": of(made("LShift", X.node, 3)),
     "a negation": of(made("Mod", made("Sub", 0, X.node), 2)),
 }
@@ -41,7 +43,7 @@ FAR = {
     "a range at the edge": of(MOD, Variable("x", "int32", (LIMIT - 1, LIMIT))),
     "an unbound variable": of(MOD, Variable("x", "int32", (-LIMIT, 0, 1), "nothing")),
     "no variable": Problem((), (made("Mod", -1, 2),)),
-    "a variable that nothing uses": of(made("Min", RAMP._replace(args=(const(2, "int32"), const(-1, "int32"))), TWOS)),
+    "a variable that nothing uses": of(made("Min", TWOS, TWOS)),
     "constants alone below": of(made("Add", X.node, made("LShift", 0, 0))),
     "a product that is nothing": of(made("Mod", made("Mul", X.node, 0), 2)),
     "a factor of one": of(made("Mod", made("Mul", 1, X.node), 2)),

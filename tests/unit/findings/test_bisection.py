@@ -140,7 +140,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_line_says_who_where_and_what() -> None:
-    assert FOUND.line() == "tirx.B (pass 4 of 60): behind it the program computes something else, in the baseline build"
+    assert FOUND.line() == "tirx.B (pass 4 of 60): after it the program computes something else, in the baseline build"
 
 
 @pytest.mark.parametrize(

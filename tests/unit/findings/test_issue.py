@@ -398,6 +398,23 @@ def test_a_title_keeps_what_identifies_a_refusal(refusal: str, words: str) -> No
     assert "SourceRefused" not in report(subject("ice-on-valid", seen))
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [("other values: A is 1", True), ("out-of-bounds: index [0, 1]", False), ("block-region: A", False)],
+)
+def test_the_inputs_are_told_where_they_decide_what_a_schedule_gives(message: str, told: bool) -> None:
+    seen = replace(wrong(), stage=Stage.MUTATE, message=message)
+    assert ("A = [1, 2]" in report(replace(subject("wrong-code", seen), inputs="A = [1, 2]"))) is told
+
+
+def test_the_inputs_are_not_told_of_a_kernel_that_breaks_a_rule() -> None:
+    seen = wrong("optimised")
+    assert seen.results is not None
+    broken = replace(seen, results=replace(seen.results, optimised=Ran(Ending.UNDEFINED, "divergent-barrier\nx")))
+    assert "A = [1, 2]" in report(replace(subject("wrong-code", seen), inputs="A = [1, 2]"))
+    assert "A = [1, 2]" not in report(replace(subject("wrong-code", broken), inputs="A = [1, 2]"))
+
+
 def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> None:
     test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\nexpected = ARCHIVE["expected0"]\n'
     told = replace(subject("wrong-code", wrong(), test=test), inputs="A = [1, 2]", files={"inputs.npz": b"x"})

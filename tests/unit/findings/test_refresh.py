@@ -102,7 +102,7 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     assert "assert 'short'" in text
     assert "assert 'long'" not in text
     assert "The program was reduced from 3 lines to 1." in text
-    assert "`tirx.StorageRewrite`: behind it the program computes something else (B[0] is 2)" in text
+    assert "`tirx.StorageRewrite`: after it the program computes something else (B[0] is 2)" in text
     write_bisection(bundle, guilty(bundle))
     refresh_report(bundle)
     assert "(B[0] is 2)" not in (bundle / "report.md").read_text(), "that is a value of the larger program"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.fitness import require_fit
 from tzerlike.findings.bundles.bisection import Bisection, Build, write_bisection
-from tzerlike.findings.bundles.bundle import read_bundle
+from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.plugins import harness_named
@@ -30,24 +30,32 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     Reports whether the finding showed; nothing is written where it did not. A bundle's signature names the pass that
     was guilty when it was written, so any finding of its kind will do.
     """
-    path = Path(params["path"])
-    whole = read_bundle(path)
-    kind = whole.kind
-    reduced = reduced_in(path)
+    whole = read_bundle(Path(params["path"]))
+    executor = ForkExecutor(lane, runner, whole.limits, effort_for(params["oracles"], whole.baseline))
+    shows, seen = bisect_by(executor, whole, params["oracles"])
+    report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
+
+
+def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> tuple[bool, Observation]:
+    """Bisect a bundle as `bisect_bundle` does; returns whether it showed, and what was seen."""
+    kind, reduced = whole.kind, reduced_in(whole.path)
     bundle = whole if reduced is None else read_bundle(reduced)
     case = bundle.stored.case
-    effort = replace(effort_for(params["oracles"], whole.baseline), inputs=str(bundle.path.resolve() / "inputs.npz"))
-    executor = ForkExecutor(lane, runner, bundle.limits, effort)
+    effort = replace(executor.effort, inputs=str(bundle.path.resolve() / "inputs.npz"))
     if case.harness == TIR:
         require_fit(executor.call, case, effort.inputs)
-    seen = executor.run([case], count=False)[0]
-    judges = make_oracles(params["oracles"])
+    judges = make_oracles(oracles)
+
+    def run(other: Case) -> Observation:
+        return executor.run([other], count=False, limits=bundle.limits, effort=effort)[0]
+
+    seen = run(case)
 
     def finding_in(other: Case, observed: Observation) -> bool:
         return any(finding.kind == kind for finding in judged(judges, other, observed))
 
     def faulty(other: Case) -> bool:
-        return finding_in(other, executor.run([other], count=False)[0])
+        return finding_in(other, run(other))
 
     shows = finding_in(case, seen)
     if shows:
@@ -67,8 +75,8 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
         found = replace(found, build=build, reduced=reduced is not None)
-        write_bisection(path, found)
-    report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
+        write_bisection(whole.path, found)
+    return shows, seen
 
 
 def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection:

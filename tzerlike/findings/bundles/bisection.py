@@ -50,8 +50,8 @@ class Bisection:
         """The verdict in a few words."""
         place = "" if self.index is None else f" (pass {self.index + 1} of {self.passes})"
         what = {
-            Change.RESULT: "behind it the program computes something else",
-            Change.UNDEFINED: "behind it the program is undefined",
+            Change.RESULT: "after it the program computes something else",
+            Change.UNDEFINED: "after it the program has undefined behavior",
             Change.ILL_FORMED: "it makes the program ill-formed",
             Change.ILL_TYPED: f"it makes the program ill-typed ({self.detail})",
             Change.LEFTOVER: f"it leaves what it is there to remove ({self.detail})",

@@ -46,7 +46,7 @@ from tzerlike.findings.issue.wording import (
 from tzerlike.findings.repro import manner_of, quotable
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
-from tzerlike.oracles.metamorphic import LIES
+from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
@@ -484,12 +484,13 @@ def _visiting(seen: Observation) -> str:
 
 def _ran(subject: Subject) -> bool:
     """Whether the inputs are part of the story: the program ran on them, and what it computes is what is wrong."""
-    declared = subject.seen.stage is Stage.MUTATE and subject.seen.message.startswith(LIES)
+    other = subject.seen.stage is Stage.MUTATE and not subject.seen.message.startswith((OTHER_VALUES, PADDING))
     return (
         bool(subject.inputs)
         and subject.finding.kind == "wrong-code"
         and subject.seen.results is not None
-        and not declared
+        and blamed(subject).ending is not Ending.UNDEFINED
+        and not other
     )
 
 
