@@ -121,6 +121,10 @@ def test_where_the_code_is_the_same_there_is_nothing_to_test(added: dict[str, st
     assert done.returncode == 0, done.stderr
     assert "nothing to test against twin: all " in done.stdout
     assert not (tmp_path / "ci" / "campaign").exists()
+    done = tzerlike(added, "fuzz", "--against", "twin", "--ui", "plain", "--out", tmp_path / "campaign")
+    assert done.returncode == 0, done.stderr
+    assert "nothing to test against twin: all " in done.stdout
+    assert not (tmp_path / "campaign").exists()
 
 
 @pytest.mark.parametrize(("name", "said"), [("installed", "is the TVM that is tested"), ("nobody", "no build")])

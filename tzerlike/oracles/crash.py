@@ -7,6 +7,7 @@ mutations that killed their process, in code of the compiler that makes programs
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import Counter
 
@@ -48,7 +49,10 @@ def judge_crash(case: Case, observation: Observation) -> Finding | None:
         return None
     where = _place(observation)
     if observation.exit is Exit.CRASH:
-        return Finding("crash", (*where, *manner_of_death(observation)), case, observation)
+        signal_, *frames = manner_of_death(observation)
+        identity = _visiting(observation)
+        died, identity = (*where, signal_, *frames), (*where, signal_, *identity) if identity else ()
+        return Finding("crash", died, case, observation, identity=identity)
     if observation.exit is Exit.TIMEOUT:
         return Finding("hang", where, case, observation)
     if observation.exit is Exit.OOM:
@@ -80,6 +84,18 @@ def _own(frames: tuple[Frame, ...]) -> list[Frame]:
 
 def _top(frames: tuple[Frame, ...]) -> tuple[str, ...]:
     return tuple(frame.function for frame in _own(frames)[:TOP_FRAMES])
+
+
+def _visiting(observation: Observation) -> tuple[str, ...]:
+    """The functions that were at work on a node, and what kind of node that was; empty where that does not show.
+
+    How deep the visitor was in the program says nothing of the cause.
+    """
+    frames, visit = observation.backtrace, under_test().code.visit
+    nodes = (re.search(visit, frame.function) for frame in frames)
+    at, node = next(((at, node) for at, node in enumerate(nodes) if node), (0, None))
+    inside = tuple(frame.function for frame in _own(frames[:at]))
+    return (*inside, node[1]) if node and inside and not observation.stack_overflow else ()
 
 
 def _cycle(frames: tuple[Frame, ...]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ TVM = System(
         extensions=("libtilelang.so",),
         # where the wheels are built
         sources="/project/",
+        visit=r"::DispatchNode<[^<>]*?(\w+)Node>\(",
         visitors=(
             "tvm::ffi::",
             "TVMFFI",

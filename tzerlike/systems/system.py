@@ -15,8 +15,9 @@ class Code:
     `library` is the file that holds the compiler, and `libraries` how the names of all of its libraries begin. Those of
     `extensions` that lie beside it are loaded too and are as much the compiler's: forks have passes of their own there.
     Source paths in them begin with `sources`. `visitors` are what the names of functions begin with that every pass
-    goes through: in a signature they would hide one failure behind another. `shared` matches the names of functions
-    that passes share and that are at fault themselves when they fail: the analyzer and the folding of constants.
+    goes through: in a signature they would hide one failure behind another. `visit` finds the kind of node in the name
+    of what a visitor calls for each. `shared` matches the names of functions that passes share and that are at fault
+    themselves when they fail: the analyzer and the folding of constants.
     `constants` matches those that make a constant, `simplifiers` those by which simplification is entered, `analysis`
     those of the analyzer, `intervals` those of its sets, and `arithmetic` is found in those that visit a node of
     arithmetic.
@@ -27,6 +28,7 @@ class Code:
     sources: str
     visitors: tuple[str, ...]
     extensions: tuple[str, ...] = ()
+    visit: str = r"(?!)()"
     shared: str = r"(?!)"
     constants: str = r"(?!)"
     simplifiers: str = r"(?!)"

@@ -140,8 +140,8 @@ def _build_for(node: Node, get: Callable[[str], Any]) -> Node:
 def _build_block(node: Node, get: Callable[[str], Any]) -> Node:
     block = s_tir.SBlock(
         node.iter_vars,
-        node.reads,
-        node.writes,
+        [region for region in array_items(node.reads) if fits(region)],
+        [region for region in array_items(node.writes) if fits(region)],
         node.name_hint,
         get("body"),
         get("init"),
@@ -172,6 +172,14 @@ def accessed_by(node: Node) -> Node | None:
     if type(node) is tvm.ir.TensorLoad:
         return source_of(node)
     return node.buffer if type(node) is tirx.BufferStore else None
+
+
+def fits(region: Node) -> bool:
+    """Whether a region has as many dimensions as its buffer, without which no block is made (src/s_tir/stmt.cc).
+
+    FlattenBuffer leaves others: it makes the buffers of blocks flat, and not their regions.
+    """
+    return len(region.region) == len(type_of(source_of(region)).shape)
 
 
 def refresh_regions(block: Node) -> Node:

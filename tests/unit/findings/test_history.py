@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,16 @@ def test_what_only_our_own_tvm_can_judge_is_not_asked_elsewhere() -> None:
     (history,) = histories([Replayed(bundle("crash", mutated), 5, 5, "")], home, [other], 5, {})  # type: ignore[arg-type, list-item]
     assert [cell.word for cell in history.cells.values()] == [U, S]
     assert not [item for item in other.asked if item["do"] == "judge"]
+
+
+def test_what_another_version_found_and_ours_does_not_load_is_not_called_absent(tmp_path: Path) -> None:
+    """The replay ends in an error of loading, which is not the one that is looked for."""
+    found = add_bundle(tmp_path, Signed("crash", ("x",)), CRASH, ir=program("tirx.For"))
+    seen = json.loads((found / "observation.json").read_text())
+    home = Scripted("2", {"unloadable": "its JSON"})
+    for version, word in (("1", U), ("2", A)):
+        seen["environment"]["tvm"] = version
+        (found / "observation.json").write_text(json.dumps(seen))
+        replay = Replayed(read_bundle(found), 1, 0, "rejected in load")
+        (history,) = histories([replay], home, [], 1, {})  # type: ignore[arg-type]
+        assert history.cells["2"].word is word

@@ -1,4 +1,4 @@
-"""Signatures of seven schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of eight schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.findings.bundles.bundle import Confirmation, observation_text, read_record
 from tzerlike.findings.known import Known, KnownEntry
+from tzerlike.oracles.crash import judge_crash
 from tzerlike.oracles.ill_typed import judge_ill_typed
 from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.internal_error import judge_internal_error
@@ -57,7 +58,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 8))
+        read_record(with_scheme(new.path, MARKED, 9))
 
 
 def test_what_a_primitive_did_changes_the_newest_signature_alone(tmp_path: Path) -> None:
@@ -240,6 +241,24 @@ def test_what_the_sixth_scheme_took_for_one() -> None:
     )
     assert index is not None and extent is not None and deeper is not None
     assert index.signatures[5] == extent.signatures[5] and index.signature != extent.signature == deeper.signature
+
+
+def test_what_the_seventh_scheme_took_for_several() -> None:
+    """How a visitor came to the node at which it died; what kind that is tells apart."""
+    visit = "UnchangedOr<Any> tvm::ObjectMutator::DispatchNode<tvm::tirx::StmtExprMutator, tvm::tirx::{}Node>(Object)"
+    inner, attr, loop, store = "lib+0x1", *map(visit.format, ("AttrStmt", "For", "BufferStore"))
+
+    def died(*frames: str) -> Finding:
+        finding = judge_crash(CASE, crashed("tirx.Inject", *frames))
+        assert finding is not None
+        return finding
+
+    first, below, elsewhere = died(inner, attr), died(inner, attr, "lib+0x2", loop), died(inner, attr, "lib+0x3", loop)
+    assert first.signature == below.signature == elsewhere.signature
+    assert len({finding.signatures[6] for finding in (first, below, elsewhere)}) == 3
+    others = (died(inner, store), died("lib+0x4", attr), died("lib+0x4", inner, attr), died(inner), died(attr, loop))
+    assert len({finding.signature for finding in (first, *others)}) == 6
+    assert died(inner).signature == died(inner).signatures[6] and died(attr, loop).identity == ()
 
 
 def write(directory: Path, finding: Finding) -> Path:

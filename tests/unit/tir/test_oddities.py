@@ -162,6 +162,24 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
         assert not odd or "T.reads(A[v, 3])" in text_without_oddities(func)
 
 
+def test_a_region_of_other_dimensions_than_its_buffer_is_odd() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("B"):
+            v = T.axis.spatial(4, i)
+            T.reads(A[v, 3])
+            T.writes(B[v])
+            B[v] = A[v, 3]
+"""
+    flat = tvm_api.tvm.tirx.transform.FlattenBuffer()(tvm_api.tvm.IRModule({"main": tvm_api.parse_script(text)}))[
+        "main"
+    ]
+    assert names(flat) == ["a region beyond its buffer"]
+    assert "T.reads(A_1[v * 4 + 3])" in text_without_oddities(flat)
+
+
 def test_a_region_that_may_divide_by_zero_is_odd() -> None:
     """TVM takes an index for a region as it stands, without the condition that guards it."""
     text = """

@@ -197,8 +197,11 @@ def fuzz(
             for name, why in left_out.items():
                 print_line(console, f"without the oracle {name}: {why}")
         differing = api.compare_builds(config.tvm, against) if against else None
-        if differing is not None and ui != "none":
-            print_line(console, f"against {against}: {differing}")
+        if differing is not None:
+            if ui != "none":
+                print_line(console, f"{'nothing to test ' * differing.same}against {against}: {differing}")
+            if differing.same:
+                return
         how: dict[str, Any] = {"show": screen.show, "tell": screen.tell, "focus": differing}
         with screen:
             if cluster:

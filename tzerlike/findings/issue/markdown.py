@@ -50,6 +50,7 @@ from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
+from tzerlike.systems import under_test
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.witness.verdict import WitnessWord
 
@@ -477,13 +478,10 @@ def _at(subject: Subject) -> str:
     return f": program with {' and '.join(rare)}" if rare else ""
 
 
-_VISIT = re.compile(r"::DispatchNode<[^<>]*?(\w+)Node>\(")
-
-
 def _visiting(seen: Observation) -> str:
     """The kind of node that a visitor without a name in the library was at when the process died."""
     inner, above = [*(frame.function for frame in seen.backtrace[:2]), "", ""][:2]
-    visit = None if "::" in inner else _VISIT.search(above)
+    visit = None if "::" in inner else re.search(under_test().code.visit, above)
     return "" if visit is None else f" on {visit[1]}"
 
 

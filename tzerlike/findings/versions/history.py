@@ -240,7 +240,8 @@ def histories(
     """Look at replayed bundles on the TVM of each guest and on our own, that of `home`.
 
     It is the reduced program that is judged, where there is one. On our own the recorded signature counts as well as
-    the rule that holds across versions. `missing` are columns of Pythons that could not be asked, with the reason.
+    the rule that holds across versions; of what came from another version a replay cannot tell what does not load from
+    what does not show. `missing` are columns of Pythons that could not be asked, with the reason.
     """
     everyone = {guest.version: guest for guest in (*guests, home)}
     versions = sorted(everyone, key=version_key)
@@ -255,8 +256,13 @@ def histories(
             cells = {version: looked_at(judged, everyone[version], scripts, times) for version in versions}
         elif isinstance(bundle, OtherBundle) and bundle.harness.elsewhere:
             cells = {version: asked_of(bundle, everyone[version], times) for version in versions}
-        if replay.same == replay.times or cells[home.version].word in (Word.UNKNOWN, Word.OTHER):
+        if replay.same == replay.times or _says_less(cells[home.version], found_on(bundle.path) in ("", home.version)):
             cells[home.version] = Cell(Word(replay.verdict), "" if replay.same == replay.times else replay.seen)
         cells = {column: Cell(Word.UNKNOWN, why) for column, why in missing.items()} | cells
         found.append(History(f"{replay.bundle.path}", f"{kind_of(bundle.path.name)} {bundle.signature}", cells))
     return found
+
+
+def _says_less(cell: Cell, ours: bool) -> bool:
+    """Whether a cell of our own TVM says less than a replay there did; `ours` are bundles that were found on it."""
+    return cell.word in (Word.UNKNOWN, Word.OTHER) and (ours or cell.detail == HOME_ONLY)

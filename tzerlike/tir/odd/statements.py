@@ -36,6 +36,7 @@ from tzerlike.tir.tree import (
     Tree,
     accessed_by,
     dtype_of,
+    fits,
     is_jump,
     key,
     left_early,
@@ -191,7 +192,9 @@ def _assertion(program: Program, site: Site) -> Odds:
 
 
 def _is_beyond(region: Any) -> bool:
-    """Whether numbers say that a region is not all in its buffer."""
+    """Whether numbers say that a region is not all in its buffer, or it has another number of dimensions."""
+    if not fits(region):
+        return True
     for extent, size in zip(array_items(region.region), array_items(type_of(source_of(region)).shape), strict=True):
         numbers = (extent.min, extent.extent, size)
         if all(type(each) is tirx.IntImm for each in numbers):

@@ -24,7 +24,7 @@ from tzerlike.systems.tvm_api import (
     type_of,
 )
 from tzerlike.tir.dtypes import constant
-from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, accessed_by, definitions, key, refresh_regions, seq
+from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, accessed_by, definitions, fits, key, refresh_regions, seq
 
 Node = Any
 Make = Callable[[], Node | None]
@@ -230,8 +230,12 @@ _BLOCK_FIELDS = (
     "annotations",
 )
 
+_REGIONS = ("reads", "writes")
+
 
 def block_with(node: Node, **fields: Any) -> Node:
     """The SBlock `node` with other fields, and with the regions that its body then reads and writes."""
-    values = [fields[name] if name in fields else getattr(node, name) for name in _BLOCK_FIELDS]
+    fitting = {name: [region for region in array_items(getattr(node, name)) if fits(region)] for name in _REGIONS}
+    given = fitting | fields
+    values = [given[name] if name in given else getattr(node, name) for name in _BLOCK_FIELDS]
     return refresh_regions(s_tir.SBlock(*values))
