@@ -140,7 +140,11 @@ def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.P", backtrace=frames("tvm::prim::Let::Let(x)"))
     assert headline(subject("ice-on-valid", seen)) == "[Bug][TIR] P fails on Let: check value.ty() == var->ty"
     other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x)"))
-    assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails: check value.ty() == var->ty"
+    assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails in BindScalar: check value.ty() == var->ty"
+    long = replace(other, pass_name="tirx.MakePackedAPIOfFunctions")
+    assert headline(subject("ice-on-valid", long)).endswith("Functions in BindScalar: check value.ty() == var->ty")
+    longer = replace(other, pass_name="tirx.MakePackedAPIOfVeryVeryManyFunctions")
+    assert headline(subject("ice-on-valid", longer)).endswith("Functions: check value.ty() == var->ty")
 
 
 @pytest.mark.parametrize(

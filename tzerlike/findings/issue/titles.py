@@ -40,6 +40,8 @@ _SHORTER = (
         r" leaves a use of \1 before its declaration",
     ),
     (r": program with (\S+ and \S+)$", r": \1"),
+    (r" fails( in \w+: check )", r"\1"),
+    (r" in \w+: check ", ": check "),
     (r" leaves an ill-formed module: (.*) is not defined$", r" leaves \1 undefined"),
     (r" leaves an ill-formed module: ", " leaves ill-formed IR: "),
     (r": Cannot convert from type (\S+) to ", r": Cannot convert \1 to "),
