@@ -271,6 +271,11 @@ def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
     seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, refused)
     told = replace(subject("ice-on-valid", seen), script=SCRIPT + '    T.reinterpret("int32x4", T.float32(0))\n')
     assert headline(told) == "[Bug][TIR] Bad CUDA source for T.reinterpret: expression must be an lvalue"
+    undefined = (
+        'SourceRefused: the CUDA compiler says error: identifier "TVMFFIErrorSetRaisedFromCStrParts" is undefined'
+    )
+    told = replace(told, seen=replace(seen, message=undefined), script=SCRIPT + '    assert A[0] > 0, "no"\n')
+    assert headline(told) == "[Bug][TIR] Bad CUDA source for assert: no TVMFFIErrorSetRaisedFromCStrParts"
 
 
 @pytest.mark.parametrize(

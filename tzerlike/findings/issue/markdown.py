@@ -184,7 +184,7 @@ def headline(subject: Subject) -> str:
 
 def _for_what(subject: Subject) -> str:
     """The one function that CUDA source is generated for in a program and in few others."""
-    named = [name for name in rare_names(subject.script) if name.startswith("T.")]
+    named = [name for name in rare_names(subject.script) if name.startswith(("T.", "assert"))]
     return f" for {named[0]}" if len(named) == 1 else ""
 
 

@@ -96,6 +96,7 @@ _SHORTER = (
     (r"T\.int\d+\((-?\d+)\)", r"\1"),
     (r"could not be found", "not found"),
     (r"CUDA source( for [\w.]+)? does not compile: (?:identifier )?", r"Bad CUDA source\1: "),
+    (r"(Bad CUDA source.*): \"?(\w+)\"? is undefined$", r"\1: no \2"),
     (r"(?<=\w) (?:is expected to be|should be) ", " must be "),
     (r": the function dies \((\w+)\)$", r": \1"),
     (r"(Wrong code \([^)]{30,}\)): \w+(?:\[[^]]*\])? is (\S+), not (\S+)$", r"\1: \2 instead of \3"),
