@@ -140,7 +140,11 @@ def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.P", backtrace=frames("tvm::prim::Let::Let(x)"))
     assert headline(subject("ice-on-valid", seen)) == "[Bug][TIR] P fails on Let: check value.ty() == var->ty"
     other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x)"))
-    assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails: check value.ty() == var->ty"
+    assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails in BindScalar: check value.ty() == var->ty"
+    long = replace(other, pass_name="tirx.MakePackedAPIOfFunctions")
+    assert headline(subject("ice-on-valid", long)).endswith("Functions in BindScalar: check value.ty() == var->ty")
+    longer = replace(other, pass_name="tirx.MakePackedAPIOfVeryVeryManyFunctions")
+    assert headline(subject("ice-on-valid", longer)).endswith("Functions: check value.ty() == var->ty")
 
 
 @pytest.mark.parametrize(
@@ -267,6 +271,11 @@ def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
     seen = Observation(Exit.REJECTED, Stage.COMPILE_DEVICE, refused)
     told = replace(subject("ice-on-valid", seen), script=SCRIPT + '    T.reinterpret("int32x4", T.float32(0))\n')
     assert headline(told) == "[Bug][TIR] Bad CUDA source for T.reinterpret: expression must be an lvalue"
+    undefined = (
+        'SourceRefused: the CUDA compiler says error: identifier "TVMFFIErrorSetRaisedFromCStrParts" is undefined'
+    )
+    told = replace(told, seen=replace(seen, message=undefined), script=SCRIPT + '    assert A[0] > 0, "no"\n')
+    assert headline(told) == "[Bug][TIR] Bad CUDA source for assert: no TVMFFIErrorSetRaisedFromCStrParts"
 
 
 @pytest.mark.parametrize(

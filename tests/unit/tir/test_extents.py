@@ -44,3 +44,20 @@ def test_extents_of_loops_are_halved_until_all_are_small() -> None:
         assert is_well_typed(func)
         assert "64, 64" in str(tvm_api.parameter_types(func)) and "T.axis.spatial(64" in func.script()
         assert list(halved(tvm_api.dump_ir(tvm_api.module_of(made[-1])))) == []
+
+
+FOLDS = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(n: T.int32):
+    for i in range(T.FloorMod(-1, 9)):
+        for j in range(T.Add(T.Mul(4, 3), T.Min(7, T.FloorDiv(9, 2)))):
+            for k in range(T.FloorDiv(8, 3) + n):
+                T.evaluate(i + j + k)
+"""
+
+
+def test_an_extent_of_constants_is_halved_as_what_it_comes_to() -> None:
+    module = tvm_api.module_of(tvm_api.parse_script(FOLDS))
+    made = [tvm_api.entry_of(tvm_api.load_ir(ir)) for ir in halved(tvm_api.dump_ir(module))]
+    assert [loops(func)[::-1] for func in made] == [[4, 8, None], [2, 4, None], [2, 2, None]]

@@ -184,18 +184,21 @@ def headline(subject: Subject) -> str:
 
 def _for_what(subject: Subject) -> str:
     """The one function that CUDA source is generated for in a program and in few others."""
-    named = [name for name in rare_names(subject.script) if name.startswith("T.")]
+    named = [name for name in rare_names(subject.script) if name.startswith(("T.", "assert"))]
     return f" for {named[0]}" if len(named) == 1 else ""
 
 
 def _on_operators(subject: Subject) -> str:
     """The operators of a model that calls few, unless what is said names one; where a check has no words, the node that
-    cannot be made, and what few programs have where it is one of code generation."""
+    cannot be made, or the function that it stands in, and what few programs have where it is one of code generation."""
     wordless = reason(subject.seen.refusal).startswith("check ")
+    inner = next(iter(trace(subject.seen.backtrace)), "") if wordless else ""
     if subject.case.harness == GRAPH:
         named = called_operators(subject.script)
-    elif made := wordless and _MADE.match(next(iter(trace(subject.seen.backtrace)), "")):
+    elif made := _MADE.match(inner):
         named = [made[1]]
+    elif subject.seen.pass_name and "::" in inner:
+        return f" in {inner.rpartition('::')[2]}"
     else:
         named = rare_names(subject.script) if wordless and not subject.seen.pass_name else []
     said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)

@@ -103,7 +103,8 @@ def rare_names(script: str) -> list[str]:
     body = script[script.find("def main") :]
     called = [name for name in re.findall(r"\bT\.(\w+)", body) if name not in _USUAL]
     names = [name if re.fullmatch(_NARROW, name) else f"T.{name}" for name in called]
-    found = dict.fromkeys([*names, *re.findall(rf'"({_NARROW})"', body)])
+    checks = re.findall(r"^ +(assert) ", body, re.MULTILINE)
+    found = dict.fromkeys([*names, *re.findall(rf'"({_NARROW})"', body), *checks])
     return list(found) if len(found) <= _FEW_NAMES else []
 
 
