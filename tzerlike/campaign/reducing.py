@@ -266,6 +266,7 @@ class Reductions:
             bare=finding.bare,
             gist=finding.gist,
             identity=finding.identity,
+            place=finding.place,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),

@@ -18,7 +18,7 @@ FIRST_TIER, SECOND_TIER = 1, 2
 SCHEME = 8
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
 by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`,
-those of scheme 6 `identity`, those of scheme 7 the `identity` of crashes."""
+those of scheme 6 `identity`, those of scheme 7 `place`."""
 
 
 def kind_of(directory: str) -> str:
@@ -36,8 +36,8 @@ class Signed:
     there are such; `gist` are these, since scheme 6, without what a message quotes of a model. `identity` is, since
     scheme 7, all that tells a finding apart where the rest has too much or too little for it: an internal error of the
     analyzer, which all passes share, is the check and where it stands; a program that comes back from its text as
-    another is the field that does. Of a crash it counts since scheme 8: what died, and at what kind of node, wherever
-    that stands.
+    another is the field that does. `place` is the same since scheme 8 for what failed at a node that a visitor had come
+    to: the kind of node, and the functions at work on it, wherever it stands.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """
@@ -48,6 +48,7 @@ class Signed:
     bare: tuple[str, ...] = field(default=(), kw_only=True)
     gist: tuple[str, ...] = field(default=(), kw_only=True)
     identity: tuple[str, ...] = field(default=(), kw_only=True)
+    place: tuple[str, ...] = field(default=(), kw_only=True)
     finer: tuple[str, ...] = field(default=(), kw_only=True)
     slips: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
@@ -64,8 +65,8 @@ class Signed:
         finer, slips = (("", *words) if words else () for words in (self.finer, self.slips))
         third = (*(self.bare or self.parts), *marks)
         sixth = (*(self.gist or self.bare or self.parts), *marks, *finer, *slips)
-        seventh = sixth if self.kind == "crash" else self.identity or sixth
-        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, self.identity or sixth)
+        seventh = self.identity or sixth
+        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, self.place or seventh)
         each = (self.parts, (*self.parts, *marks), *later)
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 

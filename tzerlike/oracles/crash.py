@@ -50,9 +50,8 @@ def judge_crash(case: Case, observation: Observation) -> Finding | None:
     where = _place(observation)
     if observation.exit is Exit.CRASH:
         signal_, *frames = manner_of_death(observation)
-        identity = _visiting(observation)
-        died, identity = (*where, signal_, *frames), (*where, signal_, *identity) if identity else ()
-        return Finding("crash", died, case, observation, identity=identity)
+        died, visiting = (*where, signal_, *frames), _visiting(observation)
+        return Finding("crash", died, case, observation, place=(*where, signal_, *visiting) if visiting else ())
     if observation.exit is Exit.TIMEOUT:
         return Finding("hang", where, case, observation)
     if observation.exit is Exit.OOM:

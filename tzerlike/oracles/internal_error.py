@@ -52,7 +52,19 @@ def of_error(case: Case, seen: Observation, where: tuple[str, ...], said: str) -
     frames = names[:TOP_FRAMES]
     parts, bare = (*where, said, *frames), (*where, nameless(said), *frames)
     marks, identity = _marks(seen.message, seen.backtrace), _in_analysis(seen.refusal, names)
-    return Finding("ice-on-valid", parts, case, seen, marks=marks, bare=bare, identity=identity)
+    node = _visited(named)
+    place = (*bare[: -len(frames)], *marks, node) if node else ()
+    return Finding("ice-on-valid", parts, case, seen, marks=marks, bare=bare, identity=identity, place=place)
+
+
+def _visited(frames: Sequence[Frame]) -> str:
+    """What kind of node a pass was at, where no function has a name but the visitor's: how it came there says nothing
+    of the cause. Empty elsewhere."""
+    code = under_test().code
+    nodes = (re.search(code.visit, frame.function) for frame in frames)
+    if not all(frame.function.startswith(code.visitors) for frame in frames):
+        return ""
+    return next((node[1] for node in nodes if node), "")
 
 
 def _in_analysis(message: str, names: Sequence[str]) -> tuple[str, ...]:

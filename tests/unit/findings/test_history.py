@@ -48,6 +48,7 @@ def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
         (),
         (),
         (),
+        (),
         stored,
     )
 

@@ -258,7 +258,21 @@ def test_what_the_seventh_scheme_took_for_several() -> None:
     assert len({finding.signatures[6] for finding in (first, below, elsewhere)}) == 3
     others = (died(inner, store), died("lib+0x4", attr), died("lib+0x4", inner, attr), died(inner), died(attr, loop))
     assert len({finding.signature for finding in (first, *others)}) == 6
-    assert died(inner).signature == died(inner).signatures[6] and died(attr, loop).identity == ()
+    assert died(inner).signature == died(inner).signatures[6] and died(attr, loop).place == ()
+
+
+def test_what_the_seventh_scheme_took_for_several_errors() -> None:
+    """How a visitor came to the node at which a pass without a name on the stack raised."""
+    visit = (
+        "tvm::ffi::UnchangedOr<tvm::ffi::Any> tvm::ObjectMutator::DispatchNode<tvm::ExprMutator, tvm::{}Node>(Object)"
+    )
+    call, load, less, above = map(visit.format, ("Call", "TensorLoad", "prim::LT", "prim::Let"))
+    cast = "TypeError: Cannot treat type T as type U"
+    first, other_way = judged_ice(cast, call, less, above), judged_ice(cast, call, above)
+    assert first.signatures[6] != other_way.signatures[6] and first.signature == other_way.signature
+    assert first.signature != judged_ice(cast, load, less, above).signature
+    named = judged_ice(cast, "tvm::s_tir::Permute(int)", call, above)
+    assert not named.place and named.signature == named.signatures[6]
 
 
 def write(directory: Path, finding: Finding) -> Path:

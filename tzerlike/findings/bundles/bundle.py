@@ -140,6 +140,7 @@ def observation_text(
         "bare": list(finding.bare),
         "gist": list(finding.gist),
         "identity": list(finding.identity),
+        "place": list(finding.place),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -193,6 +194,7 @@ class _StoredRecord(msgspec.Struct):
     bare: tuple[Text, ...] = ()
     gist: tuple[Text, ...] = ()
     identity: tuple[Text, ...] = ()
+    place: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -222,6 +224,7 @@ class Record:
     bare: tuple[str, ...]
     gist: tuple[str, ...]
     identity: tuple[str, ...]
+    place: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
@@ -229,7 +232,7 @@ class Record:
     @property
     def signed(self) -> Signed:
         marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
-        bare = {"bare": self.bare, "gist": self.gist, "identity": self.identity}
+        bare = {"bare": self.bare, "gist": self.gist, "identity": self.identity, "place": self.place}
         return Signed(self.kind, self.parts, apart=self.apart, **bare, **marks)
 
     @property
@@ -286,8 +289,8 @@ def read_record(bundle: Path) -> Record:
 
 
 _AS_STORED = (
-    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "finer", "slips",
-    "apart",
+    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "place", "finer",
+    "slips", "apart",
 )  # fmt: skip
 
 
