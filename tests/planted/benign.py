@@ -18,7 +18,8 @@ from tests.planted.rewrite import (
 )
 from tests.planted.statements import reads_itself
 from tzerlike.systems.tvm_api import array_items, function_with, s_tir, structural_walk, tirx, tvm
-from tzerlike.tir.tree import Node, Site, Tree, dtype_of, is_jump, key, loop_with, renamed, seq, substitute
+from tzerlike.tir.node import Node, dtype_of, is_jump, key, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree, renamed
 
 OUTLINED = ("int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 """What may be bound to a variable; TVM 0.27 fails to legalise a bound bfloat16 or float8."""

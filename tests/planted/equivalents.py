@@ -7,7 +7,8 @@ from typing import Any
 from tests.planted.loops import SERIAL, VECTORISED, changed_loop, extent_of
 from tests.planted.rewrite import anywhere, as_constant, call_of, constant, everywhere, is_wide_int, last
 from tzerlike.systems.tvm_api import op_call, tirx
-from tzerlike.tir.tree import Node, Site, Tree, dtype_of, key, loop_with, seq, substitute
+from tzerlike.tir.node import Node, dtype_of, key, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree
 
 SCALARS = ("int8", "int32", "int64", "float32", "float64")
 

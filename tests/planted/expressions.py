@@ -14,7 +14,8 @@ from tests.planted.rewrite import (
     same_call,
 )
 from tzerlike.systems.tvm_api import array_items, structural_equal, tirx, tvm
-from tzerlike.tir.tree import Node, Site, dtype_of
+from tzerlike.tir.node import Node, dtype_of
+from tzerlike.tir.tree import Site
 
 
 def is_condition(site: Site) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.planted.rewrite import as_constant, constant, first, last, loads_of, mentions, stores_of
 from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
-from tzerlike.tir.tree import Node, Site, Tree, key, loop_with, renamed, seq, substitute
+from tzerlike.tir.node import Node, key, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree, renamed
 
 SERIAL, PARALLEL, VECTORISED, UNROLLED = 0, 1, 2, 3
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import structural_equal, structural_walk, tirx, tvm
-from tzerlike.tir.tree import Kind, Node, Site, Tree, dtype_of, key
+from tzerlike.tir.node import Node, dtype_of, key
+from tzerlike.tir.tree import Kind, Site, Tree
 
 Pass = Callable[[Any], Any]
 """PrimFunc to PrimFunc, or to None where it does not apply."""

@@ -8,7 +8,8 @@ from typing import Any
 from tests.planted.loops import changed_loop, extent_of
 from tests.planted.rewrite import Pass, constant, last
 from tzerlike.systems.tvm_api import tirx
-from tzerlike.tir.tree import Node, Site, Tree, loop_with, seq
+from tzerlike.tir.node import Node, loop_with, seq
+from tzerlike.tir.tree import Site, Tree
 
 
 def not_vectorised(func: Any) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.planted.rewrite import anywhere, constant, everywhere, first, is_int, last, loads_of, mentions, stores_of
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_map, tirx, tvm
-from tzerlike.tir.tree import Node, Site, Tree, dtype_of, key, seq, substitute
+from tzerlike.tir.node import Node, dtype_of, key, seq, substitute
+from tzerlike.tir.tree import Site, Tree
 
 NOTHING = tirx.Evaluate(tirx.IntImm("int32", 0))
 

@@ -21,8 +21,9 @@ from tzerlike.systems.tvm_api import tirx, tvm, tvm_ffi
 from tzerlike.testing import sample_functions
 from tzerlike.tir import dtypes
 from tzerlike.tir.interpreter import interpret
+from tzerlike.tir.node import dtype_of, seq
 from tzerlike.tir.scope import scope_at
-from tzerlike.tir.tree import Kind, Tree, dtype_of, seq
+from tzerlike.tir.tree import Kind, Tree
 
 DTYPES = ["int8", "int32", "int64", "uint8", "uint32", "float16", "float32", "bfloat16", "bool", "int32x4", "float32x4"]
 

@@ -16,8 +16,9 @@ from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, is_variable, s_tir, tirx, tvm
 from tzerlike.tir.interpreter import Verdict
+from tzerlike.tir.node import key
 from tzerlike.tir.scope import constant_int
-from tzerlike.tir.tree import Site, Tree, key
+from tzerlike.tir.tree import Site, Tree
 
 _FLOAT8 = re.compile(r'"float8_[a-z0-9]*?(x\d+)?"')
 _STEERING = ("condition", "predicate", "iter_values", "min", "extent", "step")

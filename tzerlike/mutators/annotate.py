@@ -9,8 +9,9 @@ from typing import Any
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.schedule import cached_and_moved, scheduled
 from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.tir.node import DEFINING, loop_with
 from tzerlike.tir.scope import SERIAL
-from tzerlike.tir.tree import DEFINING, Site, Tree, left_early, loop_with
+from tzerlike.tir.tree import Site, Tree, left_early
 
 FUNCTION_ANNOTATIONS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),

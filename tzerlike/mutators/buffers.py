@@ -14,8 +14,9 @@ from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.buffers import like
+from tzerlike.tir.node import key
 from tzerlike.tir.scope import Names, constant_int, names_in
-from tzerlike.tir.tree import Site, Tree, key, refresh_regions
+from tzerlike.tir.tree import Site, Tree, refresh_regions
 
 _Indices = list[Any]
 

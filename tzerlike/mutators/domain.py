@@ -15,6 +15,7 @@ from tzerlike.mutators.statements import THREAD_TAGS, allocate, loop_around, mas
 from tzerlike.systems.tvm_api import array_items, op_call, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import needs_constant
+from tzerlike.tir.node import DEFINING, key, loop_with, seq, substitute
 from tzerlike.tir.scope import (
     PARALLEL,
     SERIAL,
@@ -27,7 +28,7 @@ from tzerlike.tir.scope import (
     names_in,
     scope_at,
 )
-from tzerlike.tir.tree import DEFINING, Site, Tree, jumps_out, key, left_early, loop_with, renamed, seq, substitute
+from tzerlike.tir.tree import Site, Tree, jumps_out, left_early, renamed
 
 
 def loop_nesting(func: Any, rng: Random, env: MutationEnv) -> Any | None:

@@ -26,23 +26,19 @@ from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm, type_of
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import Hole, hole_at
+from tzerlike.tir.node import DEFINING, dtype_of, key, loop_with, seq
 from tzerlike.tir.scope import Scope, scope_at
 from tzerlike.tir.tree import (
     ARITHMETIC,
     BITWISE,
     COMPARISON,
-    DEFINING,
     LOGIC,
     Kind,
     Site,
     Tree,
-    dtype_of,
     free_variables,
     jumps_out,
-    key,
     left_early,
-    loop_with,
-    seq,
 )
 
 ATTEMPTS = 5

@@ -13,8 +13,9 @@ from tzerlike.mutators.statements import STATEMENTS
 from tzerlike.systems.tvm_api import array_items, source_of, tirx, tvm
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import Hole, hole_at
+from tzerlike.tir.node import dtype_of, key
 from tzerlike.tir.scope import Names, Scope, names_in
-from tzerlike.tir.tree import Kind, Site, Tree, dtype_of, key
+from tzerlike.tir.tree import Kind, Site, Tree
 
 
 def make_generator(tree: Tree, rng: Random, target: str, defined: bool) -> Generator:

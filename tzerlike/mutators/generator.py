@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from tzerlike.core.dtypes import DType
 from tzerlike.systems.tvm_api import tirx
 from tzerlike.tir import dtypes
+from tzerlike.tir.node import key
 from tzerlike.tir.scope import Buffer, Names, Scope, ScopeVar
-from tzerlike.tir.tree import key
 
 INT32 = DType("int", 32)
 BOOL = DType("bool", 1)

@@ -13,8 +13,9 @@ from tzerlike.mutators.generator import Generator
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import op_call, s_tir, tirx, tvm, type_of
 from tzerlike.tir import dtypes
+from tzerlike.tir.node import seq
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, constant_int, scope_at
-from tzerlike.tir.tree import Site, Tree, seq
+from tzerlike.tir.tree import Site, Tree
 
 _MOST_THREADS = 1024
 """Threads of a block at most, in all."""

@@ -13,8 +13,9 @@ from tzerlike.mutators.statements import fill
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx, uses_blocks
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import hole_at, needs_constant
+from tzerlike.tir.node import dtype_of, key, seq, substitute
 from tzerlike.tir.scope import Buffer, Scope, buffer_of, scope_at
-from tzerlike.tir.tree import Site, Tree, dtype_of, free_variables, jumps_out, key, renamed, seq, substitute
+from tzerlike.tir.tree import Site, Tree, free_variables, jumps_out, renamed
 
 
 def splice(func: Any, rng: Random, env: MutationEnv) -> Any | None:

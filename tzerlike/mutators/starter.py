@@ -14,26 +14,9 @@ from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import array_items, op_call, tirx, tvm
 from tzerlike.tir import dtypes
 from tzerlike.tir.hole import needs_constant
+from tzerlike.tir.node import DEFINING, definitions, dtype_of, is_nop, key, loop_with, seq, substitute, uses
 from tzerlike.tir.scope import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Names, constant_int, names_in, scope_at
-from tzerlike.tir.tree import (
-    ARITHMETIC,
-    BITWISE,
-    COMPARISON,
-    DEFINING,
-    LOGIC,
-    Site,
-    Tree,
-    definitions,
-    dtype_of,
-    free_variables,
-    is_nop,
-    key,
-    left_early,
-    loop_with,
-    seq,
-    substitute,
-    uses,
-)
+from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Site, Tree, free_variables, left_early
 
 LARGEST_EXPANSION = 64
 """The greatest extent put on a loop that the compiler copies out (unrolled, vectorised): larger ones only take time."""

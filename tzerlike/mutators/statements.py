@@ -11,6 +11,7 @@ from tzerlike.mutators.expressions import pointer
 from tzerlike.mutators.generator import BOOL, INT32, Generator, StmtMaker, exactly
 from tzerlike.systems.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm, type_of
 from tzerlike.tir import dtypes
+from tzerlike.tir.node import key, seq
 from tzerlike.tir.scope import (
     PARALLEL,
     SERIAL,
@@ -23,7 +24,7 @@ from tzerlike.tir.scope import (
     ScopeVar,
     buffer_of,
 )
-from tzerlike.tir.tree import key, refresh_regions, seq
+from tzerlike.tir.tree import refresh_regions
 
 THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z", "vthread.x")
 LOOP_PRAGMAS = (

@@ -14,10 +14,11 @@ from typing import Any, Final
 from tzerlike.mutators.annotate import annotations_of
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.systems.tvm_api import array_items, dump_ir, entry_of, load_ir, module_of, s_tir, tirx
+from tzerlike.tir.node import loop_with, seq
 from tzerlike.tir.scope import PARALLEL, SERIAL, UNROLLED
 from tzerlike.tir.tile_checks import tile_operator
 from tzerlike.tir.tile_language import LAUNCH_THREADS, PIPELINE_STAGES, ROOT
-from tzerlike.tir.tree import Site, Tree, loop_with, seq
+from tzerlike.tir.tree import Site, Tree
 
 _LEAST: Final = 8
 """Smaller numbers are no extents of tiles: they count blocks, stages and dimensions."""

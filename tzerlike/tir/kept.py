@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, name_of, s_tir, tirx, type_of
-from tzerlike.tir.tree import Site, Tree, accessed_by, declares_nothing, key
+from tzerlike.tir.node import accessed_by, declares_nothing, key
+from tzerlike.tir.tree import Site, Tree
 
 MOST_ELEMENTS = (1 << 31) - 1
 """What has as many elements, or more, was never meant: such an extent stands for a bound that is not known."""

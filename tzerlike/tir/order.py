@@ -18,9 +18,10 @@ from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, params_of, tirx, type_of
+from tzerlike.tir.node import is_nop
 from tzerlike.tir.reducers.program import buffers_of, program_of
 from tzerlike.tir.scope import SERIAL, constant_int
-from tzerlike.tir.tree import Kind, Tree, is_nop
+from tzerlike.tir.tree import Kind, Tree
 
 DEFAULT = ContextConfig()
 DEFAULT_TARGET = "llvm"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.systems.tvm_api import tirx
-from tzerlike.tir.tree import BINARY, LOGIC, Kind, Site, Tree, dtype_of
+from tzerlike.tir.node import dtype_of
+from tzerlike.tir.tree import BINARY, LOGIC, Kind, Site, Tree
 
 
 @dataclass(frozen=True, slots=True)

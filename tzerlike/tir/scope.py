@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, name_of, params_of, s_tir, tirx, tvm, type_of, uses_blocks
-from tzerlike.tir.tree import Kind, Site, Tree, key
+from tzerlike.tir.node import key
+from tzerlike.tir.tree import Kind, Site, Tree
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
 """tirx.ForKind as plain numbers."""

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, tirx, tvm
-from tzerlike.tir.tree import Site, Tree, accessed_by, key, variables_in
+from tzerlike.tir.node import accessed_by, key, variables_in
+from tzerlike.tir.tree import Site, Tree
 
 _CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
 _CHOICE_CALL = "if_then_else"

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx, type_of
-from tzerlike.tir.tree import Site, Tree, accessed_by, key
+from tzerlike.tir.node import accessed_by, key
+from tzerlike.tir.tree import Site, Tree
 
 
 def keeps_to_its_threads(func: Any) -> bool:

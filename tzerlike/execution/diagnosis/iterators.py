@@ -11,7 +11,8 @@ from typing import Any
 
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, part, source_of, tirx, tvm, type_of
-from tzerlike.tir.tree import Site, Tree, key, substitute, variables_in
+from tzerlike.tir.node import key, substitute, variables_in
+from tzerlike.tir.tree import Site, Tree
 
 GOES_BY: Mapping[str, str] = {"tirx.FlattenBuffer": "sym.iter_map_simplify"}
 """By its name in TVM, what a pass has its indices simplified by (src/tirx/transform/flatten_buffer.cc)."""

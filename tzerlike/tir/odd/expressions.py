@@ -11,22 +11,11 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.dtypes import largest_float
+from tzerlike.tir.node import accessed_by, dtype_of, key, substitute
 from tzerlike.tir.odd.program import ACCESSES, BOUNDS, NEVER, UNFOLDED, UNUSED, Odds, Program, within
 from tzerlike.tir.odd.unreachable import never_holds, only_zero, span_of
 from tzerlike.tir.reducers.program import number
-from tzerlike.tir.tree import (
-    ARITHMETIC,
-    BITWISE,
-    COMPARISON,
-    LOGIC,
-    Kind,
-    Site,
-    accessed_by,
-    dtype_of,
-    key,
-    left_early,
-    substitute,
-)
+from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, left_early
 
 EXTREME = 1 << 20
 """As an index or a divisor, such a number is one of the edges that a fuzzer goes for."""

@@ -14,13 +14,14 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
+from tzerlike.tir.node import key, uses
 from tzerlike.tir.odd import expressions, statements
 from tzerlike.tir.odd.index_form import strange_at, strange_extents
 from tzerlike.tir.odd.other_ways import OTHER_WAYS
 from tzerlike.tir.odd.program import Program, declares
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.reducers.program import Make, buffers_of, number, with_values
-from tzerlike.tir.tree import Kind, Site, Tree, key, uses
+from tzerlike.tir.tree import Kind, Site, Tree
 
 MOST_MENDS = 200
 

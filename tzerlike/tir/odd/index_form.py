@@ -10,7 +10,8 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm, type_of
-from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site, dtype_of, key, variables_in
+from tzerlike.tir.node import dtype_of, key, variables_in
+from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site
 
 _ARITHMETIC = frozenset((*ARITHMETIC, *COMPARISON, *LOGIC, tirx.Not, tirx.Select, tirx.Let, tirx.IntImm, tirx.Var))
 _OF_BOUNDS = _ARITHMETIC | {tirx.LShift, tirx.RShift, tvm.ir.TensorLoad}

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, structural_equal, tirx
-from tzerlike.tir.tree import dtype_of, key
+from tzerlike.tir.node import dtype_of, key
 
 
 def may_meet(first: Any, second: Any) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, tirx, type_of
+from tzerlike.tir.node import dtype_of, seq
 from tzerlike.tir.odd.expressions import folded
 from tzerlike.tir.odd.program import UNFOLDED, UNSIGNED, UNSTORED, UNUSED
 from tzerlike.tir.reducers.program import block_with
-from tzerlike.tir.tree import Site, Tree, dtype_of, seq
+from tzerlike.tir.tree import Site, Tree
 
 
 def _as_parameter(tree: Tree, site: Site) -> Any:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tzerlike.systems.tvm_api import s_tir, source_of, tirx, tvm
+from tzerlike.tir.node import declares_nothing
 from tzerlike.tir.reducers.program import Make
-from tzerlike.tir.tree import Site, Tree, declares_nothing
+from tzerlike.tir.tree import Site, Tree
 
 UNSIGNED = "an unsigned loop"
 NEVER = "what no execution may come to"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tzerlike.systems.tvm_api import s_tir, source_of, tirx, tvm
+from tzerlike.tir.node import key, uses
 from tzerlike.tir.odd.program import is_pure
 from tzerlike.tir.scope import THREAD_BINDING
-from tzerlike.tir.tree import Site, Tree, key, uses
+from tzerlike.tir.tree import Site, Tree
 
 _MAY_STAND = (tirx.BufferStore, tirx.For, tirx.SeqStmt, s_tir.SBlockRealize, s_tir.SBlock)
 

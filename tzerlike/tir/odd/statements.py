@@ -8,6 +8,7 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.tir.node import accessed_by, dtype_of, fits, is_jump, key, loop_with, seq, substitute
 from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.meeting import may_meet
 from tzerlike.tir.odd.program import (
@@ -31,20 +32,7 @@ from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
-from tzerlike.tir.tree import (
-    Site,
-    Tree,
-    accessed_by,
-    dtype_of,
-    fits,
-    is_jump,
-    key,
-    left_early,
-    loop_with,
-    may_divide_by_zero,
-    seq,
-    substitute,
-)
+from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx
-from tzerlike.tir.tree import Site, key
+from tzerlike.tir.node import key
+from tzerlike.tir.tree import Site
 
 Span = tuple[int, int]
 """The least and the greatest that an expression can be."""

@@ -9,10 +9,11 @@ from typing import Any
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
+from tzerlike.tir.node import key
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
 from tzerlike.tir.reducers.program import Make, buffers_of, mapped, number, scalar_type, with_values, without
 from tzerlike.tir.scope import constant_int, shape_variables
-from tzerlike.tir.tree import Tree, key
+from tzerlike.tir.tree import Tree
 
 
 def without_buffers(tree: Tree) -> Iterator[Make]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from tzerlike.systems.tvm_api import is_buffer, params_of, s_tir, tirx, type_of
 from tzerlike.tir.buffers import like
+from tzerlike.tir.node import definitions, key
 from tzerlike.tir.reducers.program import Make, block_with, mapped
 from tzerlike.tir.scope import shape_variables
-from tzerlike.tir.tree import Tree, definitions, key
+from tzerlike.tir.tree import Tree
 
 
 def renamed(tree: Tree) -> Iterator[Make]:

@@ -24,7 +24,8 @@ from tzerlike.systems.tvm_api import (
     type_of,
 )
 from tzerlike.tir.dtypes import constant
-from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, accessed_by, definitions, fits, key, refresh_regions, seq
+from tzerlike.tir.node import accessed_by, definitions, fits, key, seq
+from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, refresh_regions
 
 Node = Any
 Make = Callable[[], Node | None]

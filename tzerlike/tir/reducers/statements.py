@@ -8,11 +8,12 @@ from typing import Any
 
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, type_of
+from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
 from tzerlike.tir.scope import SERIAL, constant_int
-from tzerlike.tir.tree import Site, Tree, is_nop, key, left_early, loop_with, seq, substitute
+from tzerlike.tir.tree import Site, Tree, left_early
 
 
 def without_statements(tree: Tree) -> Iterator[Make]:
