@@ -4,6 +4,7 @@ not."""
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -303,6 +304,8 @@ def test_where_a_refusal_is_due_the_report_says_so(
         assert expected.startswith("A `ScheduleError`: ") is bool(due)
         assert due in expected
         assert title.endswith(": InternalError, not ScheduleError") is bool(due)
+        # No legal use shows what the documentation excludes.
+        assert json.loads((path / "observation.json").read_text())["tier"] == (SECOND_TIER if due else FIRST_TIER)
         # What needed no refusal does not become smaller by needing one.
         held = {**look.held, "refusal_due": ""}
         assert examiner.look_again(ask_for(PROBE, executor.call), case, held).shows(finding) is not bool(due)

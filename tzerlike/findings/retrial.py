@@ -132,4 +132,5 @@ def _of_probe(kind: str, probe: Probe, held: Environment, executor: ForkExecutor
 
     # What is wrong with a schedule may be that it reads fresh memory.
     few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0],)
-    return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs))
+    excluded = probe.excluded(held)
+    return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs, excluded))

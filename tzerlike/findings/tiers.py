@@ -68,14 +68,15 @@ def tier_of_case(finding: Finding, executor: ForkExecutor, programs: Programs) -
     return FIRST_TIER if usual and programs.plain(executor, case, printed=True) else SECOND_TIER
 
 
-def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
+def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs, excluded: bool = False) -> int:
     """Return the tier of what a probe found: a program that cannot be printed need not come back from its text.
 
-    Some will say that what a program never computes may hold anything, that what the documentation shows is meant, and
-    that a ValueError is a refusal under another name.
+    Some will say that what a program never computes may hold anything, that what the documentation shows is meant, that
+    a ValueError is a refusal under another name, and that nobody should ask for what the documentation excludes
+    (`excluded`).
     """
     seen = finding.observation
-    if finding.parts in _DOCUMENTED:
+    if excluded or finding.parts in _DOCUMENTED:
         return SECOND_TIER
     if seen.stage is Stage.MUTATE and seen.message.startswith((_CHECKED_VALUE, f"{PADDING}:")):
         return SECOND_TIER

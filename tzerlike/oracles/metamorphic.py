@@ -55,6 +55,7 @@ _TITLED = {
 """The same as a title says it."""
 
 SLIPPED = {
+    "writer": "{} is read, and nothing writes it any more",
     "order": "{} is read before anything writes it",
     "guard": "{} is no longer guarded by its predicate",
     "iterations": "{} is executed fewer times",

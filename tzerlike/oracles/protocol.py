@@ -46,6 +46,8 @@ class Probe:
     `label` is what its looks are counted under, `examiner` the module that does the looking. `owns` says whether a
     bundle is this probe's, and `account` what a report says of its finding, both by the finding, its observation and
     the bundle's environment. `check` raises UserError where that environment lacks what a second look takes.
+    `excluded` says, by that environment, whether TVM's documentation excludes what was asked of the compiler: no legal
+    use shows such a finding.
     """
 
     label: str
@@ -53,6 +55,7 @@ class Probe:
     owns: Callable[[Signed, Observation, Environment], bool]
     account: Callable[[Signed, Observation, Environment], Account] = lambda finding, seen, environment: Account()
     check: Callable[[Environment], None] = lambda environment: None
+    excluded: Callable[[Environment], bool] = lambda environment: False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,16 @@ def slips_of(before: Any, after: Any) -> tuple[tuple[str, str], ...]:
     return tuple((word, name) for word, name in found if name)
 
 
+def _writer_lost(before: Tree, after: Tree) -> set[str]:
+    """Memory that is still read, and that nothing writes any more."""
+    params = {name_of(param) for param in params_of(after.func) if is_buffer(param)}
+    stored, left = (
+        {name_of(accessed_by(site.node)) for site in tree.of_type(tirx.BufferStore)} for tree in (before, after)
+    )
+    read = {name_of(accessed_by(site.node)) for site in after.of_type(tvm.ir.TensorLoad)}
+    return (read & stored) - left - params
+
+
 def _read_too_early(before: Tree, after: Tree) -> set[str]:
     """Memory that is read before anything writes it, and was not."""
     return _early(after) - _early(before)
@@ -138,6 +148,7 @@ def _block_of(site: Site) -> Site | None:
 
 SLIPS: Mapping[str, Callable[[Tree, Tree], set[str]]] = MappingProxyType(
     {
+        "writer": _writer_lost,
         "order": _read_too_early,
         "guard": _guard_lost,
         "iterations": _fewer_iterations,

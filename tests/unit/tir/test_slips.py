@@ -86,6 +86,11 @@ def moved(sch: Any) -> None:
     sch.reverse_compute_at(sch.get_sblock("B"), sch.get_loops(sch.get_sblock("C"))[0])
 
 
+def unpadded(sch: Any) -> None:
+    block = sch.get_sblock("B")
+    sch.decompose_padding(block, sch.get_loops(block)[0])
+
+
 def nothing(sch: Any) -> None:
     """Nothing to begin with."""
 
@@ -94,6 +99,7 @@ def nothing(sch: Any) -> None:
     ("program", "first", "step", "words"),
     [
         (PAD, nothing, reindexed, ["guard"]),
+        (PAD, cached, unpadded, ["writer"]),
         (TURNED, cached, reindexed, ["order"]),
         (PAD, cached, reindexed, ["order", "guard"]),
         (SUM, rows_split, factored, ["guard"]),

@@ -30,13 +30,15 @@ def look_again(
 def tiered_look(executor: ForkExecutor, programs: Programs, probe: Probe, look: Look) -> tuple[Look, int]:
     """The look with the tier of what it found: at a program with nothing odd about it where that shows the same."""
     (finding,) = look.findings
-    tier = tier_of_look(finding, executor, programs)
+    tier = tier_of_look(finding, executor, programs, probe.excluded(look.held))
     if tier == FIRST_TIER:
         return look, tier
     for case in programs.mended(executor, finding.case):
         better = look_again(executor, probe, look.held, case)
-        if better.shows(finding) and tier_of_look(better.findings[0], executor, programs) == FIRST_TIER:
-            return better, FIRST_TIER
+        if better.shows(finding):
+            (found,) = better.findings
+            if tier_of_look(found, executor, programs, probe.excluded(better.held)) == FIRST_TIER:
+                return better, FIRST_TIER
     return look, tier
 
 

@@ -82,4 +82,5 @@ PROBE = Probe(
     _owns,
     _account,
     _check,
+    excluded=lambda environment: bool(environment.get(DUE)),
 )
