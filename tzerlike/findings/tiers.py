@@ -15,11 +15,8 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
-from tzerlike.oracles.metamorphic import LIES, PADDING
-
-_DOCUMENTED = frozenset({("schedule", "cache_index", "strides"), ("schedule", "LoopPartition", LIES)})
-"""By their parts, findings whose like TVM's documentation of the primitive prints as what comes out: buffers of several
-dimensions and one stride, blocks that declare nothing. Both hurt later on, and are no oversight of a user's."""
+from tzerlike.oracles.documented import is_documented
+from tzerlike.oracles.metamorphic import PADDING
 
 _CHECKED_VALUE = "ValueError: Check failed"
 """How an error begins that TVM chose the class of: its internal checks raise InternalError."""
@@ -75,7 +72,7 @@ def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs) -
     that a ValueError is a refusal under another name.
     """
     seen = finding.observation
-    if finding.parts in _DOCUMENTED:
+    if is_documented(finding):
         return SECOND_TIER
     if seen.stage is Stage.MUTATE and seen.message.startswith((_CHECKED_VALUE, f"{PADDING}:")):
         return SECOND_TIER

@@ -33,6 +33,43 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
 
 
 @pytest.mark.parametrize(
+    ("said", "headline", "actual"),
+    [
+        (
+            "block-region: writes A without declaring it: A[v] = 0",
+            "leaves a block with undeclared writes",
+            "leaves a block that writes A without declaring it: `A[v] = 0`.",
+        ),
+        (
+            "block-region: element [1] is outside of what the block declares: A[v] = 0",
+            "leaves a block that declares too little",
+            "leaves a block that declares too little: element [1] is outside of what the block declares: `A[v] = 0`.",
+        ),
+        (
+            "block-domain: 8 in the block B: block B",
+            "makes a block run outside its domain",
+            (
+                "makes a program that executes a block outside its domain, so its results are arbitrary: "
+                "an axis of the block B takes the value 8."
+            ),
+        ),
+        (
+            "uninitialised: A[v] = B[v]; B is read before anything writes it",
+            "makes a program read uninitialized memory",
+            (
+                "makes a program that reads uninitialized memory, so its results are arbitrary: `A[v] = B[v]`; "
+                "B is read before anything writes it."
+            ),
+        ),
+    ],
+)
+def test_what_a_primitive_leaves_is_told_with_the_statement(said: str, headline: str, actual: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, said, "ReIndex")
+    account = account_of(Signed("wrong-code", ("schedule", "ReIndex")), seen, {"schedule": {}})
+    assert (account.headline, account.actual) == (f"Schedule.reindex {headline}", actual)
+
+
+@pytest.mark.parametrize(
     ("kind", "method"), [("ReIndex", "reindex"), ("RFactor", "rfactor"), ("CacheWrite", "cache_write")]
 )
 def test_primitives_are_called_as_people_call_them(kind: str, method: str) -> None:

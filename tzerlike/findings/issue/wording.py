@@ -76,9 +76,9 @@ def never_computed(message: str) -> str:
     """What TVM would compute, which it refuses to, of a program that never does since it has no undefined behavior;
     "" where it says another thing."""
     if re.search("[Dd]ivide by zero", message):
-        return "division by zero that nothing computes"
+        return "division by zero that is never executed"
     negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
-    return f"cast of {negative[1]} that nothing computes" if negative else ""
+    return f"cast of {negative[1]} to unsigned that is never executed" if negative else ""
 
 
 _USUAL = frozenset(
