@@ -275,7 +275,7 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
 
 def test_a_build_that_takes_a_target_alone_is_one_line() -> None:
     plain = _finding("ice-on-valid", case_of(REFUSED))
-    zero = "tvm.target.Target({\"kind\": \"llvm\", \"opt-level\": 0})"
+    zero = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
     assert f"\n    built = relax.build(Module, target={zero})\n" in _written(plain)[1].text
     usual = replace(plain, case=replace(plain.case, target="llvm"))
     text = _written(usual)[1].text
