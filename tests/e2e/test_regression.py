@@ -202,8 +202,8 @@ def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
         "v1 = sch.get_sblock('a')",
         "v2 = sch.get_loops(v1)",
         "v3 = sch.fuse(v9, v10)",
-        "v4 = sch.get_sblock('b')",
-        "v5 = sch.cache_read(v4, 0, 'global')",
+        'v4 = sch.get_sblock("b")',
+        'v5 = sch.cache_read(v4, 0, "global")',
     )
     text = crash_test("Schedule.cache_read", "", calls).text
     assert "def test_schedule_cache_read_crash():" in text

@@ -9,7 +9,7 @@ from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Obse
 from tzerlike.core.results import CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
-from tzerlike.findings.issue.calls import plain_calls
+from tzerlike.findings.issue.calls import plain_calls, schedule_of
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, fold, found_by, trace, triage
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -146,10 +146,7 @@ def _calls_shown(subject: Subject) -> str:
 
 def _scheduled(program: str, calls: str) -> str:
     """A program with the calls that schedule it."""
-    return f"from tvm import s_tir\n{program.rstrip()}\n\n{_SCHEDULED}\n{calls}\n"
-
-
-_SCHEDULED = "sch = s_tir.Schedule(Module)"
+    return f"from tvm import s_tir\n{program.rstrip()}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"
 
 
 def headline(subject: Subject) -> str:
