@@ -64,6 +64,9 @@ SLIPPED = {
 _STATEMENT = re.compile(r"(?<= )\w+\[[^;]*\] = [^;]+")
 """A statement that the interpreter stopped at."""
 
+_ROOM = 69
+"""Characters of a title behind its labels."""
+
 _CALLS = 60
 """Lines of calls that a report shows."""
 
@@ -102,12 +105,22 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
         expected="The schedule primitive preserves what the program computes.",
         place=name,
         actual=f"makes a program that {made}{_CHANCE * (rule != OTHER_VALUES)}:{where}.",
-        headline=f"{name} {_TITLED.get(rule, f'makes a program that {made}')}" if rule != OTHER_VALUES else "",
+        headline=_slip_in_title(name, where)
+        if rule == OTHER_VALUES
+        else f"{name} {_TITLED.get(rule, f'makes a program that {made}')}",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=_CALLS,
     )
     return _of_lies(told, where.strip()) if rule == LIES else told
+
+
+def _slip_in_title(name: str, where: str) -> str:
+    """What a primitive did to a buffer or a block, where that is known and short: more than that a value is wrong."""
+    said = where.rpartition("; ")[2]
+    known = any(said.endswith(words.removeprefix("{}")) for words in SLIPPED.values())
+    text = f"{name}: {said}"
+    return text if known and len(text) <= _ROOM else ""
 
 
 def _of_lies(told: Account, where: str) -> Account:

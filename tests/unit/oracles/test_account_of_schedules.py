@@ -70,6 +70,20 @@ def test_what_a_primitive_leaves_is_told_with_the_statement(said: str, headline:
 
 
 @pytest.mark.parametrize(
+    ("said", "headline"),
+    [
+        ("A[0] is 1, not 2; A is initialized more than once", "Schedule.reindex: A is initialized more than once"),
+        ("A[0] is 1, not 2", ""),
+        (f"A[0] is 1, not 2; {'A' * 40} is initialized more than once", ""),
+    ],
+)
+def test_a_title_tells_what_a_primitive_did_where_that_is_known(said: str, headline: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, f"other values: {said}", "ReIndex")
+    account = account_of(Signed("wrong-code", ("schedule", "ReIndex", "other values")), seen, {"schedule": {}})
+    assert account.headline == headline
+
+
+@pytest.mark.parametrize(
     ("kind", "method"), [("ReIndex", "reindex"), ("RFactor", "rfactor"), ("CacheWrite", "cache_write")]
 )
 def test_primitives_are_called_as_people_call_them(kind: str, method: str) -> None:
