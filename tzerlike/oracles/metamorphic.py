@@ -100,7 +100,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 takes the value \1", where)
     where = _STATEMENT.sub(r"`\g<0>`", _rounded(where))
     made = _MADE.get(rule, f"breaks the rule {rule}")
-    name = _method(seen.pass_name)
+    name = f"Schedule.{method_of(seen.pass_name)}"
     told = Account(
         expected="The schedule primitive preserves what the program computes.",
         place=name,
@@ -135,10 +135,9 @@ def _of_lies(told: Account, where: str) -> Account:
     )
 
 
-def _method(kind: str) -> str:
-    """The method of Schedule behind a kind of instruction: `Schedule.cache_write` of CacheWrite."""
-    words = {"ReIndex": "reindex", "RFactor": "rfactor"}.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-    return f"Schedule.{words}"
+def method_of(kind: str) -> str:
+    """Return the method of Schedule behind a kind of instruction: `cache_write` of CacheWrite."""
+    return {"ReIndex": "reindex", "RFactor": "rfactor"}.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
 
 
 def _rounded(where: str) -> str:

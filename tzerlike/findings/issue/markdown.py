@@ -140,7 +140,8 @@ def _calls_shown(subject: Subject) -> str:
     if account.language != "python" or not account.quoted or not _program_first(subject):
         return ""
     calls = plain_calls(account.quoted)
-    pasted_as_it_is = not _by_calls(subject.test) and not _LOADS_JSON.search(subject.test)
+    names = any(line.isidentifier() for line in calls.splitlines())  # of what TVM has no text for
+    pasted_as_it_is = not names and not _by_calls(subject.test) and not _LOADS_JSON.search(subject.test)
     return calls if pasted_as_it_is and len(calls.splitlines()) <= account.lines else ""
 
 
