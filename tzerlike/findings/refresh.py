@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def _subject(path: Path) -> Subject:
         environment=record.environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
-        guilt=_guilt(record, reduced is not None, _shown_by_both(bundle)),
+        guilt=_guilt(record, reduced is not None, bundle),
         folder="" if reduced is None else f"{REDUCED}/",
         original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
@@ -80,20 +81,26 @@ _TOLD = {
 }
 """What a culprit pass does, where the report has said already in what way."""
 
+_TARGET = re.compile(r"(T\.func_attr\(\{\"target\":) .*")
+"""The attributes of a function that is bound to a target, a long line that no pass changes."""
+
 _IN_BASELINE = ", in the baseline build"
 
 _MOST_LINES = 60
 """Of a program that a pass leaves as it was: no more than a report shows."""
 
 
-def _guilt(record: Record, reduced: bool, shown_by_both: bool) -> Guilt | None:
-    """None where no bisection found anything, or one of another finding; of another program, its verdict alone."""
+def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
+    """None where no bisection found anything, one of another finding, or no more than the report says of the origin; of
+    another program, its verdict alone."""
     bisection = read_bisection(record.path)
     if bisection is None or not bisection.guilty or bisection.signature != record.signature:
         return None
     told = _TOLD.get(bisection.change, "")
+    if bundle.observation.origin is not None and not bisection.diff:
+        return None
     what = told or bisection.line().partition(": ")[2]
-    if shown_by_both:
+    if _shown_by_both(bundle):
         what = what.removesuffix(_IN_BASELINE)
     if bisection.reduced != reduced:
         return Guilt(bisection.guilty, what)
@@ -102,7 +109,7 @@ def _guilt(record: Record, reduced: bool, shown_by_both: bool) -> Guilt | None:
         detail = ""
     changed = "\n+++ " in bisection.diff
     diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
-    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, diff)
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1 ...})", diff))
 
 
 def _shown_by_both(bundle: Bundle) -> bool:

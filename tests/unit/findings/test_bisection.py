@@ -181,6 +181,8 @@ def test_what_is_no_bisection_is_one_clear_error(tmp_path: Path, text: str) -> N
         ("invalid-ir-immutability-annotateentryfunc", False),
         ("wrong-code-schedule-reindex", False),
         ("crash-passes-narrowdatatype", False),
+        ("ice-on-valid-forcenarrowindextoint32", True),
+        ("ice-on-valid-legalizeops", False),
     ],
 )
 def test_the_culprit_is_shown_of_what_a_pass_does_to_the_program(named: str, shown: bool) -> None:

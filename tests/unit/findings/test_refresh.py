@@ -128,6 +128,23 @@ def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path
     assert f"{told}\n" in report_of(bundle), "the default build has it too"
 
 
+def test_the_origin_of_a_failure_is_not_told_twice(bundle: Path) -> None:
+    seen = json.loads((bundle / "observation.json").read_text())
+    origin = {"check": "not-kept", "pass_name": "s_tir.P", "rule": "meaning", "where": "a hint"}
+    seen["observation"]["origin"] = origin
+    (bundle / "observation.json").write_text(json.dumps(seen))
+    write_bisection(bundle, guilty(bundle))
+    assert "Where it goes wrong" in report_of(bundle), "there is a program before and after"
+    write_bisection(bundle, replace(guilty(bundle), diff=""))
+    assert "Where it goes wrong" not in report_of(bundle)
+
+
+def test_the_attributes_of_a_target_are_left_out_of_a_diff(bundle: Path) -> None:
+    line = '         T.func_attr({"target": T.target({"kind": "llvm", "tag": ""})})\n'
+    write_bisection(bundle, replace(guilty(bundle), diff=f"--- before\n+++ after\n{line}-a\n+b\n"))
+    assert '\n         T.func_attr({"target": ...})\n-a\n' in report_of(bundle)
+
+
 def test_a_program_that_a_pass_leaves_as_it_was_is_shown_where_it_is_short(bundle: Path) -> None:
     for lines, shown in ((10, True), (100, False)):
         diff = "--- before tirx.StorageRewrite\n" + " x = 1\n" * lines

@@ -39,11 +39,12 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
 
 def has_culprit(bundle: Bundle) -> bool:
     """Whether a report is to show the program before and after the culprit pass: it computes something else, or is
-    ill-typed, which nobody would see from the program alone."""
+    ill-typed or ill-formed, there or where a later step fails. Nobody would see that from the program alone."""
     followed = bundle.probe is None and bool(harness_named(bundle.stored.case.harness).walk)
     seen = bundle.observation
+    broken = seen.origin is not None and seen.origin.check != NOT_KEPT
     ill_typed = any(one.check == Check.TYPES for one in seen.offences)
-    return followed and (bundle.kind == "wrong-code" or (bundle.kind == "invalid-ir" and ill_typed))
+    return followed and (bundle.kind == "wrong-code" or broken or (bundle.kind == "invalid-ir" and ill_typed))
 
 
 def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> tuple[bool, Observation]:
