@@ -71,6 +71,8 @@ def faults_of(text: str, kind: str = "") -> Iterator[str]:
         yield f"a path of this machine: {text[path.start() : path.end() + 30]!r}"
     if file := _FILE.search(_own_words(prose)):
         yield f"a file that a reader lacks: {file[0]}"
+    if address := re.search(r"\b0x[0-9a-f]{8,}", prose):
+        yield f"an address: {address[0]}"
     if noise := _NOISE.search(head + prose):
         yield f"a number with noise: {noise[0]}"
     if (lines := _REDUCED.search(prose)) and int(lines[1]) < 2 * int(lines[2]):

@@ -119,6 +119,16 @@ def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] CompactBufferAllocation {told}"
 
 
+def test_a_title_says_that_a_buffer_is_used_too_early_where_its_name_is_long() -> None:
+    origin = Offence(NOT_KEPT, "tirx.BF16ComputeLegalize", "ill-formed", "")
+    for name, told in (("A", "a use of A before its declaration"), ("A" * 20, "a buffer used before its declaration")):
+        message = (
+            f"InternalError: Check failed: (x) is false: Load/Store of buffer {name} occurred before its declaration."
+        )
+        seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.StorageRewrite", origin=origin)
+        assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] BF16ComputeLegalize leaves {told}"
+
+
 def test_a_title_ends_in_no_word_that_asks_for_another() -> None:
     where = "a_very_long_name_of_a_hint of the statement at the end of the program, which it should not be"
     origin = Offence(NOT_KEPT, "s_tir.PlanAndUpdateBufferAllocationLocation", "meaning", where)

@@ -40,6 +40,7 @@ _SHORTER = (
         r" leaves ill-formed IR: Load/Store of buffer (\w+) *occurred before its declaration$",
         r" leaves a use of \1 before its declaration",
     ),
+    (r" leaves a use of \w+ before its declaration$", " leaves a buffer used before its declaration"),
     (r": program with (\S+ and \S+)$", r": \1"),
     (r" in \w+: check ", ": check "),
     (r"Literal value \S+ ", "Literal "),
