@@ -90,3 +90,13 @@ def test_primitives_are_called_as_people_call_them(kind: str, method: str) -> No
     seen = Observation(Exit.OK, Stage.MUTATE, "uninitialised: A", kind)
     account = account_of(Signed("wrong-code", ("schedule", kind)), seen, {"schedule": {}})
     assert account.headline == f"Schedule.{method} makes a program read uninitialized memory"
+
+
+def test_what_a_primitive_raises_is_told_without_addresses() -> None:
+    said = (
+        "InternalError: Check failed: block_realize == old_block_realize_.get() (0x5555565e5310 vs. 0x5555565b5dd0) :"
+    )
+    seen = Observation(Exit.REJECTED, Stage.MUTATE, said, "Schedule.rfactor")
+    account = account_of(Signed("ice-on-valid", ("schedule", "rfactor")), seen, {"mutation": {}, "calls": []})
+    raised = "InternalError: Check failed: block_realize == old_block_realize_.get()"
+    assert account.actual == f"raises `{raised}` in the last of these calls:"
