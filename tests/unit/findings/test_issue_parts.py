@@ -71,6 +71,8 @@ def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
 
 
 def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
+    printed = '# from tvm.script import ir as I\n\nn = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n'
+    assert '\n\nn = TypeVar("n")\n\n\n@I.ir_module\n' in pasted(printed)
     text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
     assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
 

@@ -147,7 +147,8 @@ def _calls_shown(subject: Subject) -> str:
 
 def _scheduled(program: str, calls: str) -> str:
     """A program with the calls that schedule it."""
-    return f"from tvm import s_tir\n{program.rstrip()}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"
+    imported = re.sub(r"^from tvm", "from tvm import s_tir\nfrom tvm", program.rstrip(), count=1, flags=re.MULTILINE)
+    return f"{imported}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"
 
 
 def headline(subject: Subject) -> str:

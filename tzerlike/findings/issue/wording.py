@@ -201,7 +201,7 @@ def pasted(script: str) -> str:
         used = re.search(rf"\b{match[2]}\b", script[script.rfind("# from ") :].partition("\n")[2])
         return match[1] if used else ""
 
-    text = _IMPORT.sub(imported, script)
+    text = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=@)", r"\1\n\n", _IMPORT.sub(imported, script), flags=re.MULTILINE)
     return re.sub(r"\A((?:from .*\n|\n)+)", lambda head: re.sub(r"\n+", "\n", head[0]).lstrip("\n") + "\n", text)
 
 
